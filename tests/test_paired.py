@@ -154,7 +154,7 @@ def test_unpaired_launches_are_compared_with_the_variation_of_the_machine():
 def test_two_launches_are_too_few_for_a_verdict():
     logs = launches(np.random.default_rng(10), np.log([[1.0] * 5, [2.0] * 5]), count=2)
     assert {(change.verdict, change.reason, change.more_launches) for change in changes(logs).values()} == {
-        (Verdict.INCONCLUSIVE, Reason.TOO_FEW_LAUNCHES, 1)
+        (Verdict.UNKNOWN, Reason.TOO_FEW_LAUNCHES, 1)
     }
 
 
@@ -172,7 +172,7 @@ def test_as_many_more_launches_as_suggested_decide():
     effects = np.zeros((2, CASES))
     effects[1] = np.log(1.06)
     few = changes(launches(random, effects, count=4, layout=0.03))
-    undecided = [change.more_launches for change in few.values() if change.verdict is Verdict.INCONCLUSIVE and change.more_launches]
+    undecided = [change.more_launches for change in few.values() if change.verdict is Verdict.UNKNOWN and change.more_launches]
     assert len(undecided) > CASES / 2
     more = changes(launches(random, effects, count=4 + int(np.quantile(undecided, 0.9)), layout=0.03))
     assert np.mean([change.verdict is Verdict.SLOWER for change in more.values()]) > 0.8
@@ -188,4 +188,4 @@ def test_an_outlier_of_one_launch_is_no_change_by_way_of_others():
     logs = launches(random, np.zeros((19, 50)), count=8)
     logs[:4, 18], logs[4:, 17] = NAN, NAN
     logs[6, 18] += np.log(2)
-    assert {change.verdict for change in changes(logs, 17, 18).values()} <= {Verdict.UNCHANGED, Verdict.INCONCLUSIVE}
+    assert {change.verdict for change in changes(logs, 17, 18).values()} <= {Verdict.UNCHANGED, Verdict.UNKNOWN}

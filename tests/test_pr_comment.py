@@ -89,7 +89,7 @@ def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_p
         "failure": "KeyError: 3",
     }
     for reason in set(Reason) - {Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED}:  # nothing is counted for a pull request
-        verdict = pr_comment.TESTED.get(reason, (Verdict.INCONCLUSIVE,))[0]
+        verdict = pr_comment.TESTED.get(reason, (Verdict.UNKNOWN,))[0]
         tested = {"ratio": 1.25, "interval": (1.2, 1.3)} if reason in pr_comment.TESTED else {}
         change = Change(verdict, reason, **numbers, **tested)
         text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: change})))))
@@ -260,7 +260,7 @@ def test_two_devices_share_a_comment_and_each_replaces_its_own_section(compariso
         (Verdict.SLOWER, {}, 1),
         (Verdict.SLOWER, {"head": ["a case failed"]}, 1),
         (Verdict.FASTER, {}, 0),
-        (Verdict.INCONCLUSIVE, {"head": ["a case failed"]}, 2),
+        (Verdict.UNKNOWN, {"head": ["a case failed"]}, 2),
     ],
     ids=["slower", "slower and failed", "faster", "failed"],
 )

@@ -120,7 +120,7 @@ def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
     head = repository.head((METHODS, "COPIES = Methods(", "# the article's\nCOPIES = Methods("))
     done, pair, comment = measured(head)
     assert done.returncode == 0, done.stderr
-    assert {row["verdict"] for row in pair["comparison"]["changes"]} <= {"unchanged", "inconclusive"}
+    assert {row["verdict"] for row in pair["comparison"]["changes"]} <= {"unchanged", "unknown"}
     assert re.search(r"### ⚪ No significant change in 2 cases", comment)
     assert "launch 4 of at most 4" in done.stderr
     again, same, _ = measured(head)
@@ -209,7 +209,7 @@ def test_what_is_undecided_alone_is_timed_further(tmp_path):
     """Until the last look, or until no launch can be taken; the others keep their verdicts."""
     looks = Looks(tmp_path, {**CLEAR, **IN_DOUBT})
     assert looks.verdicts["clone_detach"] == "slower"
-    assert looks.verdicts["empty_like_copy"] == "inconclusive"
+    assert looks.verdicts["empty_like_copy"] == "unknown"
     assert len(looks.selections) == 16
     for selection in looks.selections[4:]:
         assert re.search(selection, "copies.BySize.time_copy('empty_like_copy', 16)")
@@ -224,7 +224,7 @@ def test_the_end_of_the_time_is_no_error(tmp_path):
         | {"copies.BySize.time_copy clone 16": of_both([1.0] * 5, [0.9, 1.1, 0.9, 1.1, 0.9])},
     )
     assert looks.verdicts["tensor"] == "slower"
-    assert looks.verdicts["clone"] == "inconclusive"
+    assert looks.verdicts["clone"] == "unknown"
 
 
 def test_a_case_that_one_commit_lacks_is_named_and_an_error_is_named_once(tmp_path):

@@ -123,7 +123,7 @@ def test_the_table_of_every_case_has_each_case_once(page, published_site, conten
     page.goto((published_site / COMPARISON).as_uri())
     comparison = content.comparisons[COMPARISON]
     numbers = {
-        word: page.locator(f".cells .{name}").count() for word, name in (("slower", "slower"), ("faster", "faster"), ("inconclusive", "q"))
+        word: page.locator(f".cells .{name}").count() for word, name in (("slower", "slower"), ("faster", "faster"), ("unknown", "q"))
     }
     cells = page.locator(".cells td:not(:empty)")
     numbers["unchanged"] = cells.count() - sum(numbers.values())

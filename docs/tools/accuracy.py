@@ -189,7 +189,7 @@ def _of_newest(axis: Sequence[Result]) -> Iterator[Row]:
     yield Row(f"newest pair: half width of the 95 % interval, {' / '.join(SIZES)}", "≤ 1.5 / 2.5 / 2.5 %", shares(widths))
     detectable = [median(each) if each else 0.0 for each in by_size({case: c.detectable for case, c in changes.items() if c.detectable})]
     yield Row(f"smallest slowdown that such intervals would have shown, {' / '.join(SIZES)}", "", shares(detectable))
-    open_ = by_size({case: float(each.verdict == Verdict.INCONCLUSIVE) for case, each in changes.items() if each.interval})
+    open_ = by_size({case: float(each.verdict == Verdict.UNKNOWN) for case, each in changes.items() if each.interval})
     yield Row(f"newest pair: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", "≤ 20 %", percent(fmean(open_[0]), 0))
 
 

@@ -56,7 +56,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         Path("docs/commands.md"): reference.commands(cli.parser()),
         Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
         Path("docs/history.svg"): history_svg(machine),
-        BADGE: data_files.badge(data_files.badge_message(machine)),
+        BADGE: data_files.badge(data_files.BADGE_LABEL, data_files.badge_message(machine)),
         advise.SHIPPED: json.dumps(shipped, ensure_ascii=False, separators=(",", ":")) + "\n",
         why.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},

@@ -7,7 +7,7 @@ them are shown. The verdict on a time comes from the time alone; an exact count,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
@@ -46,6 +46,7 @@ FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from
 SAME_TIMER = ("asv_runner",)  # it takes the samples
 
 KINDS = (2**14, 2**17)  # elements
+SIZES = ("≤ 2¹⁴", "2¹⁷", "≥ 2²⁰")  # of the kinds; no suite has a size between 2¹⁷ and 2²⁰
 
 LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
 REPEATS = 2  # a change of a count is at least so many times the repeatability
@@ -101,7 +102,7 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
         if untestable := _untestable(before, after, case):
             changes[case] = untestable
         elif differences[case] is None:
-            changes[case] = Change(Verdict.INCONCLUSIVE, Reason.NEVER_MET, way=UNPAIRED)
+            changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, way=UNPAIRED)
     testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
     judged = paired.judge(testable, margin=margin, kind=kind, alpha=alpha)
     for case in cases:
@@ -131,6 +132,33 @@ def _within(effects: Effects, before: int, after: int) -> dict[Case, Difference 
     """Return the differences of two sides that one machine has measured."""
     differences = paired.within(effects.logs, before, after)
     return {case: differences[number] for case, number in effects.cases.items() if number in differences}
+
+
+@lru_cache(maxsize=256)  # pairs of releases
+def chained(pairs: tuple[tuple[Result, Result], ...]) -> Mapping[Case, Change]:
+    """Return the change of each case from the first result of the first pair to the last of the last.
+
+    pairs : each of one Python, and each but the first begins with the release that the one before ends with
+    """
+    if len(pairs) == 1:
+        return between(*pairs[0]).changes
+    steps = [_differences(before, after) for before, after in pairs]
+    differences = {}
+    for case in steps[0]:
+        parts = [difference for step in steps if (difference := step.get(case))]
+        if len(parts) == len(pairs) and case.spec.torch and not any(_untestable(*pair, case) for pair in pairs):
+            differences[case] = paired.summed(parts)
+    return paired.judge(differences, kind=kind)
+
+
+def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
+    """Return the change of the geometric mean of some cases; None of sides that were not measured together."""
+    effects = before.effects
+    if effects is None or effects is not after.effects or before.column is None or after.column is None:
+        return None
+    logs = effects.logs[:, :, [effects.cases[case] for case in cases]].mean(axis=2, keepdims=True)
+    differences = {number: each for number, each in paired.within(logs, before.column, after.column).items() if each}
+    return paired.judge(differences).get(0)
 
 
 @dataclass(frozen=True)
@@ -174,11 +202,25 @@ def kind(case: Case) -> tuple[str, int]:
     return case.device, sum(int(numel) > limit for limit in KINDS) if numel else -1
 
 
+def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
+    """Return the smallest slowdown that would have been seen, by size: the median of `Change.detectable` over the cases of each kind.
+
+    Its keys are those of `SIZES`, with the device where there are several; "" stands for cases without a size.
+    """
+    by_kind: dict[tuple[str, int], list[float]] = {}
+    for case, change in changes.items():
+        if change.detectable is not None:
+            by_kind.setdefault(kind(case), []).append(change.detectable)
+    several = len({device for device, _ in by_kind}) > 1
+    names = {key: f"{key[0]} " * several + (SIZES[key[1]] if key[1] >= 0 else "") for key in sorted(by_kind)}
+    return {name.strip(): median(by_kind[key]) for key, name in names.items()}
+
+
 def _untestable(before: Result, after: Result, case: Case) -> Change | None:
-    """Return the inconclusive change of a case that cannot be compared; None of one that can."""
+    """Return the unknown change of a case that cannot be compared; None of one that can."""
     for result, reason in ((before, Reason.NOT_MEASURED_BEFORE), (after, Reason.NOT_MEASURED_AFTER)):
         if case not in result.timings:
-            return Change(Verdict.INCONCLUSIVE, reason, failure=result.failures.get(case, ""))
+            return Change(Verdict.UNKNOWN, reason, failure=result.failures.get(case, ""))
     with_numpy, with_gpu = case.spec.numpy, case.device == "cuda"
     ours = _provenance(before, after, with_numpy=with_numpy, with_gpu=with_gpu)
     theirs = _provenance(after, before, with_numpy=with_numpy, with_gpu=with_gpu)
@@ -186,7 +228,7 @@ def _untestable(before: Result, after: Result, case: Case) -> Change | None:
     if not fields:
         return None
     ratio = after.timings[case].seconds / before.timings[case].seconds
-    return Change(Verdict.INCONCLUSIVE, Reason.PROVENANCE_DIFFERS, ratio, differences=fields, way=UNPAIRED)
+    return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, differences=fields, way=UNPAIRED)
 
 
 def _least(margin: float) -> float:
@@ -205,9 +247,8 @@ def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str
     for case in before.counts:
         count = count_change(before, after, case, around, least) if case.spec.unit == unit else None
         if count:
-            verdict = count.direction if count.changed else Verdict.UNCHANGED
             reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
-            changes[case] = Change(verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
+            changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
     return Comparison(before, after, labels(before, after), changes, least)
 
 

@@ -30,6 +30,6 @@ def _is_in_doubt(change: Change, launches: int, most: int) -> bool:
     """Return whether a change looks as large as the margin and cannot be told, or was told by few launches."""
     if min(change.launches) >= most:
         return False
-    if change.verdict is Verdict.INCONCLUSIVE:
+    if change.verdict is Verdict.UNKNOWN:
         return change.reason is Reason.INTERVAL_TOO_WIDE and abs(log(change.size)) >= log(1 + MARGIN)
     return change.reason is Reason.CHANGED and min(change.launches) < launches

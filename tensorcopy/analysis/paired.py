@@ -36,10 +36,15 @@ Case = TypeVar("Case", bound=Hashable)
 
 
 class Verdict(str, Enum):
+    """Of a time, one of the first four; of an exact count, such as of instructions, one of the others. Neither decides the other."""
+
     SLOWER = "slower"
     FASTER = "faster"
     UNCHANGED = "unchanged"
-    INCONCLUSIVE = "inconclusive"
+    UNKNOWN = "unknown"
+    MORE = "more"
+    FEWER = "fewer"
+    EQUAL = "equal"
 
 
 class Reason(str, Enum):
@@ -86,19 +91,16 @@ class CountPair:
         return self.after / self.before if self.before else (inf if self.after else 1.0)
 
     @property
-    def direction(self) -> Verdict:
-        """The verdict that a change of the count means."""
-        return Verdict.SLOWER if self.ratio > 1 else Verdict.FASTER
+    def verdict(self) -> Verdict:
+        """More or fewer where the difference is at least `least`, else equal."""
+        if max(self.ratio, 1 / self.ratio if self.ratio else inf) < 1 + self.least:
+            return Verdict.EQUAL
+        return Verdict.MORE if self.ratio > 1 else Verdict.FEWER
 
     @property
     def changed(self) -> bool:
-        """Whether the difference is at least `least`, in either direction."""
-        return max(self.ratio, 1 / self.ratio if self.ratio else inf) >= 1 + self.least
-
-    @property
-    def equal(self) -> bool:
-        """Whether the difference is no larger than between repeated counts."""
-        return max(self.ratio, 1 / self.ratio if self.ratio else inf) <= 1 + self.repeatability
+        """Whether it is more or fewer."""
+        return self.verdict is not Verdict.EQUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ class Change:
     p : probability of such a ratio if nothing changed, adjusted for all cases that were judged together
     before, after : seconds
     launches : before and after
-    more_launches : about how many more would decide an inconclusive case; None if not applicable, or if they are too many to take
+    more_launches : about how many more would decide an unknown case; None if not applicable, or if they are too many to take
     differences : for PROVENANCE_DIFFERS
     failure : for a side that was not measured, what the case raised there; "" if it did not
     count : the exact count beside the time, which does not decide it; of a case that is only counted, the count itself
@@ -236,6 +238,15 @@ def of_launches(differences: Numbers) -> Difference:
     return Difference(float(np.mean(differences)), float(np.var(differences, ddof=1)) if n > 1 else 0.0, n, n - 1, (n, n))
 
 
+def summed(differences: Sequence[Difference]) -> Difference:
+    """Return the sum of independent differences, such as of one Python and of the next; its freedom is Welch's (1947)."""
+    errors = [(each.variance / each.count, each.freedom) for each in differences]
+    error, count = sum(error for error, _ in errors), 1 / sum(1 / each.count for each in differences)
+    freedom = error**2 / sum(error**2 / free for error, free in errors if free) if error else 0.0
+    launches = min(each.launches[0] for each in differences), min(each.launches[1] for each in differences)
+    return Difference(sum(each.size for each in differences), error * count, count, freedom, launches, JOINED)
+
+
 def unpaired(before: Numbers, after: Numbers) -> Difference:
     """Return the difference of two sides by the log seconds of their launches (Welch, 1947)."""
     first, second = (values[~np.isnan(values)] for values in (np.asarray(before), np.asarray(after)))
@@ -300,7 +311,7 @@ def judge(
         if case not in testable:
             more = FEWEST - min(each.launches)
             changes[case] = Change(
-                Verdict.INCONCLUSIVE,
+                Verdict.UNKNOWN,
                 Reason.TOO_FEW_LAUNCHES,
                 ratio=exp(each.size),
                 launches=each.launches,
@@ -341,7 +352,7 @@ def _verdict(each: Difference, p: float, half: float, threshold: float, margin: 
     elif abs(each.size) + half <= smallest:
         verdict, reason = Verdict.UNCHANGED, Reason.WITHIN_MARGIN
     else:
-        verdict, reason = Verdict.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE
+        verdict, reason = Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE
         # an interval shrinks with the square root of the number of launches
         shrink = half / (smallest - abs(each.size)) if abs(each.size) < smallest else threshold / abs(each.size)
         needed = ceil(min(each.launches) * (shrink**2 - 1)) if isfinite(shrink) else MOST_LAUNCHES + 1

@@ -52,7 +52,7 @@ ROUNDS = paired.FEWEST  # launches of `asv run`: with fewer, no difference is ju
 PAIRED_ROUNDS = 8  # of `asv continuous`: the differences of two releases have a standard error below 1 %
 DOTS = 60  # of a launch, on a terminal
 EXISTING_ONLY = "a launch has every case of its releases"
-MARKS = {Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.INCONCLUSIVE: " "}
+MARKS = {Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.UNKNOWN: " "}
 GROUPS = {  # titles of `asv continuous --split`, by mark
     "-": "Benchmarks that have improved:",
     " ": "Benchmarks that have stayed the same:",
@@ -158,7 +158,7 @@ def _continuous(conf: Any, options: Namespace) -> int:
     color_print("SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY." if worse or better else "BENCHMARKS NOT SIGNIFICANTLY CHANGED.", color)
     if worse or better:
         color_print(f"PERFORMANCE {'DECREASED' if worse else 'INCREASED'}.", color)
-    if undecided := sum(row.change.verdict is Verdict.INCONCLUSIVE for row in rows):
+    if undecided := sum(row.change.verdict is Verdict.UNKNOWN for row in rows):
         color_print(f"{counted(undecided, 'case')} of {len(rows)} would need more launches: -a rounds=N")
     return int(worse)
 

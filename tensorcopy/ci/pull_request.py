@@ -385,7 +385,7 @@ def failure_lines(result: Result) -> list[str]:
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
     """Return all results as plain values, as comparison.schema.json describes them."""
     return {
-        "version": 5,
+        "version": 6,
         "base": request.base,
         "head": request.head,
         "device": request.device,

@@ -35,7 +35,7 @@ RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of result
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
     compare = commands.add_parser(
-        "compare", help="compare two releases, Pythons, machines or folders of results: slower, faster, unchanged or inconclusive"
+        "compare", help="compare two releases, Pythons, machines or folders of results: slower, faster, unchanged or unknown"
     )
     compare.add_argument("before", metavar="A", help=RESULT)
     compare.add_argument("after", metavar="B", help="in the same form")
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
     evidence = "show the evidence for one verdict instead: launches, interval, test, environments"
     shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; CASE is a name or a regular expression")
-    compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
+    compare.add_argument("--all", action="store_true", help="also list the unchanged and unknown cases (text only)")
     now = "measure both beside each other here, until every case is decided; what is there of them does not count"
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, default=300.0, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
@@ -68,6 +68,7 @@ def add(commands: Any) -> None:
     history.add_argument("--machine", default="", metavar="NAME", help=f"{MACHINE}, of those with two releases")
     history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
+    history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with the best one before it")
     history.add_argument(
         "--values",
         type=Path,
@@ -210,7 +211,10 @@ def _history(options: argparse.Namespace, console: Console) -> int:
             "no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy list times"
         )
     is_one = len(selected) == 1
-    table = terminal.case_table(*selected.values()) if is_one else terminal.summary_text(selected, all_cases=options.all)
+    if options.open:
+        table = terminal.open_text(selected, all_cases=options.all)
+    else:
+        table = terminal.case_table(*selected.values()) if is_one else terminal.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
     for line in sentences.not_included(problems):
         console.print(line, soft_wrap=True)

@@ -40,7 +40,7 @@ class MatchingMethod:
 
     seconds : per call; None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
-    verdict : against the fastest: "fastest", "slower", "unchanged" or "inconclusive"; "" without a time
+    verdict : against the fastest: "fastest", "slower", "unchanged" or "unknown"; "" without a time
     ratio : the time over the fastest time; None for the fastest and without a time
     caveats : a sentence each
     """
@@ -100,7 +100,7 @@ def cost(choice: MatchingMethod) -> str:
 
 def against_fastest(choice: MatchingMethod) -> str:
     """Return the verdict on a method's time against the fastest, with its size."""
-    verdict = choice.verdict if choice.verdict in ("", FASTEST, "slower") else "tied"  # unchanged or inconclusive
+    verdict = choice.verdict if choice.verdict in ("", FASTEST, "slower") else "tied"  # unchanged or unknown
     return f"{verdict} {signed_percent(choice.ratio, 0)}" if choice.ratio else verdict
 
 

@@ -11,26 +11,28 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from math import isfinite
-from statistics import median
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.numbers import multiple, percent, quantity
-from tensorcopy.report.sentences import CHANGED, SYMBOLS, caption, headline, not_included, ordered, sentence
+from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, caption, headline, largest, not_included, ordered, sentence
 from tensorcopy.results.cases import Case
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
 HEADER = (
     "case",
     "device",
-    "verdict",
-    "ratio",
-    "low",
-    "high",
+    "metric",
+    "time_verdict",
+    "time_ratio",
+    "time_low",
+    "time_high",
     "p",
     "before",
     "after",
+    "instructions_ratio",
     "launches",
     "way",
     "detectable",
@@ -41,15 +43,11 @@ HEADER = (
 Row = tuple[str, Change]
 
 
-def rows(comparison: Comparison) -> list[Row]:
-    """Return the name and the change of every case."""
-    return [(case_name(case), change) for case, change in comparison.changes.items()]
-
-
 def markdown(comparison: Comparison) -> str:
     """Return the comparison as a GitHub comment."""
     notes = [*caption(comparison), *(f"⚠ {line}" for line in not_included(comparison.problems))]
-    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows(comparison), notes=notes)
+    rows = [(case_name(case), change) for case, change in comparison.changes.items()]
+    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows, notes=notes)
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -65,21 +63,20 @@ def document(comparison: Comparison) -> dict[str, Any]:
         **dict(zip(("before", "after"), sides)),
         "margin": comparison.margin,
         "alpha": comparison.alpha,
-        "counts": {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict},
+        "counts": {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in TIME},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],
     }
 
 
-def as_csv(comparison: Comparison) -> str:
+def as_csv(comparison: Comparison, columns: Sequence[str] = HEADER) -> str:
     """Return a row for each case; an empty field is unknown. Of the launches on both sides, the smaller number."""
     lines = []
     for case, change in ordered(comparison.changes.items()):
         row = _row(case, change)
         row |= {"launches": min(change.launches), "text": sentence(change)}
-        row["low"], row["high"] = row["interval"] or (None, None)
-        lines.append([row[name] for name in HEADER])
-    return csv_text(HEADER, lines)
+        lines.append([row[name] for name in columns])
+    return csv_text(columns, lines)
 
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {
@@ -90,34 +87,37 @@ FORMATS: dict[str, Callable[[Comparison], str]] = {
 
 
 def _row(case: Case, change: Change) -> dict[str, Any]:
-    count = change.count
+    """Return a case as a document. Of a count, what is about time is None."""
+    count, (low, high) = change.count, change.interval or (None, None)
+    timed = change.verdict in TIME
     return {
         "case": case_name(case),
         "suite": case.suite,
         "parameters": dict(case.parameters),
         "device": case.device,
-        "verdict": change.verdict.value,
+        "metric": "time" if timed else change.unit,
+        "time_verdict": change.verdict.value if timed else None,
         "reason": change.reason.value,
-        "ratio": _six(change.ratio),
-        "interval": [_six(end) for end in change.interval] if change.interval else None,
+        "time_ratio": _six(change.ratio) if timed else None,
+        "time_low": _six(low),
+        "time_high": _six(high),
         "p": _six(change.p),
         "before": _six(change.before),
         "after": _six(change.after),
         "launches": change.launches,
         "more_launches": change.more_launches,
-        "way": change.way if change.ratio else None,
+        "way": change.way if timed and change.ratio else None,
         "detectable": _six(change.detectable),
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure,
-        "unit": change.unit,
+        "instructions_ratio": _six(count.ratio) if count and count.unit == INSTRUCTIONS else None,
         "count": count
         and {
             "unit": count.unit,
             "before": _six(count.before),
             "after": _six(count.after),
             "repeatability": _six(count.repeatability),
-            "changed": count.changed,
-            "equal": count.equal,
+            "verdict": count.verdict.value,
         },
     }
 
@@ -139,38 +139,30 @@ def comparison_text(
     notes : lines below the summary, such as how many launches were compared
     """
     rows = ordered(unordered)
-    symbol = SYMBOLS[next((verdict for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), Verdict.UNCHANGED)]
-    lines = [f"### {symbol} {escaped(headline(rows))}", "", f"{escaped(labels[0])} → {escaped(labels[1])} · {escaped(on)}", ""]
-    lines.append(_summary(rows))
-    lines += [line for note in notes for line in ("", escaped(note))]
+    symbol = next((f"{sign} " for verdict, sign in SYMBOLS.items() if any(change.verdict is verdict for _, change in rows)), "")
+    title, *more = headline([change for _, change in rows])
+    lines = [f"### {symbol}{escaped(title)}", "", f"{escaped(labels[0])} → {escaped(labels[1])} · {escaped(on)}"]
+    lines += [line for note in filter(None, [*more, largest(rows), *notes]) for line in ("", escaped(note))]
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", _table(changed)] if changed else []
-    inconclusive = [row for row in rows if row[1].verdict is Verdict.INCONCLUSIVE]
+    unknown = [row for row in rows if row[1].verdict is Verdict.UNKNOWN]
     for folded, title in (
-        ([row for row in inconclusive if not row[1].interval], "not compared"),
-        ([row for row in inconclusive if row[1].interval], "inconclusive"),
+        ([row for row in unknown if not row[1].interval], "not compared"),
+        ([row for row in unknown if row[1].interval], "unknown"),
         ([row for row in rows if row[1].verdict is Verdict.UNCHANGED], f"unchanged (within ±{percent(margin)})"),
+        ([row for row in rows if row[1].verdict is Verdict.EQUAL], "equal"),
     ):
         lines += ["", f"<details><summary>{len(folded)} {title}</summary>", "", _table(folded), "", "</details>"] if folded else []
     return cut("\n".join(lines), longest) + "\n"
-
-
-def _summary(rows: Sequence[Row]) -> str:
-    """Return the number of cases, the median ratio and its range for each verdict."""
-    cells = []
-    for verdict in (*CHANGED, Verdict.UNCHANGED, Verdict.INCONCLUSIVE):
-        ratios = sorted(change.ratio for _, change in rows if change.verdict is verdict and change.ratio)
-        count = sum(change.verdict is verdict for _, change in rows)
-        spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if len(ratios) > 1 else ""
-        cells.append((f"{SYMBOLS[verdict]} {verdict.value}", str(count), multiple(median(ratios) if ratios else None), spread))
-    return markdown_table(("", "cases", "median ratio", "range"), cells, "lrrr")
 
 
 def _table(rows: Sequence[Row]) -> str:
     cells = []
     for name, change in rows:
         before, after = (quantity(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))
-        cells.append((f"{SYMBOLS[change.verdict]} {code(name)}", before, after, multiple(change.ratio), escaped(sentence(change))))
+        cells.append(
+            (f"{SYMBOLS.get(change.verdict, '')} {code(name)}".strip(), before, after, multiple(change.ratio), escaped(sentence(change)))
+        )
     return markdown_table(("case", "before", "after", "ratio", ""), cells, "lrrrl")
 
 

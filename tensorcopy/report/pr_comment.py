@@ -31,11 +31,11 @@ SECTION = 28_000  # characters; two devices fit into a comment
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
 BEGIN, END = "<!-- tensorcopy: {} -->", "<!-- /tensorcopy: {} -->"
 
-# the reasons that come with an interval, and the verdicts that each may have; all others are inconclusive
+# the reasons that come with an interval, and the verdicts that each may have; all others are unknown
 TESTED = {
     Reason.CHANGED: (Verdict.SLOWER, Verdict.FASTER),
     Reason.WITHIN_MARGIN: (Verdict.UNCHANGED,),
-    Reason.INTERVAL_TOO_WIDE: (Verdict.INCONCLUSIVE,),
+    Reason.INTERVAL_TOO_WIDE: (Verdict.UNKNOWN,),
 }
 
 
@@ -159,15 +159,15 @@ def _change(row: Mapping[str, Any]) -> Change:
 
     Raises _Refused for a contradiction.
     """
-    verdict, reason, interval = Verdict(row["verdict"]), Reason(row["reason"]), row["interval"]
-    tested = interval is not None and row["ratio"] is not None
-    if tested is not (reason in TESTED) or verdict not in TESTED.get(reason, (Verdict.INCONCLUSIVE,)):
+    verdict, reason, ends = Verdict(row["time_verdict"]), Reason(row["reason"]), (row["time_low"], row["time_high"])
+    tested = None not in (*ends, row["time_ratio"])
+    if tested is not (reason in TESTED) or verdict not in TESTED.get(reason, (Verdict.UNKNOWN,)):
         raise _Refused("contradicts itself")
     return Change(
         verdict,
         reason,
-        ratio=row["ratio"],
-        interval=(min(interval), max(interval)) if tested else None,
+        ratio=row["time_ratio"],
+        interval=(min(ends), max(ends)) if tested else None,
         p=row["p"],
         before=row["before"],
         after=row["after"],

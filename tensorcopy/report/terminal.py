@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
-from math import exp, isnan, log
+from math import exp, log
 from typing import Literal
 
 from rich.console import Group, RenderableType
@@ -12,18 +13,20 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
-from tensorcopy.analysis.paired import PAIRED, Change, Reason, Verdict
+from tensorcopy.analysis.paired import PAIRED, Change, Verdict
 from tensorcopy.analysis.series import CaseSeries, changes_by_release
-from tensorcopy.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_interval, signed_percent
-from tensorcopy.report.formats import rows
+from tensorcopy.analysis.standings import open_regressions, standing
+from tensorcopy.numbers import counted, duration, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.sentences import (
     CHANGED,
     SIGNS,
     WAYS,
+    WORK,
     caption,
-    causes,
     change_text,
+    cost_text,
     count_text,
+    extent_text,
     headline,
     not_included,
     ordered,
@@ -35,13 +38,13 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import SECONDS
 
 BAR = 32  # columns: a row of a history fits into 80
-ALIKE = 0.005  # two sizes of a change that differ by less are written once
 NAME = 64  # columns of a case's name
 LARGEST = 3  # changes of a group that are listed
 NO_CHANGE = "No change detected."
 JUSTIFY: dict[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
 
-WIDE = 120  # columns from which a row has its whole sentence
+WIDE = 150  # columns from which a case takes one line
+LARGEST_CHANGES = 10  # of a verdict that are listed
 WIDTH = 56  # columns of the axis of differences: a line is about 80 columns with its labels
 ZERO, DIFFERENCE, LOW, HIGH = "│", "●", "├", "┤"
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
@@ -50,57 +53,42 @@ Row = tuple[Case, Change]
 
 
 def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
-    """Return the headline, the causes, the changed cases by suite, and the counts of the others.
+    """Return the headline, the changed cases with names that every command accepts, and the counts of the others.
 
     how_to_list : the option or command that lists every case
-    width : of the terminal; no row is longer than 80 columns in a narrower one than `WIDE`
+    width : of the terminal; below `WIDE` columns a case takes two lines
     """
-    shown = [row for row in ordered(comparison.changes.items()) if all_cases or row[1].verdict in CHANGED]
+    changes = comparison.changes
+    ranked = ordered(changes.items())
+    shown: list[Row] = ranked if all_cases else []
+    notes = [*reasons(comparison), *caption(comparison)]
+    if not all_cases:
+        for verdict in CHANGED:
+            of_verdict = [row for row in ranked if row[1].verdict is verdict]
+            shown += of_verdict[:LARGEST_CHANGES]
+            if more := len(of_verdict) - LARGEST_CHANGES:
+                notes[:0] = [f"and {more} more {verdict.value}: {how_to_list} lists them"] if more > 0 else []
     before, after = comparison.labels
-    parts: list[RenderableType] = [Text(f"{before} → {after}, on {comparison.on}"), Text(headline(rows(comparison)) + "\n")]
-    lines = list(causes(comparison))
-    parts += [Text("\n".join(lines) + "\n")] if lines else []
-    if shown:
-        cells = [(*_start(case, change, case_name(case)), multiple(change.ratio), sentence(change)) for case, change in shown]
-        wide = terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl")
-        parts += [wide if width >= WIDE else _narrow(shown), Text("")]
-    unit = next((change.unit for change in comparison.changes.values()), SECONDS)
-    if unit != SECONDS:
-        same = sum(change.verdict is Verdict.UNCHANGED for change in comparison.changes.values())
-        line = f"{same} unchanged: by less than {percent(comparison.margin)}, or by no more than repeated counts differ"
-        return Group(*parts, Text("\n".join([line, *not_included(comparison.problems)])))
-    inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
-    hint = [f"{how_to_list} lists every case, and how many more launches it needs"] if inconclusive and not all_cases else []
-    return Group(*parts, Text("\n".join([*reasons(comparison), *caption(comparison), *hint, *not_included(comparison.problems)])))
-
-
-def _narrow(shown: Sequence[Row]) -> RenderableType:
-    """Return a table with a heading for each suite, whose rows fit in 80 columns."""
-    by_suite: dict[str, list[Row]] = {}
+    lines = [f"{before} → {after}, on {comparison.on}", *headline(changes.values()), ""]
     for case, change in shown:
-        by_suite.setdefault(case.spec.label, []).append((case, change))
-    cells = []
-    for suite, suite_rows in by_suite.items():
-        cells.append(("", suite, "", "", ""))
-        for case, change in suite_rows:
-            values = [  # such as "clone_detach 2¹⁷ float16"
-                ("grad" if value == "True" else "no grad") if name == "requires_grad" else count(int(value)) if name == "numel" else value
-                for name, value in case.parameters
-            ]
-            name = f" {' '.join(values)}"
-            cells.append((*_start(case, change, name), _evidence(change)))
-    return terminal_table(("", "case", "before", "after", "change"), cells, "llrrl")
+        name = f"{SIGNS[change.verdict]} {case_name(case)}"
+        lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE else [name, f"    {_figures(change)}"]
+    lines += [""] if shown else []
+    if any(change.verdict is Verdict.UNKNOWN for change in changes.values()) and not all_cases:
+        notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
+    return Text("\n".join([*lines, *notes, *not_included(comparison.problems)]))
 
 
-def _start(case: Case, change: Change, name: str) -> tuple[str, str, str, str]:
-    return SIGNS[change.verdict], name, quantity(change.before, change.unit), quantity(change.after, change.unit)
-
-
-def _evidence(change: Change) -> str:
-    """Return what speaks for the verdict, in few words."""
-    if change.unit != SECONDS:
-        return signed_percent(change.size)
-    return signed_interval(change.interval) if change.reason is Reason.CHANGED and change.interval else multiple(change.ratio)
+def _figures(change: Change) -> str:
+    """Return before and after, the change of the time with its interval or reason, and that of the instructions."""
+    sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
+    if change.verdict in WORK:
+        return f"{sides}   {signed_percent(change.size)}"
+    time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
+    if change.verdict is Verdict.UNKNOWN:
+        time = sentence(replace(change, count=None))
+    count = f"   {signed_percent(change.count.ratio)} {change.count.unit}" if change.count else ""
+    return f"{sides}   {time}{count}"
 
 
 def evidence(comparison: Comparison, case: Case) -> str:
@@ -170,18 +158,14 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
     if change.count:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
-        lines.append(f"count      {count_text(change.count)} ({before} → {after}), beside the time; {repeats}")
+        lines.append(f"work       {count_text(change.count)} ({before} → {after}), apart from the time; {repeats}")
     return lines
 
 
 def case_table(case_series: CaseSeries) -> RenderableType:
-    """Return a row for each release with its time, a bar and its change, and a line for each change.
-
-    The first release of a new level is also compared with the one before it, where that differs from the step between the levels.
-    """
+    """Return a row for each release with its time, a bar and its change from the release before, and a line for each change."""
     steps = {step.index: step for step in case_series.steps}
     greatest = max((value for value in case_series.values if value is not None), default=1.0)
-    is_timed = case_series.unit == SECONDS
     several = len({result.python for result in case_series.results}) > 1
     rows = []
     for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
@@ -193,12 +177,10 @@ def case_table(case_series: CaseSeries) -> RenderableType:
             bar = "█" * max(1, round(BAR * value / greatest))
             change = f"{'▲' if steps[index].ratio > 1 else '▼'} {signed_percent(steps[index].ratio)}" if index in steps else ""
             rows.append((name, quantity(measured, case_series.unit), percent(spread, 1), bar, change))
-    table = terminal_table(("torch", "time" if is_timed else case_series.unit, "±", "", ""), rows, "lrrll")
-    lines = []
-    for step in case_series.steps:
-        differs = is_timed and not isnan(step.change) and abs(log(step.change / step.ratio)) >= ALIKE
-        beside = f" ({signed_percent(step.change)} from the release before)" if differs else ""
-        lines.append(f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}{beside}")
+    table = terminal_table(("torch", "time" if case_series.unit == SECONDS else case_series.unit, "±", "", ""), rows, "lrrll")
+    lines = [
+        f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
+    ]
     return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text("\n".join(lines) or NO_CHANGE))
 
 
@@ -218,6 +200,28 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
     return Group(Text(heading), Text("\n".join(lines) if lines else NO_CHANGE))
+
+
+def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
+    """Return the methods whose newest release is slower than their best one, the most expensive first.
+
+    all_cases : list every case, and not only the `LARGEST` of a method
+    """
+    known = [each for case_series in by_case.values() if (each := standing(case_series))]
+    regressions = open_regressions(known)
+    number = sum(len(regression.standings) for regression in regressions)
+    methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}"
+    lines = [f"Open regressions: {methods}", f"on {next(iter(by_case.values())).on}"]
+    for regression in regressions:
+        lines += ["", f"{regression.method}: {extent_text(regression)}"]
+        for each in regression.standings if all_cases else regression.standings[:LARGEST]:
+            before, after = map(duration, each.times)
+            against = cost_text(each.cost, each.series.releases[each.best]) if each.cost and each.best is not None else ""
+            since = ", ".join(f"{each.series.releases[step.index]} ({signed_percent(step.ratio)})" for step in each.open)
+            lines += [f"  {case_name(each.series.case)}", f"    {before} → {after}   {against}", f"    since {since}"]
+        more = 0 if all_cases else len(regression.standings) - LARGEST
+        lines += [f"  and {more} more: --all lists them"] if more > 0 else []
+    return Text("\n".join(lines))
 
 
 def terminal_table(header: Sequence[str], rows: Iterable[Sequence[RenderableType]], align: str, title: str | None = None) -> Table:

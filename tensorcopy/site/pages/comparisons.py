@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import Comparison, case_name, version
+from tensorcopy.analysis.comparisons import Comparison, version
 from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.analysis.series import DISPATCHER
-from tensorcopy.numbers import count, percent
-from tensorcopy.report import formats as comparison_formats
-from tensorcopy.report.formats import csv_text
-from tensorcopy.report.sentences import CHANGED, headline, ordered, reasons
+from tensorcopy.report.formats import as_csv
+from tensorcopy.report.sentences import CHANGED, TIME, WORK, headline, largest, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import CauseLink, cause_link
-from tensorcopy.site.content import Content, detectable
+from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, extent, machine_differences
-from tensorcopy.site.page import File, Page
+from tensorcopy.site.page import File, Page, circumstances
 from tensorcopy.site.pages.explorer import group_by_section
 
 Across = dict[Result, list[Comparison]]  # by result, its comparisons with other environments and machines
@@ -103,9 +100,8 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
     )
 
 
-VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
-MOST_LISTED = 20  # slower cases of a section that have a row, and faster ones; a table of every case shows hundreds better
-COLUMNS = ("case", "verdict", "ratio", "low", "high", "p", "before", "after")
+# of the CSV: `tensorcopy compare --format csv` has the others, too
+COLUMNS = ("case", "metric", "time_verdict", "time_ratio", "time_low", "time_high", "p", "before", "after", "instructions_ratio")
 
 
 @dataclass(frozen=True)
@@ -113,18 +109,21 @@ class ComparedCase:
     """A case with its change.
 
     anchor : of its row, or of its cell in the table of every case
-    is_listed : whether it has a row
     """
 
     case: Case
     change: Change
     anchor: str
-    is_listed: bool = False
 
     @property
     def is_changed(self) -> bool:
-        """Whether the case is slower or faster."""
+        """Whether the time is slower or faster."""
         return self.change.verdict in CHANGED
+
+    @property
+    def work(self) -> Verdict | None:
+        """Whether the instructions are more, fewer or equal; None where they were not counted."""
+        return self.change.count.verdict if self.change.count else None
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
@@ -148,20 +147,21 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
     causes = {key: cause for key, cause in machine.causes.items() if (cause.before, cause.after) == (before, after)}
 
     def cause(case: Case) -> CauseLink | None:
-        """Return the link to the functions behind a case's change; None where nothing changed, or none were counted."""
-        change = changes[case]
-        changed = change.verdict in CHANGED or (change.count is not None and change.count.changed)
-        return cause_link(causes, after, case) if changed else None
+        """Return the link to the functions behind a case's change; None where none were counted."""
+        return cause_link(causes, after, case)
 
     values = {
         "comparison": comparison,
         "machine": machine,
-        "headline": headline(comparison_formats.rows(comparison)),
-        "verdicts": [verdict.value for verdict in VERDICTS],
-        "totals": [sum(numbers) for numbers in zip(*(section["counts"] for section in shown))],
+        "headline": [
+            *headline(changes.values()),
+            largest([(f"{machine.case_code(case)}, {circumstances(case)}", change) for case, change in changes.items()]),
+        ],
+        "time_verdicts": [verdict.value for verdict in TIME],
+        "work_verdicts": [verdict.value for verdict in WORK] if any(row.work for row in rows.values()) else [],
+        "totals": [sum(numbers) for numbers in zip(*([*section["counts"], *section["work_counts"]] for section in shown))],
         "sections": shown,
-        "omitted": sum(row.is_changed for row in rows.values()) - sum(len(section["listed"]) for section in shown),
-        "most_listed": MOST_LISTED,
+        "seen": sensitivity_text(comparison),
         "reasons": reasons(comparison),
         "evidence": _evidence(comparison),
         "limit": limit,
@@ -175,7 +175,7 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
         "cause": cause,
     }
     yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
-    yield File(csv_address, _csv(comparison))
+    yield File(csv_address, as_csv(comparison, COLUMNS))
 
 
 def axis_limit(changes: list[Change]) -> float:
@@ -203,23 +203,21 @@ def _compared(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> 
 def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[str, Any]:
     """Return the copies, the conversions, or another kind of cases.
 
-    counts : the number of cases by verdict, in the order of `VERDICTS`
-    listed : the most significant of the slower cases, then of the faster ones
+    counts : the number of cases by verdict on the time, then on the instructions
+    changed : the slower cases, then the faster ones, each with the largest change first
+    worked : those with more instructions, then those with fewer
     tables : every case, a table for each suite
     """
-
-    def significance(row: ComparedCase) -> tuple[float, float]:
-        ratio = row.change.ratio or 1.0
-        return round(row.change.p or 1.0, 6), -max(ratio, 1 / ratio)
-
-    verdicts = [row.change.verdict for row in rows]
-    changed = [sorted((row for row in rows if row.change.verdict is verdict), key=significance) for verdict in CHANGED]
-    listed = {row.case: replace(row, is_listed=True) for group in changed for row in group[:MOST_LISTED]}
+    by_case = {row.case: row for row in rows}
+    ranked = [by_case[case] for case, _ in ordered((row.case, row.change) for row in rows)]
+    worked = [row for row in rows if row.work in (Verdict.MORE, Verdict.FEWER)]
     return {
         "name": name,
-        "counts": [verdicts.count(verdict) for verdict in VERDICTS],
-        "listed": list(listed.values()),
-        "tables": _suite_tables(machine, {row.case: listed.get(row.case, row) for row in rows}),
+        "counts": [sum(row.change.verdict is verdict for row in rows) for verdict in TIME],
+        "work_counts": [sum(row.work is verdict for row in rows) for verdict in WORK],
+        "changed": [row for row in ranked if row.is_changed],
+        "worked": sorted(worked, key=lambda row: -row.change.count.ratio if row.change.count else 0.0),
+        "tables": _suite_tables(machine, by_case),
     }
 
 
@@ -229,33 +227,14 @@ def _argument(content: Content, result: Result) -> str:
     return "@".join(parts)
 
 
-def _csv(comparison: Comparison) -> str:
-    """Return a row for each case; times in seconds; an empty field is unknown.
-
-    `tensorcopy compare --format csv` has the reasons too.
-    """
-
-    def four(number: float | None) -> str:
-        return "" if number is None else f"{number:.4g}"
-
-    rows = []
-    for case, change in ordered(comparison.changes.items()):
-        p = "" if change.p is None else f"{change.p:.2g}"
-        ratios, times = (change.ratio, *(change.interval or (None, None))), (change.before, change.after)
-        rows.append([case_name(case), change.verdict.value, *map(four, ratios), p, *map(four, times)])
-    return csv_text(COLUMNS, rows)
-
-
 def _evidence(comparison: Comparison) -> str:
-    """Return how many launches were compared, in which way, and what they can show; "" where nothing was compared."""
+    """Return how many launches were compared, and in which way; "" where nothing was compared."""
     tested = [change for change in comparison.changes.values() if change.interval]
-    size = detectable(comparison)
     if not tested:
         return ""
     sides = dict.fromkeys(extent(change.launches[side] for change in tested) for side in (0, 1))
     ways = " and ".join(dict.fromkeys(change.way for change in tested))
-    able = f"; smallest detectable change {percent(size, 1)} (median of cases of up to {count(DISPATCHER)} elements)" if size else ""
-    return f"{' and '.join(sides)} launches of {'each side' if len(sides) == 1 else 'the sides'}, compared {ways}{able}"
+    return f"{' and '.join(sides)} launches of {'each side' if len(sides) == 1 else 'the sides'}, compared {ways}"
 
 
 def _neighbours(content: Content, comparison: Comparison, series: Series) -> list[tuple[str, str]]:
