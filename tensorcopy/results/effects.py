@@ -34,17 +34,24 @@ class Effects:
     columns: Mapping[Column, int]
     cases: Mapping[Case, int]
     logs: Numbers
-    _fits: dict[int, tuple[Numbers, Numbers, Numbers]] = field(default_factory=dict, repr=False)
+    _fits: dict[int, tuple[Numbers, Numbers, Numbers, Numbers]] = field(default_factory=dict, repr=False)
 
     def timings(self, column: int) -> dict[Case, Timing]:
         """Return the time of every case that a column was measured for."""
-        seconds, errors, counts = self._fitted()
+        seconds, errors, counts, _ = self._fitted()
         return {
             # six digits: further ones would be rounded twice, and shown as another duration
             case: Timing(float(f"{seconds[column, number]:.6g}"), float(errors[column, number]), int(counts[column, number]))
             for case, number in self.cases.items()
             if counts[column, number]
         }
+
+    def launch_times(self, column: int, case: Case) -> dict[str, float]:
+        """Return the time of a case in each launch of a column, by the launch's start, without what disturbed all sides of the launch."""
+        seconds, _, _, residuals = self._fitted()
+        number = self.cases[case]
+        times = seconds[column, number] * np.exp(residuals[:, column, number])
+        return {start: float(time) for start, time in zip(self.started, times) if not np.isnan(time)}
 
     def error_of_mean(self, column: int, cases: Sequence[Case]) -> float:
         """Return the standard error of a column's part in the mean of some cases, over launches; 0 where they cannot tell it."""
@@ -54,11 +61,12 @@ class Effects:
         deviations = [float(row[~np.isnan(row)].mean()) for row in own - means if not np.isnan(row).all()]
         return float(np.std(deviations, ddof=1)) / len(deviations) ** 0.5 if len(deviations) > 1 else 0.0
 
-    def _fitted(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Return seconds, relative standard errors and numbers of launches, by column and case."""
+    def _fitted(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """Return seconds, relative standard errors and numbers of launches, by column and case, and residuals by launch too."""
         if 0 not in self._fits:
             launches, columns, cases = self.logs.shape
             seconds, errors = np.full((columns, cases), np.nan), np.zeros((columns, cases))
+            residuals = np.full(self.logs.shape, np.nan)
             measured = ~np.isnan(self.logs)
             counts = measured.sum(axis=0)
             patterns, places = np.unique(measured.reshape(launches * columns, cases).T, axis=0, return_inverse=True)
@@ -66,24 +74,26 @@ class Effects:
                 of_pattern = np.flatnonzero(places.ravel() == number)
                 mask = pattern.reshape(measured.shape[:2])
                 if mask.any():
-                    seconds[:, of_pattern], errors[:, of_pattern] = _fit(self.logs[:, :, of_pattern], mask)
-            self._fits[0] = seconds, errors, counts
+                    fitted = _fit(self.logs[:, :, of_pattern], mask)
+                    seconds[:, of_pattern], errors[:, of_pattern], residuals[:, :, of_pattern] = fitted
+            self._fits[0] = seconds, errors, counts, residuals
         return self._fits[0]
 
 
-def _fit(logs: Numbers, mask: Numbers) -> tuple[Numbers, Numbers]:
-    """Return seconds and relative standard errors by column and case, of cases that were measured in the same places.
+def _fit(logs: Numbers, mask: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Return seconds and relative standard errors by column and case, and residuals, of cases that were measured in the same places.
 
     mask : by launch and column, whether they were
     """
-    seconds, errors = np.full(logs.shape[1:], np.nan), np.full(logs.shape[1:], np.nan)
+    seconds, errors, residuals = np.full(logs.shape[1:], np.nan), np.full(logs.shape[1:], np.nan), np.full(logs.shape, np.nan)
     for columns in met(mask):
         launches = mask[:, columns].any(axis=1)
         place = np.ix_(launches, columns)
         fitted = fit(logs[place], mask[place].astype(float))
         seconds[columns] = np.exp(np.median(fitted.launches, axis=0) + fitted.columns)
         errors[columns] = np.sqrt(fitted.variances() / mask[place].sum(axis=0)[:, None])
-    return seconds, errors
+        residuals[place] = np.where(mask[place][:, :, None], fitted.residuals, np.nan)
+    return seconds, errors, residuals
 
 
 def met(mask: Numbers) -> list[Numbers]:

@@ -33,7 +33,7 @@ def feeds(content: Content) -> Iterator[tuple[str, str]]:
     changes = [change for machine in content.machines for change in changes_of(content, machine)]
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)
     yield addresses.FEED, _feed(content, addresses.FEED, "changes", addresses.HISTORIES, [_change(change) for change in changes])
-    still = sorted((entry for machine in content.machines for entry in _open(machine)), key=lambda entry: entry.day, reverse=True)
+    still = sorted((entry for machine in content.machines for entry in _open(content, machine)), key=lambda entry: entry.day, reverse=True)
     yield addresses.OPEN_FEED, _feed(content, addresses.OPEN_FEED, "regressions", addresses.REGRESSIONS, still)
 
 
@@ -50,7 +50,7 @@ def _change(change: MachineChange) -> Entry:
     )
 
 
-def _open(machine: Machine) -> Iterator[Entry]:
+def _open(content: Content, machine: Machine) -> Iterator[Entry]:
     """Yield an entry for each method that has an open regression."""
     for regression in machine.regressions:
         worst, largest = regression.worst, regression.worst.largest
@@ -61,7 +61,7 @@ def _open(machine: Machine) -> Iterator[Entry]:
             ("open", machine.name, series.case.device, regression.method, release),
             found(*series.sides(largest.index if largest else worst.newest)),
             f"torch {machine.newest.version}: {text}",
-            f"{addresses.of_regressions(machine.name)}#{regressions.anchor(regression)}",
+            f"{regressions.address_of(content, machine)}#{regressions.anchor(regression)}",
             f"{machine.name}: {text}; largest: {case_name(series.case)}, {regressions.cost(worst)}, since {', '.join(worst.since)}",
         )
 

@@ -111,7 +111,11 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "changes": machine.case_changes[case],
         "standing": machine.standings.get(case),
         "regression": next(
-            (f"{addresses.of_regressions(machine.name)}#{regressions.anchor(each)}" for each in machine.regressions if case in each.cases),
+            (
+                f"{regressions.address_of(content, machine)}#{regressions.anchor(each)}"
+                for each in machine.regressions
+                if case in each.cases
+            ),
             "",
         ),
         "seen": next((row["pair"].detectable for row in rows if row["pair"] and row["pair"].detectable), None),

@@ -41,21 +41,24 @@ class Fixed:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the page of each machine, and that of the machine with the longest history once more as the main one."""
-    for machine in content.machines:
-        yield _page(content, machine, addresses.of_regressions(machine.name))
-    yield _page(content, content.machine, addresses.REGRESSIONS)
+    """Yield the page of each machine; that of the machine with the longest history is the main one."""
+    for machine in content.machines or [None]:
+        yield _page(content, machine, address_of(content, machine))
+
+
+def address_of(content: Content, machine: Machine | None) -> str:
+    """Return the address of a machine's page."""
+    return addresses.of_regressions(machine.name) if machine and machine is not content.machine else addresses.REGRESSIONS
 
 
 def _page(content: Content, machine: Machine | None, address: str) -> Page:
     known = findings(content)
     values = {
         "machine": machine,
-        "machines": content.machines,
+        "others": [(other.name, address_of(content, other)) for other in content.machines if other is not machine],
         "rows": [row(content, machine, regression, known) for regression in machine.regressions] if machine else [],
         "fixed": _fixed(machine) if machine else [],
         "number": len(machine.standings) if machine else 0,
-        "regressions_address": addresses.of_regressions,
     }
     return Page(address, "regressions.html", TITLE, values, description=DESCRIPTION)
 
