@@ -84,13 +84,13 @@ def standing(series: CaseSeries, last: int = 0) -> Standing | None:
     return Standing(
         series,
         newest,
-        first=_change(series, measured[0], newest) if newest > measured[0] else None,
+        first=change(series, measured[0], newest) if newest > measured[0] else None,
         best=best,
-        cost=None if best is None else _change(series, best, newest),
+        cost=None if best is None else change(series, best, newest),
     )
 
 
-def _change(series: CaseSeries, before: int, after: int) -> Change | None:
+def change(series: CaseSeries, before: int, after: int) -> Change | None:
     """Return the change of a case between two releases of its history, across its Pythons."""
     pairs, start = [], before
     for joint in sorted(series.joints, key=lambda joint: joint.index):

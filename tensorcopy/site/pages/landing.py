@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from itertools import combinations, groupby
-from math import log, log1p, log2
-from posixpath import commonpath
+from itertools import groupby
+from math import log, log2
 from statistics import median
 from typing import Any
 
@@ -15,10 +14,10 @@ from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.comparisons import Comparison, sensitivity
-from tensorcopy.analysis.paired import MARGIN, Verdict
+from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
-from tensorcopy.analysis.standings import standing
+from tensorcopy.analysis.standings import change, standing
 from tensorcopy.numbers import count, duration, percent
 from tensorcopy.report.sentences import TIME
 from tensorcopy.report.words import LANGUAGES, texts
@@ -69,7 +68,7 @@ class Tally:
 class Upgrade:
     """An upgrade from one release to a newer one.
 
-    address : of the comparison page that has judged it; "" where the histories are counted
+    address : of the comparison page; "" where no Python has both releases: then they are compared by way of one that two Pythons have
     """
 
     before: str
@@ -105,7 +104,6 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     axis, own = axis_of(machine), own_machine(content)
     cases, every = _charted(machine), upgrades(content, machine)
     shown = _shown(machine, cases)
-    first = (axis[-min(len(axis), UPGRADED + 1)], axis[-1]) if axis else ()  # none where no copies by size were measured
     return {
         "own": own,
         "chart_documents": [_joined_data(content, each) for each in (machine, *([own.machine] if own else []))] if shown else [],
@@ -117,8 +115,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.machine) if own else "",
         "upgrades": every,
-        "to_newest": [upgrade for upgrade in every if upgrade.after == axis[-1]][::-1],
-        "first_upgrade": next((upgrade for upgrade in every if (upgrade.before, upgrade.after) == first), None),
+        "first_upgrade": every[min(len(every), UPGRADED) - 1] if every else None,
         "newest_address": content.comparison_address(*machine.series[0].results[-2:]) if len(machine.series[0].results) > 1 else "",
         "grids": _grids(machine, axis),
         "last": LAST,
@@ -313,22 +310,17 @@ def _latest(content: Content, machine: Machine) -> Comparison | None:
 
 
 def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[str, Any]:
-    """Return every upgrade for the script, in order of both releases.
-
-    pairs : slower, faster and cases of copies and of conversions, and the link to the comparison without the part that all links share
-    """
-    versions = list(dict.fromkeys(version for upgrade in every for version in (upgrade.before, upgrade.after)))
-    names = ("upgrade_copies", "upgrade_conversions", "evidence", "upgrade_counted", "upgrade_from", "upgrade_to")
-    links = [addresses.relative(page, upgrade.address) if upgrade.address else "" for upgrade in every]
-    folders = [link.rpartition("/")[0] for link in links if link]
-    shared = f"{commonpath(folders)}/" if folders else ""
+    """Return every upgrade for the script: by release the slower, faster and cases of copies and of conversions, and the link."""
+    names = ("upgrade_copies", "upgrade_conversions", "evidence", "upgrade_from")
     return {
-        "releases": versions,
-        "folder": shared,
-        "pairs": [
-            [*astuple(upgrade.copies), *astuple(upgrade.conversions), *([link.removeprefix(shared)] if link else [])]
-            for upgrade, link in zip(every, links)
-        ],
+        "upgrades": {
+            upgrade.before: [
+                *astuple(upgrade.copies),
+                *astuple(upgrade.conversions),
+                addresses.relative(page, upgrade.address) if upgrade.address else "",
+            ]
+            for upgrade in reversed(every)
+        },
         "texts": {name: texts()[name][language] for name in names},
     }
 
@@ -413,39 +405,24 @@ def axis_of(machine: Machine) -> tuple[str, ...]:
 
 
 def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
-    """Return every upgrade between two releases of a machine's joined axis, in order of both.
-
-    Where a comparison page has judged it, its verdicts count; elsewhere the histories of the cases that both releases have.
-    """
-    levels = {case: _log_levels(series) for case, series in machine.history.items() if case.spec.module in (COPIES, CONVERSIONS)}
-    least = log1p(MARGIN) - 1e-9  # rounding must not decide
+    """Return the upgrade from each release of a machine's joined axis to the newest one, the newest first."""
+    axis = axis_of(machine)
     every = []
-    for before, after in combinations(axis_of(machine), 2):
-        address = ""
-        for series in machine.series:
-            results = {release.version: result for release, result in zip(series.releases, series.results)}
-            if not address and before in results and after in results:
-                address = content.comparison_address(results[before], results[after])
-        if address:
-            verdicts = {case: change.verdict for case, change in content.comparisons[address].changes.items()}
-        else:
-            changes = {case: level[after] - level[before] for case, level in levels.items() if before in level and after in level}
-            verdicts = {
-                case: Verdict.SLOWER if change >= least else Verdict.FASTER if change <= -least else Verdict.UNCHANGED
-                for case, change in changes.items()
-            }
-        tallies = []
-        for module in (COPIES, CONVERSIONS):
-            found = [verdict for case, verdict in verdicts.items() if case.spec.module == module]
-            tallies.append(Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)))
-        every.append(Upgrade(before, after, tallies[0], tallies[1], address))
+    for before in reversed(axis[:-1]):
+        verdicts: dict[str, list[Verdict]] = {COPIES: [], CONVERSIONS: []}
+        for case, series in machine.history.items():
+            if case.spec.module in verdicts and series.unit == suite_specs.SECONDS and {before, axis[-1]} <= {*series.releases}:
+                judged = change(series, series.releases.index(before), series.releases.index(axis[-1]))
+                verdicts[case.spec.module] += [judged.verdict] if judged else []
+        tallies = [Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
+        every.append(Upgrade(before, axis[-1], tallies[0], tallies[1], _comparison_of(content, machine, before, axis[-1])))
     return every
 
 
-def _log_levels(series: CaseSeries) -> dict[str, float]:
-    """Return the level of a case at each measured release, in logarithms and against its first level."""
-    return {
-        release: sum(log(step.ratio) for step in series.steps if step.index <= index)
-        for index, (release, value) in enumerate(zip(series.releases, series.values))
-        if value is not None
-    }
+def _comparison_of(content: Content, machine: Machine, before: str, after: str) -> str:
+    """Return the address of the comparison of two releases on one Python; "" where none has both."""
+    for series in machine.series:
+        results = {release.version: result for release, result in zip(series.releases, series.results)}
+        if before in results and after in results and (address := content.comparison_address(results[before], results[after])):
+            return address
+    return ""
