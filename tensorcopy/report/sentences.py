@@ -173,14 +173,15 @@ def change_text(change: ReleaseChange) -> str:
 
     For example "31 of 40 copies at numel ≤ 2¹⁴ slower, median +38.0 %".
     """
+    size = f"{'median ' if len(change.cases) > 1 else ''}{signed_percent(change.ratio)}"
     if change.group.unit != SECONDS:
         where = f"{len(change.cases)} of {change.of} cases{_relation(change.group)}"
-        return f"{change.verdict.value} {change.group.unit} in {where}, median {signed_percent(change.ratio)}"
+        return f"{change.verdict.value} {change.group.unit} in {where}, {size}"
     name = group_name(change.group)
     if change.as_group:
         alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
         return f"{name} {change.verdict.value} as a group, {signed_percent(change.ratio)}{alone}"
-    return f"{len(change.cases)} of {change.of} {name} {change.verdict.value}, median {signed_percent(change.ratio)}"
+    return f"{len(change.cases)} of {change.of} {name} {change.verdict.value}, {size}"
 
 
 def group_name(group: CaseGroup) -> str:
