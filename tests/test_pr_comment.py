@@ -98,8 +98,16 @@ def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_p
 
 @pytest.mark.parametrize(
     "fields",
-    [{"reason": "changed", "verdict": "unchanged"}, {"interval": None}, {"ratio": None}, {"reason": "too_few_launches"}],
-    ids=["verdict", "no interval", "no ratio", "reason"],
+    [
+        {"time_verdict": "unchanged"},
+        {"time_verdict": "faster"},
+        {"time_low": 0.9},
+        {"time_ratio": 1.5},
+        {"time_low": None},
+        {"time_ratio": None},
+        {"reason": "too_few_launches"},
+    ],
+    ids=["verdict", "the other way", "an interval with 1", "outside its interval", "no interval", "no ratio", "reason"],
 )
 def test_a_change_that_contradicts_itself_is_not_shown(comparison, tmp_path, fields):
     """Nor is anything else of its file."""

@@ -159,15 +159,22 @@ def _change(row: Mapping[str, Any]) -> Change:
 
     Raises _Refused for a contradiction.
     """
-    verdict, reason, ends = Verdict(row["time_verdict"]), Reason(row["reason"]), (row["time_low"], row["time_high"])
-    tested = None not in (*ends, row["time_ratio"])
-    if tested is not (reason in TESTED) or verdict not in TESTED.get(reason, (Verdict.UNKNOWN,)):
+    verdict, reason = Verdict(row["time_verdict"]), Reason(row["reason"])
+    low, ratio, high = row["time_low"], row["time_ratio"], row["time_high"]
+    tested = None not in (low, ratio, high)
+    if (
+        tested is not (reason in TESTED)
+        or verdict not in TESTED.get(reason, (Verdict.UNKNOWN,))
+        or (tested and not low <= ratio <= high)
+        or (verdict is Verdict.SLOWER and low < 1)
+        or (verdict is Verdict.FASTER and high > 1)
+    ):
         raise _Refused("contradicts itself")
     return Change(
         verdict,
         reason,
-        ratio=row["time_ratio"],
-        interval=(min(ends), max(ends)) if tested else None,
+        ratio=ratio,
+        interval=(low, high) if tested else None,
         p=row["p"],
         before=row["before"],
         after=row["after"],
