@@ -43,6 +43,12 @@ def test_the_history_of_several_cases(folder, capsys):
     assert_golden("histories.txt", capsys.readouterr().out)
 
 
+def test_the_open_regressions(folder, capsys):
+    """What is slower with the newest release than with its best one, since when and by how much; a speedup is none."""
+    assert main(["history", "--open"]) == 0
+    assert_golden("open.txt", capsys.readouterr().out)
+
+
 @pytest.mark.parametrize("text", ["[1, -1]", '["a"]', "{", "7", "[1, NaN]", None])
 def test_an_invalid_file_of_values_is_an_error(tmp_path, capsys, text):
     """In one line, with the allowed format; so is a missing one."""

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
-from tensorcopy.analysis.paired import PAIRED, Change, Verdict
+from tensorcopy.analysis.paired import MOST_LAUNCHES, PAIRED, Change, Verdict
 from tensorcopy.analysis.series import CaseSeries, changes_by_release
 from tensorcopy.analysis.standings import open_regressions, standing
 from tensorcopy.numbers import counted, duration, p_value, percent, quantity, signed_interval, signed_percent
@@ -66,8 +66,9 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         for verdict in CHANGED:
             of_verdict = [row for row in ranked if row[1].verdict is verdict]
             shown += of_verdict[:LARGEST_CHANGES]
-            if more := len(of_verdict) - LARGEST_CHANGES:
-                notes[:0] = [f"and {more} more {verdict.value}: {how_to_list} lists them"] if more > 0 else []
+            if (others := len(of_verdict) - LARGEST_CHANGES) > 0:
+                what = f"with {verdict.value} {of_verdict[0][1].unit}" if verdict in WORK else verdict.value
+                notes[:0] = [f"and {others} others {what}: {how_to_list} lists them"]
     before, after = comparison.labels
     lines = [f"{before} → {after}, on {comparison.on}", *headline(changes.values()), ""]
     for case, change in shown:
@@ -86,7 +87,9 @@ def _figures(change: Change) -> str:
         return f"{sides}   {signed_percent(change.size)}"
     time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
     if change.verdict is Verdict.UNKNOWN:
-        time = sentence(replace(change, count=None))
+        more = f"~{change.more_launches}" if change.more_launches else f">{MOST_LAUNCHES}"
+        interval = f"{signed_interval(change.interval)}; {more} more launches" if change.interval else ""
+        time = interval or sentence(replace(change, count=None))
     count = f"   {signed_percent(change.count.ratio)} {change.count.unit}" if change.count else ""
     return f"{sides}   {time}{count}"
 
