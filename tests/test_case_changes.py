@@ -10,10 +10,9 @@ from io import StringIO
 import pytest
 
 from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.numbers import change_size, signed_interval, signed_percent
+from tensorcopy.numbers import change_size, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.site import addresses, render
-from tensorcopy.site.content import ComparisonTable
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import history
@@ -26,9 +25,8 @@ WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 
 @pytest.fixture(scope="module")
 def content(shipped_results):
-    """Return the content of the shipped results, without the comparisons and functions of pages, which take long."""
+    """Return the content of the shipped results, without the functions behind changes, which take long."""
     content = render.content(shipped_results.results)
-    content.__dict__["comparisons"] = ComparisonTable(())
     content.machine.__dict__["causes"] = {}
     return content
 
@@ -65,13 +63,13 @@ def signed(words: str) -> str:
 
 
 def in_headline(page: str) -> set[tuple[str, str]]:
-    """Return release and size of each change in the headline or the list below it."""
-    lead = text_of(re.search(r'<p class="?lead"?>(.*?)</p>', page, re.DOTALL)[1])
+    """Return release and size of each change in the headline or the list below it; a size lies in the interval behind it."""
+    lead = next(text for text in texts_of("p", page) if "detected" in text)
     listed = re.search(r'<ul class="?changes"?>(.*?)</ul>', page, re.DOTALL)
     items = texts_of("li", listed[1]) if listed else re.findall(r"torch .*", lead)
     assert ("No change detected" in lead) is not bool(items)
-    sizes = [re.sub(r"\(.*\)", "", item) for item in items]  # without the interval of the neighbours
-    assert all(len(re.findall(r"[\d.]+ %", item)) == 1 for item in sizes)  # a second one would be another value of the same change
+    for size, low, high in re.findall(r"(?:slower|faster) by ([\d.]+) % \(([\d.]+) to ([\d.]+) %\)", " ".join(items)):
+        assert float(low) <= float(size) <= float(high)
     return {(re.search(r"torch ([\d.]+\d)", item)[1], signed(item)) for item in items}
 
 
@@ -81,24 +79,37 @@ def in_chart(svg: str) -> list[str]:
     return sorted(text.split(" (")[0] for text in map(text_of, re.findall(r"<text.*?</text>", flags[1]))) if flags else []
 
 
-def in_table(page: str, heading: str) -> set[tuple[str, str]]:
-    """Return release and size of each change in a column."""
+def in_table(page: str, number: int) -> set[tuple[str, str]]:
+    """Return release and size of each change in the first or the last column of changes; in its row stands its interval, without 0."""
     head, body = re.search(r'<table class="releases.*?<thead>(.*?)<tbody>(.*?)</table>', page, re.DOTALL).groups()
-    column = texts_of("th", head).index(heading)
+    titles = texts_of("th", head)
+    column = [place for place, title in enumerate(titles) if title == "change"][number]
     changes = set()
     for row in elements("tr", body):
         cells = texts_of("t[hd]", row)
         size = re.search(r"[+−][\d.]+ %", cells[column])
         if size:
+            changes.add((cells[0], size[0]))
             word = re.search("slower|faster|more|fewer", cells[column])
             assert not word or WORDS[word[0]] == size[0][0]
-            changes.add((cells[0], size[0]))
+            if word and word[0] in ("slower", "faster") and "vs previous" in titles:
+                assert in_interval(size[0], cells[titles.index("vs previous")]), cells
     return changes
 
 
+def in_interval(size: str, interval: str) -> bool:
+    """Return whether a size lies in an interval that repeats it, "+5.0 % +3.0 to +7.0 %", and all on one side of 0."""
+    numbers = [float(text.replace("−", "-")) for text in re.findall(r"[+−]?[\d.]+", interval)]
+    return interval.startswith(size) and numbers[1] <= numbers[0] <= numbers[2] and (numbers[1] >= 0 or numbers[2] <= 0)
+
+
 def in_csv(text: str, column: str) -> set[tuple[str, str]]:
-    """Return release and size of each change in a CSV."""
-    return {(row["torch"], signed_percent(float(row[column]))) for row in csv.DictReader(StringIO(text)) if row[column]}
+    """Return release and size of each change in a CSV; that of a time lies in the interval beside it, without 1."""
+    rows = [row for row in csv.DictReader(StringIO(text)) if row[column]]
+    for row in rows:
+        low, size, high = (float(row[name] or 1) for name in ("change_low", "change", "change_high"))  # a count has no interval
+        assert column != "change" or not row["change_low"] or (low <= size <= high and (low >= 1 or high <= 1))
+    return {(row["torch"], signed_percent(float(row[column]))) for row in rows}
 
 
 def disagreements(site: dict[str, str], machine) -> list[str]:
@@ -117,13 +128,13 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
         same = [
             in_headline(page) == expected,
             in_chart(svgs[0]) == sorted(change.size for change in changes),
-            in_table(page, "change detected") == expected,
+            in_table(page, 0) == expected,
             in_csv(text, "change") == expected,
             not counted or in_chart(svgs[1]) == sorted(change.size for change in count_changes),
-            not counted or in_table(page, "change") == expected_counts,
+            not counted or in_table(page, -1) == expected_counts,
             in_csv(text, "instructions_change") == expected_counts,
             all(change.text in text_of(page) for change in changes),
-            not re.search(r"slower|faster", text_of(page).replace("“Change detected”", "")) or bool(changes),
+            not re.search(r"slower|faster", text_of(page)) or bool(changes),
         ]
         faults += [f"{case_name(case)}: {same}"] if not all(same) else []
     return faults
@@ -136,19 +147,21 @@ def test_every_place_of_a_case_shows_the_same_changes(site, content):
     assert disagreements(site, content.machine) == []
 
 
-def test_the_index_shows_the_last_change_of_each_case(site, content):
-    """With the number of its changes."""
-    machine = content.machine
-    rows = re.findall(r'<tr><th><a href="([^"]*)">.*?</tr>', site["history/index.html"], re.DOTALL)
+def test_the_index_shows_where_each_case_stands(site, content):
+    """Its change since the first release, and what it costs against the best one where that is slower; no other is coloured."""
+    machine, page = content.machine, site["history/index.html"]
+    rows = dict(re.findall(r'<tr><th><a href="([^"]*)">.*?</th>(.*?)</tr>', page, re.DOTALL))
     timed = [case for case in machine.cases if case.spec.timed]
     assert len(rows) == len(timed)
     for case in timed:
-        link = machine.case_address(case).removeprefix("history/")
-        row = re.search(rf'<tr><th><a href="{re.escape(link)}">.*?</tr>', site["history/index.html"], re.DOTALL)[0]
-        cells = [text_of(cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
-        changes = machine.case_changes[case]
-        assert cells[2] == (str(len(changes)) if changes else "")
-        assert not changes or (changes[-1].size in cells[3] and changes[-1].release in cells[4])
+        standing, row = machine.standings[case], rows[machine.case_address(case).removeprefix("history/")]
+        *_, first, cost, since = [text_of(cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+        colours = re.findall(r'class="v (\w+)"', row)
+        assert first == signed_percent(standing.first.ratio)
+        assert cost == (signed_percent(standing.cost.ratio) if standing.is_open else "")
+        assert since == ", ".join(standing.since)
+        told = standing.first.verdict.value
+        assert colours == [told] * (told in ("slower", "faster")) + ["slower"] * standing.is_open
 
 
 def test_the_feed_repeats_the_changes_of_cases(content):
@@ -199,12 +212,33 @@ def test_a_change_on_one_python_is_said_to_be_its_own(newer, older, where):
     assert all(change.size == "+50.0 %" and change.release == RELEASES[4].version for change in changes)
 
 
-def test_a_change_has_the_interval_of_the_neighbours_alone(tmp_path):
-    """By which a reader of the history sees how sure it is."""
+def test_the_size_of_a_change_is_that_of_the_release_against_the_one_before(tmp_path):
+    """With its interval, by which a reader of the history sees how sure it is; the level after it is another value."""
     case = "copies.BySize.time_copy clone_detach 16"
-    launch_files.write(tmp_path, {case: {release.version: 1.0 if number < 4 else 1.5 for number, release in enumerate(RELEASES)}})
+    times = [1.0, 1.0, 1.0, 1.0, 1.5, 1.52, 1.54, 1.56]
+    launch_files.write(tmp_path, {case: {release.version: time for release, time in zip(RELEASES, times)}})
     (machine,) = machines(launch_files.load(tmp_path))
     ((change,),) = machine.case_changes.values()
-    low, high = change.interval
-    assert 1.45 < low < 1.5 < high < 1.55
-    assert change.text == f"slower by {change_size(change.step.ratio)} ({signed_interval(change.interval)} against the release before)"
+    low, high = change.step.interval
+    assert low < change.step.ratio < high
+    assert low < 1.5 < high < 1.52
+    assert change.text == f"slower by {change_size(change.step.ratio)} ({100 * (low - 1):.1f} to {100 * (high - 1):.1f} %)"
+
+
+def test_a_change_stands_at_the_python_that_shows_it(content):
+    """Where the axis passes from one Python to a newer one, the older one was measured with both releases."""
+    joined = content.machine.history
+    changes = [(case, change) for case, changes in content.machine.case_changes.items() for change in changes]
+    assert len(changes) > 1000
+    for case, change in changes:
+        series = next(each for each in content.machine.series if each.environment == change.environment)
+        own = series.series_by_case[case]
+        index = own.releases.index(change.release)
+        step = change.step
+        assert any(value is not None for value in own.values[:index]), (case_name(case), change.release)
+        assert case.spec.timed is bool(step.interval)
+        if step.interval:
+            low, high = step.interval
+            assert low <= step.ratio <= high
+            assert low > 1 or high < 1
+    assert any(series.joints for series in joined.values())

@@ -89,7 +89,7 @@ def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries]) -> tupl
 
 
 def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries]) -> CaseChange:
-    after = case_series.results[step.index]
+    _, after = case_series.sides(step.index)
     own = next(series for series in by_python if series.results[0].series_key == after.series_key)
     release = case_series.releases[step.index]
     return CaseChange(
