@@ -327,9 +327,11 @@ def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[st
 
 def _changes(content: Content, machine: Machine, translate: Translate) -> list[dict[str, Any]]:
     """Return recent changes; of a release, those of the largest size first."""
+    modules = {spec.module for spec in suite_specs.table().values() if spec.landing}
     shown: list[MachineChange] = []
     for _, group in groupby(changes_of(content, machine), key=lambda change: change.release):
-        shown += sorted(group, key=lambda change: -abs(log(change.change.ratio)))
+        of_methods = [change for change in group if change.change.group.module in modules]
+        shown += sorted(of_methods, key=lambda change: -abs(log(change.change.ratio)))
     return [
         {
             "date": change.date,
