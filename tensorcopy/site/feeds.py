@@ -56,7 +56,7 @@ def _open(content: Content, machine: Machine) -> Iterator[Entry]:
         worst, largest = regression.worst, regression.worst.largest
         series = worst.series
         release = series.releases[largest.index if largest else worst.newest]
-        text = f"{machine.case_code(series.case)} takes {extent_text(regression)} longer than with its best release"
+        text = f"{machine.case_code(series.case)}: {extent_text(regression)} against its best release"
         yield Entry(
             ("open", machine.name, series.case.device, regression.method, release),
             found(*series.sides(largest.index if largest else worst.newest)),
