@@ -96,7 +96,7 @@ def test_the_time_alone_decides(tmp_path):
     assert (change.verdict, change.reason) == (Verdict.UNCHANGED, Reason.WITHIN_MARGIN)
     assert (change.count.ratio, change.count.changed) == (1.05, True)
     assert sentences.sentence(change).endswith("; 5.0 % more instructions")
-    assert sentences.counts_beside([change]) == ["beside the times: more instructions in 1 of 1 case, fewer in 0"]
+    assert sentences.headline([change])[1] == "Work: more instructions in 1, fewer in 0 of 1."
 
 
 def test_a_counted_case_has_exact_steps():

@@ -313,7 +313,7 @@ def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, ca
 
 @pytest.mark.parametrize(
     ("difference", "noise", "budget", "expected", "verdict"),
-    [(1.1, 0.002, "1h", 4, "1 of 1 case slower"), (1.0, 0.002, "1h", 4, "No significant change"), (1.02, 0.1, "9m", 9, "1 unknown")],
+    [(1.1, 0.002, "1h", 4, "1 slower, 0 faster"), (1.0, 0.002, "1h", 4, "1 unchanged, 0 unknown"), (1.02, 0.1, "9m", 9, "1 unknown")],
     ids=["slower", "unchanged", "undecided when the time is over"],
 )
 def test_two_releases_are_compared_now_until_every_case_is_decided(machine, capsys, difference, noise, budget, expected, verdict):

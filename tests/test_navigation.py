@@ -35,17 +35,25 @@ def nav_links(page: str) -> list[dict[str, str]]:
 
 
 def test_the_header_of_every_page_has_the_same_links(site):
-    """Three entries and the source beside the menu, so that it fits one row."""
+    """Four entries and the source beside the menu, so that it fits one row."""
     for address, page in site.items():
         outside, menus = re.subn('<details class="menu">.*?</details>', "", page.split("<nav")[1].split("</nav>")[0], flags=re.DOTALL)
         shown = [attributes["href"] for tag, attributes in Tags(f"<nav{outside}</nav>").tags if tag == "a"]
-        assert (len(shown), shown[-1], menus) == (4, WEB.source, 1), address
+        assert (len(shown), shown[-1], menus) == (5, WEB.source, 1), address
 
 
 def test_the_menu_leads_to_every_kind_of_page(site):
     """Whatever has a fixed address is one click away."""
     reached = {resolved("index.html", attributes["href"]) for attributes in nav_links(site["index.html"])}
-    kinds = {addresses.CHOOSER, addresses.HISTORIES, addresses.COMPARISONS, addresses.SIZES, addresses.SEMANTICS, addresses.MEMORY}
+    kinds = {
+        addresses.CHOOSER,
+        addresses.HISTORIES,
+        addresses.COMPARISONS,
+        addresses.REGRESSIONS,
+        addresses.SIZES,
+        addresses.SEMANTICS,
+        addresses.MEMORY,
+    }
     kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.ACCURACY, addresses.GLOSSARY, addresses.DOCS, addresses.DATA}
     assert {*kinds, addresses.RUN_IT} <= reached
 

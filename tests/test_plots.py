@@ -17,7 +17,7 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case
 from tensorcopy.site import plots
 from tensorcopy.site.machine import machines
-from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, Sparkline, sparkline
+from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, spark_span, sparkline
 from tensorcopy.site.svg import (
     Band,
     Line,
@@ -165,10 +165,9 @@ def test_a_plot_has_no_colours_of_its_own(monkeypatch):
     assert ElementTree.fromstring(file).tag == f"{SVG}svg"
 
 
-def spark(*values: float | None, steps: tuple[Step, ...] = (), releases: tuple[str, ...] = RELEASES) -> Sparkline:
+def spark_series(*values: float | None, steps: tuple[Step, ...] = ()) -> CaseSeries:
     case = Case("copies.BySize.time_copy", (("method", "a"), ("numel", "16")))
-    series = CaseSeries(case, "", "seconds", RELEASES[: len(values)], (), values, (0.0,) * len(values), steps)
-    return sparkline(series, releases)
+    return CaseSeries(case, "", "seconds", RELEASES[: len(values)], (), values, (0.0,) * len(values), steps)
 
 
 def points(path: str) -> list[tuple[int, int]]:
@@ -181,23 +180,35 @@ def points(path: str) -> list[tuple[int, int]]:
     return corners
 
 
-def paths(line: Sparkline) -> list[list[tuple[int, int]]]:
-    return [points(path) for path in re.findall(r' d="([^"]*)"', line.svg)]
+def paths(svg: str) -> list[list[tuple[int, int]]]:
+    return [points(path) for path in re.findall(r' d="([^"]*)"', svg)]
+
+
+TOP, BOTTOM = SPARK_MARGIN, SPARK_HEIGHT - SPARK_MARGIN
 
 
 def test_a_history_without_a_change_has_no_colour():
     """It is one line from the first release to the last."""
-    line = spark(1e-6, 1e-6, 1e-6, 1e-6)
-    assert (line.value, line.change, line.verdict, line.release) == ("1.00 µs", "", "", "")
-    assert paths(line) == [[(0, 15), (6, 15), (12, 15), (18, 15)]]
-    assert 'class="spark"' in line.svg
+    svg = sparkline(spark_series(1e-6, 1e-6, 1e-6, 1e-6), RELEASES)
+    assert paths(svg) == [[(0, 15), (6, 15), (12, 15), (18, 15)]]
+    assert 'class="spark"' in svg
 
 
-def test_the_line_has_the_colour_of_its_last_change_from_there_on():
-    """The part before is another line, which ends where this one begins."""
-    line = spark(4e-6, 4e-6, 2e-6, 2e-6, steps=(Step(2, 4e-6, 2e-6, 0.0),))
-    assert (line.value, line.change, line.verdict, line.release) == ("2.00 µs", "−50\u202f%", "faster", "2.3.0")
-    before, after = paths(line)
-    assert before == [(0, SPARK_MARGIN), (6, SPARK_MARGIN), (12, SPARK_HEIGHT - SPARK_MARGIN)]
-    assert after == [(12, SPARK_HEIGHT - SPARK_MARGIN), (18, SPARK_HEIGHT - SPARK_MARGIN)]
-    assert 'class="spark faster"' in line.svg
+def test_a_sparkline_has_the_colour_of_its_last_change_or_of_what_it_costs():
+    """From there on: the part before is another line, which ends where this one begins."""
+    series = spark_series(4e-6, 4e-6, 2e-6, 2e-6, steps=(Step(2, 4e-6, 2e-6, 0.0),))
+    before, after = paths(sparkline(series, RELEASES))
+    assert before == [(0, TOP), (6, TOP), (12, BOTTOM)]
+    assert after == [(12, BOTTOM), (18, BOTTOM)]
+    assert 'class="spark faster"' in sparkline(series, RELEASES)
+    assert [len(path) for path in paths(sparkline(series, RELEASES, 1, "slower"))] == [2, 3]
+    assert 'class="spark slower"' in sparkline(series, RELEASES, 1, "slower")
+
+
+def test_sparklines_of_a_table_have_one_scale():
+    """An equal change is equally high in each; the largest history fills the height."""
+    small, large = spark_series(1e-6, 2e-6), spark_series(1e-3, 4e-3)
+    span = spark_span([small, large])
+    heights = [[y for path in paths(sparkline(series, RELEASES, 0, "", span)) for _, y in path] for series in (small, large)]
+    assert heights[1] == [BOTTOM, TOP]
+    assert heights[0][0] - heights[0][1] == (BOTTOM - TOP) / 2

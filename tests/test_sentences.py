@@ -28,15 +28,15 @@ def unknown(reason, **details):
         (UNCHANGED, "unchanged: within ±2.0 %"),
         (replace(SLOWER, count=COUNT), "slower by 12.0 % (10.1 to 14.2 %); 5.2 % more instructions"),
         (replace(UNCHANGED, count=COUNT), "unchanged: within ±2.0 %; 5.2 % more instructions"),
-        (replace(SLOWER, count=replace(COUNT, after=1001)), "slower by 12.0 % (10.1 to 14.2 %); same instructions"),
-        (WIDE, "unknown: between 1.2 % faster and 4.5 % slower; about 9 more launches needed"),
+        (replace(SLOWER, count=replace(COUNT, after=1001)), "slower by 12.0 % (10.1 to 14.2 %); equal instructions"),
+        (WIDE, "unknown: −1.2 to +4.5 %; about 9 more launches needed"),
         (
             unknown(Reason.INTERVAL_TOO_WIDE, ratio=1.02, interval=(1.01, 1.03), more_launches=1),
-            "unknown: 1.0 to 3.0 % slower; about 1 more launch needed",
+            "unknown: +1.0 to +3.0 %; about 1 more launch needed",
         ),
         (
             unknown(Reason.INTERVAL_TOO_WIDE, ratio=0.98, interval=(0.97, 0.99)),
-            "unknown: 1.0 to 3.0 % faster; over 100 more launches needed",
+            "unknown: −3.0 to −1.0 %; over 100 more launches needed",
         ),
         (unknown(Reason.NOT_MEASURED_BEFORE), "unknown: no result before (not measured, or skipped)"),
         (unknown(Reason.NOT_MEASURED_AFTER, failure="KeyError: 3"), "unknown: no result after (KeyError: 3)"),
@@ -63,24 +63,36 @@ def test_a_summary_has_no_numbers(reason):
     assert not any(character.isdigit() for character in sentences.summary(change))
 
 
+FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COUNT, after=900))
+
+
 @pytest.mark.parametrize(
-    ("changes", "headline"),
+    ("changes", "headline", "largest"),
     [
-        ([SLOWER, FASTER, UNCHANGED], "1 of 3 cases slower, 1 faster, 1 unchanged; largest slowdown: 0, by 12.0 % (10.1 to 14.2 %)"),
         (
-            [FASTER, UNCHANGED, WIDE, WIDE],
-            "No significant slowdowns: 1 of 4 cases faster, 1 unchanged, 2 unknown; largest speedup: 0, by 20.0 % (15.0 to 25.0 %)",
+            [SLOWER, FASTER, UNCHANGED, WIDE],
+            ["Time: 1 slower, 1 faster, 1 unchanged, 1 unknown of 4 cases."],
+            "Largest slowdown: 0, by 12.0 % (10.1 to 14.2 %).",
         ),
-        ([replace(UNCHANGED, count=COUNT)], "No significant change in 1 case: within ±2.0 %"),
-        ([WIDE, unknown(Reason.NOT_MEASURED_AFTER)], "No significant change in 1 case: within ±4.5 %; 1 could not be compared"),
         (
-            [UNCHANGED, UNCHANGED, unknown(Reason.INTERVAL_TOO_WIDE, ratio=1.1, interval=(0.5, 2.4))],
-            "No significant change in 3 cases: half of them within ±2.0 %",
+            [UNCHANGED, FASTER],
+            ["Time: 0 slower, 1 faster, 1 unchanged, 0 unknown of 2 cases."],
+            "Largest speedup: 1, by 20.0 % (15.0 to 25.0 %).",
         ),
-        ([unknown(Reason.NOT_MEASURED_AFTER)], "Nothing could be compared (1 case)"),
+        (
+            [replace(UNCHANGED, count=FEWER.count), replace(SLOWER, count=FEWER.count), replace(WIDE, count=COUNT)],
+            [
+                "Time: 1 slower, 0 faster, 1 unchanged, 1 unknown of 3 cases.",
+                "Work: more instructions in 1, fewer in 2 of 3.",
+            ],
+            "Largest slowdown: 1, by 12.0 % (10.1 to 14.2 %).",
+        ),
+        ([FEWER], ["Work: more instructions in 0, fewer in 1 of 1 case."], ""),
+        ([], ["No case was compared."], ""),
     ],
-    ids=["slower", "faster", "unchanged", "not compared", "wide", "nothing"],
+    ids=["each", "faster", "counts beside", "counts alone", "nothing"],
 )
-def test_the_headline_sums_up_all_cases(changes, headline):
-    """A very wide worst interval is not given: it would describe no other case. Counts beside the times change no verdict."""
-    assert sentences.headline([(str(number), change) for number, change in enumerate(changes)]) == headline
+def test_the_headline_counts_time_and_work_apart(changes, headline, largest):
+    """Fewer instructions make no time faster, and are not the largest change."""
+    assert sentences.headline(changes) == headline
+    assert sentences.largest([(str(number), change) for number, change in enumerate(changes)]) == largest

@@ -10,13 +10,16 @@ from html.parser import HTMLParser
 from io import StringIO
 from itertools import combinations
 from pathlib import PurePosixPath
+from statistics import median
 from urllib.parse import unquote
 
 import feedparser
 import jsonschema
 import pytest
 
+from tensorcopy.analysis import standings
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.analysis.paired import DETECTABLE
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
@@ -24,7 +27,9 @@ from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, navigation, publisher, render, writer
 from tensorcopy.site.changes import counted_changes
-from tensorcopy.site.pages import comparisons, history, methods
+from tensorcopy.site.content import Content
+from tensorcopy.site.pages import comparisons, history, landing, methods
+from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, measured
 
@@ -55,12 +60,13 @@ CARD = {
     "day": "2026-11-21",
     "rows": [{"name": "A/A: questions with a false alarm", "goal": "≤ 5 %", "value": "2.1 %"}],
 }
+NEWEST_PAIR = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0"
 SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js"}
 
 
 @pytest.fixture(scope="module")
-def shipped(shipped_results) -> dict[str, str]:
-    """Return every page and file of some of the shipped results, by address."""
+def content(shipped_results) -> Content:
+    """Return the content of the pages of some of the shipped results."""
     results = tuple(
         replace(
             result,
@@ -74,6 +80,12 @@ def shipped(shipped_results) -> dict[str, str]:
     content = render.content(results, CARD, publisher.documentation(ROOT))
     explained = [result for result in results if (version(result), result.python) in EXPLAINED]
     content.machine.__dict__["causes"] = counted_changes([sorted(explained, key=version)])
+    return content
+
+
+@pytest.fixture(scope="module")
+def shipped(content) -> dict[str, str]:
+    """Return every page and file, by address."""
     return dict(render.files(content))
 
 
@@ -200,7 +212,7 @@ def test_the_landing_page_answers_for_the_newest_release(shipped):
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', page, re.DOTALL)[1]).text
     assert answer == "Use x.detach().clone() for an independent tensor, x.detach().numpy().copy() for an independent ndarray."
     assert re.search(r"torch 2\.15\.0 on [^,<]+, 20\d\d-\d\d-\d\d", page)
-    assert "since 2.14.1" in page.lower()
+    assert "Time, torch 2.15.0 against 2.14.1: " in page
     for device in ("cuda", "mps", "xpu"):
         panel = re.search(rf'<div class="device" data-device="{device}">(.*?)</div>', page, re.DOTALL)[1]
         assert f"Not measured on {device} yet" in panel
@@ -209,19 +221,23 @@ def test_the_landing_page_answers_for_the_newest_release(shipped):
         assert commands[1:] == ["pip install uv", "uv run tensorcopy dashboard"]
 
 
-def test_the_landing_page_has_a_cell_for_every_method_and_size(shipped):
-    """It has the newest time and the last change of the case's history, and leads there; the fastest of each size is marked."""
+def test_the_landing_page_has_a_cell_for_every_method_and_size(shipped, content):
+    """It has the newest time, and what that costs against the best of the last releases, and leads to the history.
+
+    The fastest of each size is marked.
+    """
     page = shipped["index.html"]
     cells = re.findall(r'<td(?: class="(\w+)")?><a href="(history/[^"]+)" aria-label="([^"]+)">(.*?)</a></td>', page)
     assert len(cells) == (5 + 3) * 8
     assert [rank for rank, *_ in cells].count("fastest") == 2 * 8
-    for _, address, label, content in cells:
-        assert address in shipped
-        value, change = re.fullmatch(r"<svg.*</svg>(\S+ \S+)(?: <small class=\"(?:slower|faster)\">(.+)</small>)?", content).groups()
+    series = {addresses.of_case(content.machine.name, case): each for case, each in content.machine.history.items()}
+    for _, address, label, text in cells:
+        value, cost = re.fullmatch(r"<svg.*</svg>(\S+ \S+)(?: <small class=\"slower\">(.+)</small>)?", text).groups()
         assert f": {value}" in label
         assert f"{value}</td>" in shipped[address] or f"{value} " in shipped[address]
-        assert bool(change) is ("No change detected" not in shipped[address])
-        assert not change or f", {change} with " in label
+        where = standings.standing(series[address], landing.LAST)
+        assert bool(cost) is where.is_open
+        assert not cost or f", {whole_percent(where.cost.ratio)} against {where.series.releases[where.best]}" in label
 
 
 def test_the_landing_page_tells_what_an_upgrade_changes(shipped):
@@ -237,7 +253,7 @@ def test_the_landing_page_tells_what_an_upgrade_changes(shipped):
     assert address == "compare/epyc-2core/py3.11-cuda/2.8.0..2.15.0.html"
     rows = list(csv.DictReader(StringIO(shipped[addresses.data(address, "csv")])))
     for kind, (slower, faster, cases) in (("copies", numbers[:3]), ("conversions", numbers[3:])):
-        verdicts = [row["verdict"] for row in rows if row["case"].startswith(f"{kind}.")]
+        verdicts = [row["time_verdict"] for row in rows if row["case"].startswith(f"{kind}.")]
         assert (slower, faster, cases) == (verdicts.count("slower"), verdicts.count("faster"), len(verdicts))
     counted = pairs[releases[0], "2.15.0"]
     copies = "Copies: {} slower, {} faster of {}.".format(*counted[:3])
@@ -253,13 +269,18 @@ def test_a_change_on_the_landing_page_names_its_methods(shipped):
         assert re.search(r"</a>: \w+ .* (faster|slower).*[:;] ?.*<code>.*</code> [+−]\d+\u202f% in \d+ cases?", text), text
 
 
-def test_the_landing_page_tells_how_small_a_change_is_told(shipped):
-    """As on the page of the newest pair, beside the number of launches."""
-    tiles = dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", shipped["index.html"]))
-    told = tiles["Smallest detectable slowdown, up to 2¹⁴ elements"]
-    page = shipped["compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"].replace("\u202f", " ")
-    assert f"{tiles['Launches per case'].replace('–', ' to ')} launches" in page
-    assert f"smallest detectable change {told} (median of cases of up to 2¹⁴ elements)" in page
+def test_the_landing_page_tells_what_would_have_been_seen(shipped):
+    """By size, in the sentence on the newest release and in the tiles, as on the page of the newest pair and in its CSV."""
+    texts = [Tags(shipped[address]).text.replace("\u202f", " ") for address in ("index.html", f"{NEWEST_PAIR}.html")]
+    news, compared = (re.search(r"The smallest slowdown that would have been seen: (.*?)(?:\.|, each)\s", text)[1] for text in texts)
+    rows = [row for row in csv.DictReader(StringIO(shipped[f"{NEWEST_PAIR}.csv"])) if row["time_low"]]
+    sizes = {"≤ 2¹⁴": (0, 2**14), "2¹⁷": (2**17, 2**17), "≥ 2²⁰": (2**20, 2**30)}
+    for name, (least, most) in sizes.items():
+        of_size = [row for row in rows if least <= int(re.search(r"numel=(\d+)", row["case"])[1]) <= most]
+        seen = median((float(row["time_high"]) / float(row["time_low"])) ** (DETECTABLE / 2) - 1 for row in of_size)
+        assert f"{100 * seen:.1f} % ({name})" in news
+        assert f"<dt>Smallest slowdown that would have been seen, {name} elements</dt><dd>{100 * seen:.1f} %</dd>" in shipped["index.html"]
+    assert compared.replace(" elements", "") == news
 
 
 def test_the_landing_page_is_small(shipped, tmp_path):
@@ -292,31 +313,32 @@ def test_published_addresses_exist(shipped):
 
 
 def test_a_comparison_counts_and_shows_every_case(shipped):
-    """The totals agree with the CSV and with the table of every case; the most significant changes have rows; a case has one anchor."""
-    address = "compare/epyc-2core/py3.11-cuda/2.8.0..2.14.1"
-    rows = list(csv.DictReader(StringIO(shipped[f"{address}.csv"])))
-    page = shipped[f"{address}.html"]
+    """The totals of time and of work agree with the CSV, every case that changed has a row, and each case has one anchor."""
+    rows = list(csv.DictReader(StringIO(shipped[f"{NEWEST_PAIR}.csv"])))
+    page = shipped[f"{NEWEST_PAIR}.html"]
     tally = re.search(r'<table class="tally.*?</table>', page, re.DOTALL)[0]
     counts = {
         re.sub("<.*?>", "", name): [int(number) for number in re.findall(r"<td>(\d+)</td>", cells)]
         for name, cells in re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", tally)
     }
     assert list(counts) == ["Copies", "Conversions", "Primitives", "Alternatives", "all"]
-    assert counts["all"] == [sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "unchanged", "unknown")]
+    times, work = counts["all"][:4], counts["all"][4:]
+    assert times == [sum(row["time_verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "unchanged", "unknown")]
+    assert sum(work) == sum(bool(row["instructions_ratio"]) for row in rows)
     assert counts["all"] == [sum(numbers) for numbers in zip(*list(counts.values())[:-1])]
-    assert sum(counts["all"]) > 150
+    assert sum(times) > 150
+    assert work[1] > sum(times[:2]) > 0
     for number, verdict in enumerate(("slower", "faster")):
-        assert len(re.findall(rf'<td class="{verdict}"', page)) == counts["all"][number] > 0
-        listed = sum(min(numbers[number], comparisons.MOST_LISTED) for name, numbers in counts.items() if name != "all")
-        assert len(re.findall(rf'<tr class="{verdict}" id="c', page)) == listed
-    omitted = sum(counts["all"][:2]) - len(re.findall(r'<tr class="(?:slower|faster)" id="c', page))
-    assert f"the other {omitted} are in the tables of every case below" in page
+        assert len(re.findall(rf'<tr class="{verdict}">', page)) == times[number]
+        assert len(re.findall(rf'<td id="c\d+" class="{verdict}"', page)) == times[number]
+    worked = re.search(r"<h2>More and fewer instructions</h2>(.*?)<h2", page, re.DOTALL)[1]
+    assert [len(re.findall(f'<td><span class="v {verdict}"', worked)) for verdict in ("more", "fewer")] == work[:2]
     anchors = [int(number) for number in re.findall(r'id="c(\d+)"', page)]
     assert sorted(anchors) == list(range(1, len(rows) + 1))
-    assert "2.8.0@3.11@epyc-2core 2.14.1@3.11@epyc-2core" in page  # the command for more evidence: there may be several machines
+    assert "2.14.1@3.11@epyc-2core 2.15.0@3.11@epyc-2core" in page  # the command for more evidence: there may be several machines
     assert page.count("<svg") == 1
     drawn = re.search(r"<svg xmlns.*?</svg>", page)[0]
-    assert sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn)) == sum(row["low"] != "" for row in rows)
+    assert sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn)) == sum(row["time_low"] != "" for row in rows)
 
 
 def test_every_plot_has_a_table_and_data(shipped):
@@ -448,8 +470,8 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch, tmp_path):
     follow_all_links(html(site), {*site, *writer.ASSETS})
 
 
-def test_a_change_of_the_machine_stands_beside_the_change(monkeypatch):
-    """Which the landing page, the feed and the histories tell like any other."""
+def test_a_change_of_the_machine_is_no_change_of_torch(monkeypatch):
+    """It stands in the row of its release; nothing says that torch became slower there."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(table))
     results = [
@@ -457,10 +479,9 @@ def test_a_change_of_the_machine_stands_beside_the_change(monkeypatch):
         for index, row in enumerate(table)
     ]
     site = dict(render.files(render.content(results)))
-    assert "The machine changed too: hugepages: never → always" in site["history/index.html"]
-    assert site["changes.xml"].count("<entry>") == 1
-    text = Tags(site["index.html"]).text.replace("\u202f", " ")
-    assert "torch 2.5.0: copies of up to 2¹⁴ elements slower: code of a +100 % in 1 case" in text
+    assert "machine changed: hugepages: never → always" in site["history/box/copies.BySize/a-16.html"]
+    assert site["changes.xml"].count("<entry>") == site["regressions.xml"].count("<entry>") == 0
+    assert "No change detected" in site["history/index.html"]
 
 
 def test_a_custom_build_of_a_releases_commit_is_that_release(monkeypatch):
@@ -477,10 +498,10 @@ def test_a_comparison_without_intervals_has_no_plot(tmp_path):
     launch_files.write(tmp_path, {f"copies.BySize.time_copy {name} 16": times for name in ("clone_detach", "tensor")}, launches=1)
     site = dict(render.files(render.content(reader.load_results(tmp_path).results)))
     page = site["compare/box/py3.11-cuda/2.14.1..2.15.0.html"]
-    assert "Nothing could be compared (2 cases)." in page
+    assert "Time: 0 slower, 0 faster, 0 unchanged, 2 unknown of 2 cases." in page
     assert "<svg" not in page
     assert "Holm" not in page
-    assert page.count('class="q"') == 2
+    assert page.count('class="unknown"') == 2
 
 
 def test_text_from_results_is_escaped(monkeypatch):
