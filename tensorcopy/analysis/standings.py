@@ -48,8 +48,8 @@ class Standing:
 
     @property
     def closed(self) -> tuple[Step, ...]:
-        """The slowdowns that a later release took back."""
-        return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None)
+        """The slowdowns that a later release took back, except those that are open in part."""
+        return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None and step not in self.open)
 
     @property
     def since(self) -> tuple[str, ...]:
