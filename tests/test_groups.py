@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import date
-from math import log
+from math import log, prod
 
 import pytest
 
-from tensorcopy.analysis import series
+from tensorcopy.analysis import comparisons, series
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import sentences
@@ -49,6 +49,23 @@ def test_a_change_that_no_case_shows_is_found_in_the_group(tmp_path):
     assert change.ratio == pytest.approx(0.92, abs=0.02)
     assert len(change.cases) <= 3
     assert sentences.change_text(change).startswith("copies at numel ≤ 2¹⁴ faster as a group, −")
+
+
+def test_the_change_of_a_mean_is_that_of_its_launches(tmp_path):
+    """The geometric mean over the cases within each launch, then as for one case; sides that were not measured together have none."""
+    ratios = {method: 1 + number / 100 for number, method in enumerate(METHODS)}
+    before, after = results(tmp_path, lambda index, method: ratios[method] if index else 1.0, releases=RELEASES[:2], noise=0.02)
+    cases, logs = list(before.timings), before.effects.logs
+    within = (logs[:, after.column] - logs[:, before.column]).mean(axis=1)
+    change = comparisons.of_mean(before, after, cases)
+    error = within.std(ddof=1) / len(within) ** 0.5
+    assert log(change.ratio) == pytest.approx(within.mean())
+    assert log(change.interval[1] / change.interval[0]) == pytest.approx(2 * 2.201 * error, rel=0.01)  # Student's t, 11 degrees of freedom
+    assert change.interval[0] < prod(ratios.values()) ** (1 / len(ratios)) < change.interval[1]
+    single = comparisons.between(before, after).changes.values()
+    assert change.interval[1] / change.interval[0] < min(each.interval[1] / each.interval[0] for each in single)
+    (elsewhere,) = results(tmp_path / "other", lambda index, method: 1.0, releases=RELEASES[:1])
+    assert comparisons.of_mean(elsewhere, after, cases) is None
 
 
 def test_a_change_of_one_case_is_not_attributed_to_its_group(tmp_path):

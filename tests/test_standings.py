@@ -1,0 +1,110 @@
+"""Where a case stands: which release is its best, what the newest one costs against that, and since when."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tensorcopy.analysis import series, standings
+from tensorcopy.analysis.paired import Verdict
+from tensorcopy.releases import release_table
+from tests import launch_files
+
+RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
+METHODS = [f"m{number}" for number in range(8)]
+CASE = "copies.BySize.time_copy m0 16"
+
+
+def standing_of(folder, *times, last=0, **how):
+    """Return where the case stands that takes so many microseconds with each of the first releases."""
+    launch_files.write(folder, {CASE: dict(zip(RELEASES, times))}, **how)
+    (case_series,) = series.over(launch_files.load(folder, *RELEASES[: len(times)])).values()
+    return standings.standing(case_series, last)
+
+
+@pytest.mark.parametrize(
+    ("times", "best", "cost", "open_at", "closed_at"),
+    [
+        ([1, 1, 1, 1, 1.2, 1.2, 1.2], 3, 1.2, [4], []),
+        ([1, 1, 1, 1.3, 1.3, 1, 1, 1], None, None, [], [3]),
+        ([1, 1, 1, 1.4, 1.4, 1.2, 1.2, 1.2], 2, 1.2, [3], []),
+        ([1, 1, 1.1, 1.1, 1.1, 1.4, 1.4], 1, 1.4, [2, 5], []),
+        ([1, 1, 1.3, 1.3, 1, 1, 1.2, 1.2, 1.2], 5, 1.2, [6], [2]),
+        ([1.4, 1.4, 1.4, 1, 1, 1], None, None, [], []),
+        ([1, 0.994, 1, 1, 1, 1.2, 1.2, 1.2], 4, 1.2, [5], []),
+    ],
+    ids=["stays", "taken back", "in part", "two", "and another", "only faster", "the best is no dip"],
+)
+def test_a_slowdown_is_open_until_it_is_taken_back(tmp_path, times, best, cost, open_at, closed_at):
+    """The best release is the last of the lowest level; the cost is the change from there, with its interval."""
+    standing = standing_of(tmp_path, *times, noise=0.002)
+    assert [step.index for step in standing.open] == open_at
+    assert [step.index for step in standing.closed] == closed_at
+    assert standing.since == tuple(RELEASES[index] for index in open_at)
+    assert standing.is_open is (cost is not None)
+    if cost:
+        low, high = standing.cost.interval
+        assert (standing.best, standing.newest) == (best, len(times) - 1)
+        assert 1 < low < cost < high < 1.03 * cost
+        assert standing.largest.ratio == pytest.approx(max(times[index] / times[index - 1] for index in open_at), rel=0.01)
+        assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.01)
+
+
+@pytest.mark.parametrize(("last", "best"), [(0, 2), (12, 2), (8, 7), (4, None)])
+def test_the_best_of_the_last_releases(tmp_path, last, best):
+    """With the newest one among them; one whose level ended before is not asked."""
+    standing = standing_of(tmp_path, *[0.8] * 3, *[1.0] * 5, *[1.2] * 4, last=last, noise=0.002)
+    assert standing.best == best
+    assert standing.is_open is (best is not None)
+    assert standing.first.size == pytest.approx(1.5, rel=0.01)
+
+
+def test_the_cost_is_that_of_both_pythons(tmp_path):
+    """Slowdowns on an older Python and on the newer one add up, with their variances; the change of Python costs nothing."""
+    shared, times = 5, {"3.9": [2.0] * 3 + [2.4] * 3, "3.11": [1.0] * 3 + [1.1] * 3}
+    for number, (python, first) in enumerate((("3.9", 0), ("3.11", shared))):
+        sides = {f"{RELEASES[first + place]}@{python}": time for place, time in enumerate(times[python])}
+        start = launch_files.START + number * timedelta(days=1)
+        launch_files.write(tmp_path, {CASE: {"2.8.0@3.10": 1.0, **sides}}, reference="2.8.0@3.10", noise=0.01, start=start)
+    by_python = [[each for each in launch_files.load(tmp_path) if each.python == python] for python in ("3.11", "3.9")]
+    axes = [release_table.load().in_order(results) for results in by_python]
+    (standing,) = map(standings.standing, series.joined(axes).values())
+    low, high = standing.cost.interval
+    assert (standing.best, standing.newest) == (2, 10)
+    assert low < 1.2 * 1.1 < high
+    assert [step.index for step in standing.open] == [3, 8]
+    widths = [step.interval[1] / step.interval[0] for step in standing.open]
+    assert max(widths) < high / low < widths[0] * widths[1]
+    assert standing.times[1] / standing.times[0] == pytest.approx(1.32, rel=0.02)
+
+
+def test_noise_is_no_regression(tmp_path):
+    """Not in one of 160 cases of twelve releases, although each was the lowest of twelve times once."""
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        cases = {f"copies.BySize.time_copy {method} 16": dict.fromkeys(RELEASES, 1.0) for method in METHODS}
+        launch_files.write(folder, cases, noise=0.02, machine=f"box{seed}", launches=9)
+        by_case = series.over(launch_files.load(folder, *RELEASES))
+        assert not standings.open_regressions(filter(None, map(standings.standing, by_case.values())))
+
+
+def test_regressions_are_those_of_methods_the_most_expensive_first(tmp_path):
+    """Each with the smallest and the largest cost of its cases; counts stand nowhere."""
+    slow = {"m1": (1.2, 1.5), "m2": (1.8, 1.8)}
+    cases = {
+        f"copies.BySize.time_copy {method} {numel}": {name: 1.0 if index < 4 else time for index, name in enumerate(RELEASES)}
+        for method, times in slow.items()
+        for numel, time in zip((16, 1024), times)
+    }
+    launch_files.write(tmp_path, {**cases, CASE: dict.fromkeys(RELEASES, 1.0)}, noise=0.001)
+    launch_files.write_counts(tmp_path, RELEASES[0], {"instructions.BySize.track_instructions m0 16 False": 1000})
+    launch_files.write_counts(tmp_path, RELEASES[-1], {"instructions.BySize.track_instructions m0 16 False": 2000})
+    by_case = series.over(launch_files.load(tmp_path, *RELEASES))
+    known = [standings.standing(each) for each in by_case.values()]
+    assert known.count(None) == 1
+    first, second = standings.open_regressions(filter(None, known))
+    assert (first.method, second.method) == ("m2", "m1")
+    assert second.costs == pytest.approx((1.2, 1.5), rel=0.01)
+    assert second.worst.series.case["numel"] == "1024"
+    assert all(each.first.verdict is Verdict.SLOWER for each in (*first.standings, *second.standings))
