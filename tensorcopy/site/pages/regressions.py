@@ -118,7 +118,7 @@ def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tu
     """Return the functions behind the largest slowdown that has a profile, and the issue to file about it; "" where none can be."""
     slowdowns = [(each.series, step) for each in regression.standings for step in each.open]
     for series, step in sorted(slowdowns, key=lambda slowdown: -slowdown[1].ratio):
-        link = cause_link(machine.causes, series.results[step.index], series.case)
+        link = cause_link(machine.causes, series.sides(step.index)[1], series.case)
         if link and link.change.difference.total > 0:
             return link, _issue(content, machine, series, link)
     return None, ""
