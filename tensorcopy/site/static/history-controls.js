@@ -37,7 +37,7 @@ const historyControls = (() => {
     group: "対象", method: "方法", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "レイアウト", device: "デバイス", timed: "測定方式", threads: "スレッド",
     python: "Python", unit: "表示", scale: "軸", over: "重ねる", machine: "マシン", joined: "連結", none: "なし", yes: "あり", no: "なし", log: "対数", linear: "線形",
     copies: "コピー", conversions: "ndarray への変換", primitives: "基本操作", alternatives: "代替手段", own: "独自の操作", throughput: "スループット", latency: "レイテンシ",
-    time: "時間", memcpy: "メモリコピー比", percent: "%", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
+    time: "時間", memcpy: "memcpy 比", percent: "%", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
     device_allocated: "デバイスの割り当てバイト数", device_peak: "デバイスのピーク", device_allocations: "デバイスの割り当て回数", cuda_peak: "CUDA のピーク",
     settings: "設定", reset: "全リリースを表示", reader: "torch のリリース", notMeasuredHere: "このマシンでは未測定",
     nearest: (what) => `この条件では未測定。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
