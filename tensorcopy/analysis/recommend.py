@@ -149,6 +149,13 @@ class Option:
         return self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
 
     @property
+    def standing(self) -> str:
+        """ "fastest", "tied" with it or "slower"; "" if it was not measured."""
+        if self.timing is None:
+            return ""
+        return "fastest" if self.change is None else "tied" if self.among_fastest else "slower"
+
+    @property
     def time(self) -> float:
         """Seconds per call; infinite if it was not measured."""
         return self.timing.seconds if self.timing else inf

@@ -70,7 +70,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from tensorcopy.report.advise import FASTEST, advise, against_fastest, can_measure, cost, origin, time_text
+    from tensorcopy.report.advise import advise, against_fastest, can_measure, cost, origin, time_text
 
     requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
     if options.shipped or not can_measure(options.interpreter):
@@ -95,7 +95,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         notes = dict.fromkeys(caveat.partition(":")[0] for choice in advice.choices for caveat in choice.caveats)
         letters = {note: ascii_lowercase[number % 26] for number, note in enumerate(notes)}
         table = Table(box=None, pad_edge=False)
-        for title in ("matching methods", "time", f"vs {FASTEST}", "caveats"):
+        for title in ("matching methods", "time", "vs fastest", "caveats"):
             table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "caveats")
         for choice in advice.choices:
             caveats = " ".join(letters[caveat.partition(":")[0]] for caveat in choice.caveats) or "none"

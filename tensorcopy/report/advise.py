@@ -30,7 +30,6 @@ from tensorcopy.results.reader import Result
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
-FASTEST = "fastest"
 WIDTH = 40  # columns of the current step of a progress, so that a shorter one covers a longer one
 
 
@@ -40,7 +39,7 @@ class MatchingMethod:
 
     seconds : per call; None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
-    verdict : against the fastest: "fastest", "slower", "unchanged" or "unknown"; "" without a time
+    verdict : "fastest", "tied" with the fastest, or "slower"; "" without a time
     ratio : the time over the fastest time; None for the fastest and without a time
     caveats : a sentence each
     """
@@ -100,8 +99,7 @@ def cost(choice: MatchingMethod) -> str:
 
 def against_fastest(choice: MatchingMethod) -> str:
     """Return the verdict on a method's time against the fastest, with its size."""
-    verdict = choice.verdict if choice.verdict in ("", FASTEST, "slower") else "tied"  # unchanged or unknown
-    return f"{verdict} {signed_percent(choice.ratio, 0)}" if choice.ratio else verdict
+    return f"{choice.verdict} {signed_percent(choice.ratio, 0)}" if choice.ratio else choice.verdict
 
 
 def origin(advice: Advice) -> str:
@@ -209,14 +207,13 @@ def _why(request: CopyRequest, options: Sequence[Option]) -> str:
 
 
 def _matching_method(option: Option) -> MatchingMethod:
-    change = option.change
     return MatchingMethod(
         method=option.method,
         code=option.code,
         seconds=option.timing.seconds if option.timing else None,
         multiple=option.multiple,
-        verdict="" if option.timing is None else FASTEST if change is None else change.verdict.value,
-        ratio=change.ratio if change else None,
+        verdict=option.standing,
+        ratio=option.change.ratio if option.change else None,
         caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
     )
 
