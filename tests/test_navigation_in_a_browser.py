@@ -128,9 +128,11 @@ def test_the_first_column_stays_in_sight_on_a_phone(opened):
 
 
 def test_the_chooser_s_answer_is_in_sight_of_its_questions(opened):
-    """On a phone each answer loads a page, which begins at its top."""
+    """On a phone each answer loads a page, which begins at its top; every choice is in sight, and not covered by the answer."""
     for address in ("choose/index.html", "ja/choose/index.html"):
         page = opened(address, 360, 740)
         box = page.locator(".recommended .code").bounding_box()
         assert box["y"] + box["height"] <= 740
+        choices = [choice.bounding_box() for choice in page.locator(".questions a").all()]
+        assert max(choice["y"] + choice["height"] for choice in choices) < page.locator(".recommended").bounding_box()["y"]
         assert min(height for _, _, height in page.evaluate(BOXES, ".questions a")) >= 24
