@@ -67,30 +67,31 @@ def array(**fields: Any) -> Outcome:
     return Outcome(**{"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_grad": None, "device": "cpu", **fields})
 
 
-def observed(method: RunsOnDevices, device: str) -> Semantics:
+def observed(method: RunsOnDevices, device: str, *, transposed: bool = True) -> Semantics:
     """Run `method` on `device`, and return what it does with the installed torch.
 
     device : one of `devices.DEVICES`
+    transposed : whether x is, so that a method that changes the layout is detected
 
     An error of the method is an outcome, and is not raised.
     """
     return Semantics(
-        plain=_outcome(method, device, requires_grad=False),
-        with_grad=_outcome(method, device, requires_grad=True),
+        plain=_outcome(method, device, transposed, requires_grad=False),
+        with_grad=_outcome(method, device, transposed, requires_grad=True),
     )
 
 
-def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outcome:
+def _outcome(method: RunsOnDevices, device: str, transposed: bool, *, requires_grad: bool) -> Outcome:
     import torch
 
-    # transposed, so that a method that changes the layout is detected
-    x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3).t().requires_grad_(requires_grad)
+    x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3)
+    x = (x.t() if transposed else x).requires_grad_(requires_grad)
     try:
         with _record_warnings() as caught:
             y = method.on[device](x)
         with _record_warnings():  # of what follows, which is not the method's
             outcome = _tensor_outcome(x, y) if isinstance(y, torch.Tensor) else _array_outcome(x, y)
-            changed = _changes(method, device, requires_grad)
+            changed = _changes(method, device, transposed, requires_grad)
     except Exception as error:  # any error is an outcome
         return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
     # numpy 2 addresses its DeprecationWarning to torch's developers, not to torch's users
@@ -166,7 +167,7 @@ def _shares_storage(x: Any, y: Any) -> bool:
     return not _equal(before, y)
 
 
-def _changes(method: RunsOnDevices, device: str, requires_grad: bool) -> str:
+def _changes(method: RunsOnDevices, device: str, transposed: bool, requires_grad: bool) -> str:
     """Return what a method changes: "shape", "values", "gradients"; called on values of all kinds, which no operation but a copy keeps."""
     import torch
 
@@ -175,12 +176,14 @@ def _changes(method: RunsOnDevices, device: str, requires_grad: bool) -> str:
     values = torch.cat([spread, torch.randn(24, generator=random), torch.tensor([0.0, 1.0, -1.0, 1e30, -1e30, inf, -inf, nan])]).reshape(
         2, -1
     )
-    x = values.clone().to(device).t().requires_grad_(requires_grad)
+    x = values.clone().to(device)
+    values, x = (values.t(), x.t()) if transposed else (values, x)
+    x.requires_grad_(requires_grad)
     try:
         y = method.on[device](x)
         if tuple(y.shape) != tuple(x.shape):
             return "shape, values"
-        changed = [] if _equal(y, values.t()) and _equal(x, values.t()) else ["values"]
+        changed = [] if _equal(y, values) and _equal(x, values) else ["values"]
         if isinstance(y, torch.Tensor) and y.requires_grad:
             gradient = torch.randn(y.shape, generator=random).to(y.device, y.dtype)
             (y * gradient).sum().backward()  # backward(gradient) would import a quarter of torch, for half a second
