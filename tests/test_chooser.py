@@ -11,6 +11,7 @@ from tensorcopy.analysis import recommend
 from tensorcopy.numbers import duration
 from tensorcopy.results import select
 from tensorcopy.site import addresses, render
+from tensorcopy.site.page import Page
 from tensorcopy.site.pages import chooser
 
 
@@ -23,7 +24,7 @@ def content(shipped_results):
 @pytest.fixture(scope="module")
 def site(content) -> dict[str, str]:
     templates = render.templates_of(content)
-    return {page.address: render.page_text(templates, page) for page in chooser.pages(content)}
+    return {page.address: render.page_text(templates, page) for page in chooser.pages(content) if isinstance(page, Page)}
 
 
 def options(page: str) -> list[tuple[str, str]]:

@@ -61,7 +61,7 @@ CARD = {
     "rows": [{"name": "A/A: questions with a false alarm", "goal": "≤ 5 %", "value": "2.1 %"}],
 }
 NEWEST_PAIR = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0"
-SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js"}
+SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js", "code.js"}
 
 
 @pytest.fixture(scope="module")

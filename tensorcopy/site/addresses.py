@@ -22,6 +22,7 @@ from tensorcopy.results.reader import Result
 UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # in docs/, and on pages of a checkout without an origin
 LANDING = "index.html"
 CHOOSER = "choose/index.html"
+CODE_DATA = "choose/code.js"
 HISTORIES = "history/index.html"
 COUNTS = "history/counts.html"
 COMPARISONS = "compare/index.html"
