@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
 from tensorcopy.report import why
 from tensorcopy.report.sentences import cost_text, extent_text
+from tensorcopy.results import functions
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
@@ -120,18 +120,19 @@ def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tu
     for series, step in sorted(slowdowns, key=lambda slowdown: -slowdown[1].ratio):
         link = cause_link(machine.causes, series.sides(step.index)[1], series.case)
         if link and link.change.difference.total > 0:
-            return link, _issue(content, machine, series, link)
+            return link, _issue(content, machine, link)
     return None, ""
 
 
-def _issue(content: Content, machine: Machine, series: CaseSeries, link: CauseLink) -> str:
-    """Return the text of an issue for PyTorch's tracker; "" where it cannot be written."""
+def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
+    """Return the text of an issue for PyTorch's tracker, about the case whose functions were counted; "" where it cannot be written."""
     before, after = link.change.before, link.change.after
+    case = next((case for case in machine.cases if functions.name_of(case) == link.change.name), None)
     comparison = content.comparison_address(before, after)
-    time = content.comparisons[comparison].changes.get(series.case) if comparison and not link.of else None
-    cause = why.of_results(before, after, link.change.name, link.change.difference, time, series.case)
+    time = content.comparisons[comparison].changes.get(case) if comparison and case else None
+    cause = why.of_results(before, after, link.change.name, link.change.difference, time, case)
     try:
-        return why.issue(cause, content.web.absolute(machine.case_address(series.case)))
+        return why.issue(cause, content.web.absolute(machine.case_address(case)) if case else "")
     except TensorcopyError:
         return ""
 
