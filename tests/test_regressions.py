@@ -1,0 +1,113 @@
+"""The page of open regressions: what it lists, in which order, and where it leads; its feed, its badge and `history --open` agree."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import feedparser
+import pytest
+
+from tensorcopy.cli import main
+from tensorcopy.site import addresses, data_files, publisher, render
+from tensorcopy.site.content import Content
+from tensorcopy.site.feeds import feeds
+from tensorcopy.site.pages import docs, regressions
+from tests.conftest import ROOT
+from tests.test_case_changes import elements, in_interval, text_of, texts_of
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results) -> Content:
+    """Return the content of the shipped results."""
+    return render.content(shipped_results.results, None, publisher.documentation(ROOT))
+
+
+@pytest.fixture(scope="module")
+def page(content) -> str:
+    """Return the page of the shipped results as HTML."""
+    (shown,) = [each for each in regressions.pages(content) if each.address == addresses.REGRESSIONS]
+    return render.page_text(render.templates_of(content), shown)
+
+
+@pytest.fixture(scope="module")
+def sections(page) -> dict[str, str]:
+    """Return the section of each method as HTML, by anchor."""
+    return {re.search(r'<h2 id="?([^">]+)', each)[1]: each for each in re.findall(r"<section.*?</section>", page, re.DOTALL)}
+
+
+def test_the_worst_method_comes_first(page, content, sections):
+    """In the table and in the sections; every case stands in its own method's, with a cost in its own interval, the largest first."""
+    worst, number = [], 0
+    table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
+    assert re.findall(r'href="#([^"]+)"', table) == list(sections)
+    for section, regression in zip(sections.values(), content.machine.regressions):
+        rows = [texts_of("t[hd]", row) for row in elements("tr", section)][1:]
+        costs = [float(row[4].removesuffix(" %").removeprefix("+")) for row in rows]
+        assert len(rows) == len(regression.cases)
+        assert all(in_interval(row[4], f"{row[4]} {row[5]}") for row in rows)
+        assert costs == sorted(costs, reverse=True)
+        assert min(costs) >= 3
+        assert all(re.fullmatch(r"(, )?([\d.]+ \+[\d.]+ %(, )?)+", row[6]) for row in rows)
+        worst.append(costs[0])
+        number += len(rows)
+    assert worst == sorted(worst, reverse=True)
+    assert f"in {number} of {len(content.machine.standings)} cases" in text_of(page)
+
+
+def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, sections):
+    """Where these are known: of `x.numpy()`, which became slower where one Python ends and another begins, all are."""
+    known = {finding.code: finding for finding in docs.findings(content)}
+    pages = {change.address for change in content.machine.causes.values()}
+    explained = [address for section in sections.values() for address in re.findall(r'href="\.\./(why/[^"]+)"', section)]
+    assert len(explained) > 5
+    assert set(explained) <= pages
+    for anchor, code in (("numpy", "x.numpy()"), ("cpu", "x.cpu()"), ("numpy_from_dlpack", "np.from_dlpack(x)")):
+        finding = known[code]
+        assert f'href="../{finding.address}"' in sections[anchor]
+        assert all(f'href="{address}"' in sections[anchor] for _, address in finding.pulls)
+        assert "All functions" in sections[anchor]
+        assert '<pre class="issue"' in sections[anchor]
+
+
+def test_the_issue_is_that_of_the_command(content, sections, monkeypatch, capsys):
+    """Of the change whose functions are shown, also where those are of another case than the largest slowdown: with its time."""
+    monkeypatch.chdir(ROOT)
+    for method, before, after in (("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")):
+        assert main(["why", method, before, after, "--machine", content.machine.name, "--issue"]) == 0
+        issue = capsys.readouterr().out
+        shown = re.search(r'<pre class="issue"[^>]*>(.*?)</pre>', sections[method], re.DOTALL)[1]
+        assert unescape(shown).strip() == issue.strip()
+        assert re.search(r"and is [\d.]+ % slower", issue)
+
+
+def test_a_closed_slowdown_is_not_open(page, content):
+    """Each is listed with the release that took it back; the same one is not open in part."""
+    standings = content.machine.standings.values()
+    closed = sum(len(standing.closed) for standing in standings)
+    table = page.partition('id="fixed"')[2]
+    rows = [texts_of("t[hd]", row) for row in elements("tr", table)][1:]
+    assert sum(int(row[3]) for row in rows) == closed > 0
+    assert all(row[2].startswith("+") for row in rows)
+    assert not [standing for standing in standings if set(standing.open) & set(standing.closed)]
+
+
+def test_the_feed_the_badge_and_the_terminal_have_the_methods_of_the_page(content, sections, monkeypatch, capsys):
+    """Each entry leads to its method on the page, and is dated by the launch that showed its largest slowdown."""
+    number, releases = len(sections), content.machine.newest.version
+    assert data_files.open_message(content.machine) == f"{number} methods on torch {releases}"
+    feed = feedparser.parse(dict(feeds(content))[addresses.OPEN_FEED].encode())
+    by_anchor = {entry.link.partition("#")[2]: entry for entry in feed.entries}
+    assert by_anchor.keys() == sections.keys()
+    for regression in content.machine.regressions:
+        entry, largest = by_anchor[regressions.anchor(regression)], regression.worst.largest
+        sides = regression.worst.series.sides(largest.index)
+        assert entry.updated[:10] == max(launch for side in sides for launch in side.launches)[:10]
+        assert f"since {', '.join(regression.worst.since)}" in entry.summary
+    monkeypatch.chdir(ROOT)
+    assert main(["history", "--open", "--machine", content.machine.name]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Open regressions: {number} methods in ")
+    assert [line.partition(":")[0] for line in shown.splitlines()[2:] if ": +" in line] == [
+        each.method for each in content.machine.regressions
+    ]
