@@ -11,7 +11,6 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
 THIN_SPACE, NARROW_SPACE = "\u2009", "\u202f"  # the narrow one does not break
 SMALLEST_P = 1e-6  # that is written with its figures
-DOUBLED = 2.0  # from which a short change is written as a multiple
 
 
 def duration(seconds: float) -> str:
@@ -98,11 +97,6 @@ def signed_interval(ratios: Iterable[float], joint: str = " to ") -> str:
 def _signed(ratio: float, digits: int) -> str:
     text = f"{100 * (ratio - 1):+.{digits}f}"
     return text.replace("-", MINUS) if float(text) else text[1:]
-
-
-def short_change(ratio: float) -> str:
-    """Return a change in few columns: "+57 %", "−12 %", "×2.1" from a doubling on."""
-    return f"×{ratio:.1f}" if ratio >= DOUBLED else signed_percent(ratio, 0)
 
 
 def multiple(ratio: float | None) -> str:
