@@ -115,5 +115,5 @@ def p_value(p: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Return a text whose percentages stay in one line of a page."""
-    return text.replace(" %", f"{NARROW_SPACE}%")
+    """Return a text whose percentages and thousands stay in one line of a page."""
+    return text.replace(" %", f"{NARROW_SPACE}%").replace(THIN_SPACE, NARROW_SPACE)

@@ -35,7 +35,10 @@ INTERPRETER = "interpreter"
 NUMPY = "numpy"
 OPERATOR = "operator"
 THREAD_LOCAL = "thread-local lookups"
-OTHER = "other code"  # such as the C and C++ libraries'
+OTHER = "other code"  # such as the C and C++ libraries', and the cheapest functions, which a profile leaves out
+LEFT_OUT = "the cheapest functions together"
+# of a call, from Python down
+COMPONENTS = (INTERPRETER, BINDING, NUMPY, DISPATCHER, AUTOGRAD, OPERATOR, METADATA, ALLOCATOR, KERNEL, THREAD_LOCAL, OTHER)
 
 VARIANTS = r"(DEFAULT|AVX2|AVX512|AVX512_256|ZVECTOR|VSX|SVE256|SVE128)"  # of a kernel, by the instruction set that it is compiled for
 
@@ -87,7 +90,7 @@ RULES = [
         r"^c10::(TensorImpl|StorageImpl|Storage|intrusive_ptr|weak_intrusive_ptr|VariableVersion|SymInt|SymBool|ScalarType|Tensor)",
     ),
     (METADATA, "", r"^c10::(impl::SizesAndStrides|raw|UndefinedTensorImpl|make_storage_impl|\w*IntArrayRef|_compute\w*|Device|GetStorage)"),
-    (METADATA, "", r"^at::(TensorBase|Tensor|namedinference|impl::has_names|detail::(make_tensor|computeStorage))|^caffe2::TypeMeta"),
+    (METADATA, "", r"^at::((TensorBase|Tensor)\b|namedinference|impl::has_names|detail::(make_tensor|computeStorage))|^caffe2::TypeMeta"),
     (OPERATOR, "", r"^at::"),
     (OPERATOR, "libtorch_cpu", ""),
     (METADATA, "libc10", ""),
@@ -301,6 +304,40 @@ def group_of(function: Function) -> str:
     library, name = function
     matching = (group for group, library_rule, name_rule in COMPILED if library_rule.search(library) and name_rule.search(name))
     return next(matching, OTHER)
+
+
+def by_component(profiles: Profiles, name: str) -> dict[str, float]:
+    """Return the instructions of each component of a profiled case, which add up to those of the call; without those that do not run."""
+    row, components = profiles.cases[name], _components(profiles)
+    costs = dict.fromkeys(COMPONENTS, 0.0)
+    for number, own in zip(row.functions[0::3], row.functions[1::3]):
+        costs[components[int(number)]] += own
+    costs[OTHER] += max(0.0, row.instructions - sum(costs.values()))
+    return {component: cost for component, cost in costs.items() if cost}
+
+
+@lru_cache(maxsize=64)
+def _components(profiles: Profiles) -> list[str]:
+    """Return the component of each function that profiles list: once, because hundreds of cases share them."""
+    return [group_of(function) for function in profiles.functions]
+
+
+def heaviest(profile: Profile, number: int, least: float) -> dict[str, list[tuple[str, float]]]:
+    """Return the functions of each component with most exclusive instructions; those of one name in several libraries are one.
+
+    With `OTHER` are those that the profile leaves out, as one.
+
+    least : share of the call; of cheaper functions only the first is listed
+    """
+    costs: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for function, cost in profile.functions.items():
+        costs[group_of(function)][function[1]] += cost.own
+    costs[OTHER][LEFT_OUT] = max(0.0, profile.instructions - sum(cost.own for cost in profile.functions.values()))
+    ranked = {component: sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:number] for component, by_name in costs.items()}
+    return {
+        component: [row for index, row in enumerate(rows) if not index or row[1] >= least * profile.instructions]
+        for component, rows in ranked.items()
+    }
 
 
 def _libraries(before: Profile, after: Profile) -> dict[Function, Function]:

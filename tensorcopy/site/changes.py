@@ -163,7 +163,7 @@ class CountedChange:
     @cached_property
     def difference(self) -> Difference:
         """The functions of both sides; reading them takes long."""
-        before, after = (_profiles(result) for result in (self.before, self.after))
+        before, after = (profiles_of(result) for result in (self.before, self.after))
         assert before is not None  # the case was counted on both sides
         assert after is not None
         return analysis.between(before, after, self.name)
@@ -182,7 +182,7 @@ def counted_changes(all_series: Iterable[tuple[Result, ...]]) -> dict[ProfileKey
     changes = {}
     for results in all_series:
         for before, after in pairwise(results):
-            first, second = _profiles(before), _profiles(after)
+            first, second = profiles_of(before), profiles_of(after)
             for name in _changed_cases(first, second) if first and second else ():
                 changes[after.place, name] = CountedChange(before, after, name)
     return changes
@@ -257,7 +257,8 @@ def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
         yield name
 
 
-def _profiles(result: Result) -> Profiles | None:
+def profiles_of(result: Result) -> Profiles | None:
+    """Return the functions of a result; None where they were not counted, or cannot be read."""
     try:
         return functions.profiles_of(result)
     except TensorcopyError:

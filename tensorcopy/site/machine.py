@@ -19,10 +19,11 @@ from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, select, suite_specs
 from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.functions import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import SeriesKey, by_history, by_series
 from tensorcopy.site import addresses
-from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes
+from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of
 from tensorcopy.worker.devices import ACCELERATORS
 
 TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
@@ -287,6 +288,11 @@ class Machine:
     def causes(self) -> dict[ProfileKey, CountedChange]:
         """The changes of the instructions whose functions were counted, by result and profiled case."""
         return counted_changes([series.results for series in self.series])
+
+    @cached_property
+    def profiles(self) -> dict[tuple[Any, ...], Profiles]:
+        """The functions of each result that has them, by its place."""
+        return {result.place: profiles for result in self.results if (profiles := profiles_of(result))}
 
     @cached_property
     def timed_by_count(self) -> dict[Case, Case]:

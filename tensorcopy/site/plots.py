@@ -23,10 +23,10 @@ from tensorcopy.site.addresses import of_section
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import CostTable, History, Machine, Series, release_versions
 from tensorcopy.site.svg import (
-    HEIGHT,
     LEFT,
     RIGHT,
     Band,
+    Bars,
     Line,
     NameAxis,
     NumelAxis,
@@ -45,7 +45,7 @@ from tensorcopy.site.svg import (
 
 COLOURS = 5
 EDGES = LEFT + RIGHT
-HEIGHT_BELOW = 190  # of a plot below another one
+HEADROOM = 1.12  # of the axis of bars, for the label of a line above them
 WIDE = 960  # about the width of the plot of every case of a comparison
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
@@ -58,13 +58,10 @@ PICTURE_TITLE = "How do I copy a tensor?"
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
 
-def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: bool = False, above: bool = False) -> str:
+def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     """Plot a case over the releases.
 
     The plot shows each series with the interval of each time, its levels and changes, and the memcpy baseline.
-
-    below : another plot stands above this one, which is smaller
-    above : this plot stands above another one, and leaves the names of the releases to it
     """
     versions = release_versions(machine.series)
     all_series = [series for series in machine.series if case in series.series_by_case]
@@ -88,14 +85,49 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
     code, unit = machine.case_code(case), case.spec.unit
     return Plot(
         f"{code}, {'time' if unit == suite_specs.SECONDS else unit} per call over torch releases",
-        NameAxis(tuple(versions), shown=not above),
+        NameAxis(tuple(versions)),
         ValueAxis.around(values, unit=unit),
         lines,
         bands,
-        _rules(machine, case, versions),
-        _flags(machine.case_changes[case], versions, change_link),
-        height=HEIGHT_BELOW if below else HEIGHT,
+        rules=_rules(machine, case, versions),
+        flags=_flags(machine.case_changes[case], versions, change_link),
         kind="case",
+    ).svg()
+
+
+def of_components(
+    label: str,
+    versions: Sequence[str],
+    parts: Mapping[str, Mapping[str, float]],
+    colours: Mapping[str, int],
+    pythons: Mapping[str, str],
+    changes: Sequence[CaseChange],
+    change_link: ChangeLink,
+) -> str:
+    """Plot the instructions of a case, a bar for each release, divided into components.
+
+    parts : the instructions of each component, by release; a release without them is a gap
+    colours : the number of each component's colour, from top to bottom
+    pythons : the older Python, by the first release that was counted on a newer one
+    changes : of the count
+    """
+    height, bars = dict.fromkeys(versions, 0.0), []
+    for component, colour in reversed(list(colours.items())):
+        spans = []
+        for position, version in enumerate(versions):
+            low = height[version]
+            height[version] += parts.get(version, {}).get(component, 0.0)
+            spans.append((position, low, height[version]))
+        bars.append(Bars(spans, colour))
+    rules = [Rule(versions.index(version) - 0.5, f"Python {python}", "before") for version, python in pythons.items()]
+    return Plot(
+        label,
+        NameAxis(tuple(version if version in parts else "" for version in versions)),
+        ValueAxis(0.0, HEADROOM * max(height.values()), linear=True, unit=suite_specs.INSTRUCTIONS),
+        bars=bars,
+        rules=rules + _gaps([version in parts for version in versions], "not counted"),
+        flags=_flags(changes, versions, change_link),
+        kind="parts",
     ).svg()
 
 
@@ -245,8 +277,13 @@ def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
     changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
     rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
     has_it = {release_of(result) for result in machine.results if related.measured(result, case)}
-    gaps = [position for position, version in enumerate(versions) if version not in has_it]
-    return rules + [Rule(position, "" if position - 1 in gaps else "not measured", "gap") for position in gaps]
+    return rules + _gaps([version in has_it for version in versions], "not measured")
+
+
+def _gaps(present: Sequence[bool], label: str) -> list[Rule]:
+    """Return a label in the middle of each gap, at positions without a value."""
+    gaps = stretches([None if here else position for position, here in enumerate(present)])
+    return [Rule((gap[0] + gap[-1]) / 2, label, "gap") for gap in gaps]
 
 
 def _joined_points(machine: Machine, case: Case, releases: Sequence[str]) -> list[PlotPoint | None]:

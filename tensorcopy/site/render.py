@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.analysis.paired import Change
-from tensorcopy.numbers import count, duration, percent, quantity, signed_interval, signed_percent, size, three_digits, unbroken
+from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.cases import Timing
@@ -114,6 +114,8 @@ def templates_of(content: Content) -> Environment:
         interval=lambda ends: unbroken(signed_interval(ends, " … ")),
         error=error,
         three_digits=three_digits,
+        signed=signed,
+        unbroken=unbroken,
         plus_minus=plus_minus,
         share=lambda share: unbroken(percent(share, 1)),
         slug=addresses.slug,

@@ -38,24 +38,17 @@ T = TypeVar("T")
 Place = tuple[int, int]  # coordinates
 SLANT = radians(-55)  # of names
 BELOW_NAMES, BELOW_NUMBERS, BELOW_ORDINALS = 46, 34, 14  # height below the plot; names are slanted
+BAR_SHARE = 0.74  # of the distance between two bars, their width
 LEAST_SPAN = 1.25  # of a logarithmic axis of times, so that noise does not look like a change
 Tick = tuple[float, str]
 
 
 @dataclass(frozen=True)
 class NameAxis:
-    """A horizontal axis with a name at each position.
+    """A horizontal axis with a name at each position; "" for a position without one."""
 
-    shown : whether the names are written; a plot below may have them
-    """
-
+    below: ClassVar[int] = BELOW_NAMES
     names: tuple[str, ...]
-    shown: bool = True
-
-    @property
-    def below(self) -> int:
-        """The height of the names."""
-        return BELOW_NAMES if self.shown else BELOW_ORDINALS
 
     def share(self, value: float) -> float:
         """Return the position of the value-th name."""
@@ -63,7 +56,7 @@ class NameAxis:
 
     def ticks(self) -> list[Tick]:
         """Return every name."""
-        return list(enumerate(self.names)) if self.shown else []
+        return [(place, name) for place, name in enumerate(self.names) if name]
 
 
 @dataclass(frozen=True)
@@ -234,10 +227,23 @@ class Band:
 
 
 @dataclass(frozen=True)
+class Bars:
+    """One part of stacked bars.
+
+    spans : position, lower and upper value, of each bar that has the part
+    colour : its number in the stylesheet
+    """
+
+    spans: Sequence[tuple[float, float, float]]
+    colour: int
+
+
+@dataclass(frozen=True)
 class Rule:
     """A vertical line with a label: a flag for a detected change; other kinds stand beside their line.
 
-    kind : "slower", "faster", "more" or "fewer" for a change; "section", "machine" or "gap"
+    kind : "slower", "faster", "more" or "fewer" for a change; "section" or "machine"; "before" for what ends there;
+        "gap" has its label upright, and no line
     tip, href : as of a `PlotPoint`
     """
 
@@ -270,6 +276,7 @@ class Plot:
     y: ValueAxis | RatioAxis
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
+    bars: Sequence[Bars] = ()
     rules: Sequence[Rule] = ()
     flags: Sequence[Rule] = ()
     whiskers: Sequence[Whisker] = ()
@@ -280,6 +287,7 @@ class Plot:
     def svg(self) -> str:
         """Return an SVG element without colours or styles."""
         parts = [*_grid(self), *(_band(self, band) for band in self.bands), *(_rule(self, rule) for rule in self.rules)]
+        parts += [_bars(self)] if self.bars else []
         parts += [_line(self, line) for line in self.lines]
         parts += [_flags(self)] if self.flags else []
         parts += [_marks(self, line) for line in self.lines]
@@ -408,6 +416,17 @@ def _band(plot: Plot, band: Band) -> str:
     return f'<path class="band s{band.colour}" d="{"".join(path)}"/>'
 
 
+def _bars(plot: Plot) -> str:
+    """Draw stacked bars: of each part one path, whose strokes are as wide as the bars."""
+    width = BAR_SHARE * (plot.across(1) - plot.across(0))
+    paths = []
+    for bars in plot.bars:
+        spans = [(_place(plot, x, low), _place(plot, x, high)) for x, low, high in bars.spans]
+        strokes = [Stroke(bottom, f"v{top[1] - bottom[1]}", top) for bottom, top in spans if bottom != top]
+        paths += [f'<path class="p{bars.colour}" d="{_joined(strokes)}"/>'] if strokes else []
+    return f'<g class="bars" stroke-width="{_number(width)}">{"".join(paths)}</g>'
+
+
 def _whiskers(plot: Plot, whiskers: Sequence[Whisker]) -> str:
     """Draw whiskers of one kind, with their dots above them."""
     lines = _joined([stroke for whisker in whiskers for stroke in _whisker(plot, whisker)])
@@ -439,7 +458,9 @@ def _joined(strokes: Sequence[Stroke]) -> str:
 def _rule(plot: Plot, rule: Rule) -> str:
     """Draw the line with its label, if it has one, to the right, or to the left near the right edge."""
     x = plot.across(rule.x)
-    left = x > plot.width * 0.7
+    if rule.kind == "gap":
+        return f'<text class="gap" transform="rotate(-90)" x="{_number(6 - plot.bottom)}" y="{_number(x)}">{escape(rule.label)}</text>'
+    left = rule.kind == "before" or x > plot.width * 0.7
     line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {_number(plot.top)}V{_number(plot.bottom)}"/>'
     if not rule.label:
         return line

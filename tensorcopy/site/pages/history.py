@@ -18,7 +18,7 @@ from tensorcopy.numbers import count
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, plots
+from tensorcopy.site import addresses, anatomy, plots
 from tensorcopy.site.changes import CaseChange, cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.data_files import case_csv
@@ -125,8 +125,9 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
             if finding.is_about(machine.case_code(case), {change.release for change in machine.case_changes[case]})
         ],
         "count_changes": machine.case_changes[counted] if counted else (),
-        "svg": _case_svg(content, machine, case, address, above=counted is not None),
-        "count_svg": _case_svg(content, machine, counted, "", below=True) if counted else "",
+        "counted": counted,
+        "anatomy": (parts := anatomy.of_case(machine, case, LISTED_FUNCTIONS)),
+        "svg": "" if parts and not case.spec.timed else _case_svg(content, machine, case, address),
         "pythons": list(dict.fromkeys(row["python"] for row in rows)),
         "releases": len({row["release"] for row in rows}),
         "scaled": _scaled(machine.history[case]),
@@ -141,21 +142,21 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
     yield File(csv_address, case_csv(machine, case))
 
 
-def _case_svg(content: Content, machine: Machine, case: Case, page: str, *, above: bool = False, below: bool = False) -> Markup:
+def _case_svg(content: Content, machine: Machine, case: Case, page: str) -> Markup:
     """Return the drawing of a case: a change leads to the comparison that shows it, or to its row.
 
-    page : the address from which a change leads to a comparison
+    page : the address of the page
     """
 
     def change_link(change: CaseChange) -> str:
-        for series in machine.series if page else ():
+        for series in machine.series:
             for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
                 is_here = (release.version, series.environment) == (change.release, change.environment)
                 if is_here and (address := content.comparison_address(before, after)):
                     return addresses.relative(page, address)
         return f"#{anchor(machine, change.release, change.environment)}"
 
-    return Markup(plots.of_case(machine, case, change_link, above=above, below=below))  # noqa: S704 - our own SVG
+    return Markup(plots.of_case(machine, case, change_link))  # noqa: S704 - our own SVG
 
 
 def anchor(machine: Machine, release: str, environment: str) -> str:
@@ -221,6 +222,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     return sorted(rows, key=lambda row: order[row["release"]], reverse=True)
 
 
+LISTED_FUNCTIONS = 3  # of each component
 AXIS_NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call otherwise
 OMITTED_AXES = ("group",)  # its methods differ
 OTHER_MACHINES = 4  # that a page links to: no page grows with the number of machines

@@ -7,11 +7,12 @@ from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.numbers import quantity, size
-from tensorcopy.results import related, suite_specs
-from tensorcopy.results.cases import Case
+from tensorcopy.numbers import size
+from tensorcopy.results import functions, related, suite_specs
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses
+from tensorcopy.site import addresses, anatomy
+from tensorcopy.site.anatomy import Anatomy
+from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, longest_history, release_versions
 from tensorcopy.site.page import Page
@@ -21,7 +22,7 @@ from tensorcopy.worker.semantics import describe
 SEMANTICS_TITLE = "What each method does"
 SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on every torch release."
 INPUTS = {"with_grad": "leaf that requires grad", "plain": "tensor without grad"}
-COUNTED_NUMEL = "1024"  # at which the instructions of every method are shown
+LISTED_FUNCTIONS = 10  # of each component
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -97,10 +98,25 @@ def _method_pages(content: Content) -> Iterator[Page]:
             "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen)}."
             if (seen := observed(machine.result, name, "with_grad"))
             else "Not observed with the newest torch.",
+            "anatomies": (anatomies := _anatomies(machine, name)),
+            "alike": len(anatomies) > 1 and anatomies[0].is_like(anatomies[1]),
             "costs": [(machine, costs) for machine in content.machines if (costs := _costs(machine, name))],
             "releases": _releases(machine, name)[::-1],
         }
         yield Page(addresses.of_method(name), "method.html", code, values, description=f"{code}: {values['lead']}")
+
+
+def _anatomies(machine: Machine, name: str) -> list[Anatomy]:
+    """Return the anatomy of a method's smallest tensor without grad, and with grad."""
+    counted = {
+        functions.name_of(case): machine.timed_by_count.get(case, case)
+        for case in machine.cases
+        if case.spec.metric == suite_specs.INSTRUCTIONS and dict(case.parameters)["method"] == name
+    }
+    by_size = sorted(counted, key=lambda profiled: int(profiled.split()[1]))
+    smallest = [next((profiled for profiled in by_size if profiled.endswith(kind)), "") for kind in (PLAIN, f"{PLAIN} grad")]
+    anatomies = [anatomy.of_case(machine, counted[profiled], LISTED_FUNCTIONS) for profiled in smallest if profiled]
+    return [each for each in anatomies if each]
 
 
 def _costs(machine: Machine, name: str) -> list[dict[str, Any]]:
@@ -122,7 +138,7 @@ def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
     """Return the method with each release.
 
     outcomes : for each of INPUTS; changed : whether each differs from the release before
-    peak : memory on the host; instructions : without and with grad; "" when not counted
+    peak : memory on the host; "" when not counted
     """
     rows: list[dict[str, Any]] = []
     for result in result_by_release(machine):
@@ -135,14 +151,6 @@ def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
                 "outcomes": outcomes,
                 "changed": [bool(rows) and text != rows[-1]["outcomes"][index] for index, text in enumerate(outcomes)],
                 "peak": "" if peak is None else size(int(peak)),
-                "instructions": [_instructions(result, name, grad) for grad in ("False", "True")],
             }
         )
     return rows
-
-
-def _instructions(result: Result, name: str, grad: str) -> str:
-    parameters = (("method", name), ("numel", COUNTED_NUMEL), ("requires_grad", grad))
-    suites = [spec.name for spec in suite_specs.counting(suite_specs.INSTRUCTIONS)]
-    values = [result.counts[case] for suite in suites if (case := Case(suite, parameters)) in result.counts]
-    return quantity(values[0], suite_specs.INSTRUCTIONS) if values else ""

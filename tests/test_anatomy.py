@@ -1,0 +1,203 @@
+"""The anatomy of a call: its components add up to its instructions, and each leads to its functions."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from tensorcopy.analysis import functions as analysis
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.results import functions
+from tensorcopy.site import anatomy, render, svg
+from tensorcopy.site.content import ComparisonTable
+from tensorcopy.site.machine import release_versions
+from tensorcopy.site.pages import history, methods
+from tests.test_functions import PROFILES
+
+SHOWN = ("copies.BySize/detach_clone-1.html", "copies.ByGrad/clone_detach-1-True.html", "primitives.BySize/numpy-1.html")
+COUNTED_ONLY = "instructions.ByDtype/detach_clone-1024-bool.html"
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results):
+    """Return the content of the shipped results, without the comparisons and functions of pages, which take long."""
+    content = render.content(shipped_results.results)
+    content.__dict__["comparisons"] = ComparisonTable(())
+    content.machine.__dict__["causes"] = {}
+    return content
+
+
+@pytest.fixture(scope="module")
+def pages(content) -> dict[str, str]:
+    """Return some pages of cases, and those of methods, by the end of their address."""
+    templates, places = render.templates_of(content), history.Places.of_machine(content.machine)
+    addresses = {content.machine.case_address(case).removeprefix("history/epyc-2core/"): case for case in content.machine.cases}
+    shown = [next(history._case_page(content, places, addresses[address])) for address in (*SHOWN, COUNTED_ONLY)]
+    listed = [*shown, *(page for page in methods.pages(content) if page.address.startswith("methods/"))]
+    return {page.address.removeprefix("history/epyc-2core/"): render.page_text(templates, page) for page in listed}
+
+
+def section(page: str) -> str:
+    return re.search(r'<section class="anatomy">.*?</section>', page, re.DOTALL)[0]
+
+
+def text_of(html: str) -> str:
+    return re.sub(r"[\u202f\u2009]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
+
+
+def number(text: str) -> int:
+    return int(re.sub(r"\s", "", text).replace("−", "-"))
+
+
+def components(html: str) -> dict[str, tuple[str, int, int]]:
+    """Return share, instructions and change of each component in the key."""
+    rows = re.findall(r"<summary>(.*?)<b>(.*?)</b><b>(.*?)</b><b>(.*?)</b></summary>", html)
+    return {name: (text_of(share), number(count), number(change)) for name, share, count, change in rows}
+
+
+def table(html: str) -> dict[str, list[str]]:
+    """Return the texts of each row of a table by its first cell; of several rows those of the first."""
+    rows: dict[str, list[str]] = {}
+    for row in re.findall(r"<tr[^>]*>(.*?)</tr>", html, re.DOTALL):
+        name, *cells = [text_of(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        rows.setdefault(name, cells)
+    return rows
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.name.split(".")[0])
+def test_components_add_up_to_a_call(path):
+    """Of every case, with what the profile leaves out."""
+    profiles = functions.read(path)
+    for name in profiles.cases:
+        parts = analysis.by_component(profiles, name)
+        assert sum(parts.values()) == pytest.approx(profiles.instructions(name))
+        assert set(parts) <= set(analysis.COMPONENTS)
+
+
+@pytest.mark.parametrize("address", SHOWN)
+def test_the_shares_add_up_to_the_count_of_the_history(pages, address):
+    """In the key, in the sentence and in each row of the table, which agrees with the column of the releases."""
+    page = pages[address]
+    html = section(page)
+    parts = components(html)
+    total = number(re.search(r"Of ([\d ]+) instructions", text_of(html))[1])
+    assert sum(count for _, count, _ in parts.values()) == pytest.approx(total, abs=len(parts))
+    assert sum(float(share.removeprefix("< ").removesuffix(" %")) for share, _, _ in parts.values()) == pytest.approx(
+        100, abs=len(parts) / 2
+    )
+    rows, releases = table(html), table(re.search(r'<table class="releases.*?</table>', page, re.DOTALL)[0])
+    assert rows.pop("torch") == ["instructions", *parts]
+    column = releases["torch"].index("instructions")
+    compared = 0
+    for release, cells in rows.items():
+        whole, *each = map(number, cells)
+        assert sum(each) == pytest.approx(whole, abs=len(each))
+        compared += bool(releases[release][column])
+        assert not releases[release][column] or number(releases[release][column]) == pytest.approx(whole, rel=0.02)
+    assert compared >= 7
+    assert [number(cell) for cell in next(iter(rows.values()))] == [total, *(count for _, count, _ in parts.values())]
+
+
+@pytest.mark.parametrize("address", [*SHOWN, COUNTED_ONLY, "methods/numpy.html"])
+def test_a_component_leads_to_its_functions(content, pages, address):
+    """To the heaviest ones of the newest release, each of which belongs to it."""
+    html = section(pages[address])
+    listed = re.findall(r"<details class=\"p\d+\"><summary>(.*?)<b>.*?</summary><ul>(.*?)</ul>", html)
+    assert len(listed) == len(components(html)) >= 10
+    for component, rows in listed:
+        costs = [(number(own), unescape(name)) for own, name in re.findall(r"<li><b>(.*?)</b>(.*?)</li>", rows)]
+        assert costs == sorted(costs, key=lambda row: -row[0])
+        assert 0 < sum(own for own, _ in costs) <= components(html)[component][1] + len(costs)
+        known = {
+            name
+            for profiles in content.machine.profiles.values()
+            for library, name in map(tuple, profiles.functions)
+            if analysis.group_of((library, name)) == component
+        }
+        assert {name for _, name in costs} - {analysis.LEFT_OUT} <= known
+
+
+def test_a_change_is_that_of_each_python_for_itself(content, pages):
+    """Another Python takes other instructions for its own part of a call."""
+    html = section(pages["primitives.BySize/numpy-1.html"])
+    totals = {
+        (series.environment, version(result)): profiles.instructions("numpy 1 float32 contiguous")
+        for series in content.machine.series
+        for result in series.results
+        if (profiles := content.machine.profiles.get(result.place))
+    }
+    newer, older = ([total for (environment, _), total in totals.items() if environment == each] for each in ("py3.11-cuda", "py3.9-cuda"))
+    change = newer[-1] - newer[0] + older[-1] - older[0]
+    assert sum(change for _, _, change in components(html).values()) == pytest.approx(change, abs=11)
+    assert number(re.search(r"Since torch 1.12.1, ([\d ]+) more: ", text_of(html))[1]) == round(change)
+    assert "The largest step: +5 515 from torch 1.12.1 to 1.13.1." in text_of(html)
+
+
+def test_a_release_without_functions_is_a_gap(content, pages):
+    """It has no bar, and a label says why; the bars stand on each other without a hole."""
+    html = section(pages["copies.BySize/detach_clone-1.html"])
+    counted = {version(result) for result in content.machine.results if result.place in content.machine.profiles}
+    names = re.findall(r"<text[^>]*>([^<]*)</text>", re.search(r'<g class="n".*?</g>', html)[0])
+    assert names == [release for release in release_versions(content.machine.series) if release in counted]
+    assert html.count(">not counted</text>") == 4
+    ends: dict[int, int] = {}
+    for path in re.findall(r'<path class="p\d+" d="M?(.*?)"/>', html):
+        x = y = 0
+        for across, down, height in re.findall(r"(-?\d+) ?(-?\d+)v(-\d+)", path):
+            x, y = x + int(across), y + int(down)
+            assert ends.get(x, y) == y
+            ends[x] = y = y + int(height)
+    assert len(ends) == len(names)
+
+
+def test_a_case_without_functions_shows_nothing(content, monkeypatch):
+    """Nor do those of another case stand in its place."""
+    case = next(case for case in content.machine.cases if functions.name_of(case))
+    assert anatomy.of_case(content.machine, case, 3)
+    monkeypatch.setitem(content.machine.__dict__, "profiles", {})
+    assert anatomy.of_case(content.machine, case, 3) is None
+    templates, places = render.templates_of(content), history.Places.of_machine(content.machine)
+    page = render.page_text(templates, next(history._case_page(content, places, case)))
+    assert 'class="anatomy"' not in page
+    assert "<svg" in page
+
+
+def test_a_case_that_was_not_timed_asks_about_its_instructions(pages):
+    """Its bars are its only plot."""
+    page = pages[COUNTED_ONLY]
+    assert re.search(r"<h2>Where do [\d\u2009]+ instructions go\?</h2>", section(page))
+    assert page.count('class="plot') == section(page).count('class="plot') == 1
+
+
+def test_a_method_s_page_shows_a_call_with_grad_where_it_differs(pages):
+    """Its instructions stand there where it does not."""
+    alike, other = pages["methods/detach_clone.html"], pages["methods/clone_detach.html"]
+    assert alike.count('<section class="anatomy">') == 1
+    assert "With grad a call takes the same" in alike
+    assert other.count('<section class="anatomy">') == 2
+    assert re.findall("<h2>Where do .*?</h2>", other)[1].endswith("go with grad?</h2>")
+
+
+def test_neighbouring_components_differ_in_lightness():
+    """So that every reader tells them apart, in both schemes; none has the colour of slower or faster."""
+
+    def luminance(colour: str) -> float:
+        shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        return sum(
+            weight * (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
+            for weight, share in zip((0.2126, 0.7152, 0.0722), shares)
+        )
+
+    sheet = svg.STYLESHEET.read_text(encoding="utf-8")
+    colours = re.findall(r"^\.p(\d+) \{ --part: light-dark\((#\w+), (#\w+)\); \}$", sheet, re.MULTILINE)
+    assert [int(number) for number, *_ in colours] == list(range(1, len(analysis.COMPONENTS) + 1))
+    judged = re.findall(r"--(?:slower|faster): light-dark\((#\w+), (#\w+)\)", sheet)
+    numpy = analysis.COMPONENTS.index(analysis.NUMPY)
+    for scheme in (0, 1):
+        row = [pair[scheme] for _, *pair in colours]
+        assert not set(row) & {pair[scheme] for pair in judged}
+        for first, second in [*zip(row, row[1:]), (row[numpy - 1], row[numpy + 1])]:
+            light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 1.5, (first, second)

@@ -1,0 +1,70 @@
+"""The anatomy of a call in Chromium: a component opens to its functions, and a bar tells its numbers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+
+METHOD = "methods/numpy.html"
+CASE = "history/epyc-2core/copies.BySize/detach_clone-1.html"
+OPACITIES = """(section) => [...section.querySelectorAll(".bars path")]
+  .map((path) => [path.classList[0], Number(getComputedStyle(path).opacity)])"""
+END = """(path) => { // of the newest bar's part, whose path ends at its top
+  const end = path.getPointAtLength(path.getTotalLength()).matrixTransform(path.getScreenCTM());
+  return [end.x, end.y + 2];
+}"""
+
+
+@pytest.mark.parametrize("address", [METHOD, CASE])
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_component_opens_to_its_functions(offline, published_site, address, scripts):
+    """A click on its name, or Enter, is enough; the drawing then shows where it is in every release."""
+    page = offline(java_script_enabled=scripts)
+    page.goto((published_site / address).as_uri())
+    row = page.locator(".anatomy details", has_text="dispatcher").first
+    functions = row.locator("li")
+    expect(functions.first).not_to_be_visible()
+    row.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(functions.first).to_be_visible()
+    expect(functions.first).to_contain_text(re.compile(r"\d+\s*(c10|at)::"))
+    if scripts:
+        shown = dict(page.locator(".anatomy").first.evaluate(OPACITIES))
+        colour = row.get_attribute("class")
+        assert shown.pop(colour) == 1
+        assert max(shown.values()) < 0.5
+    page.locator(".anatomy > details > summary").first.click()
+    expect(page.locator(".anatomy table").first).to_be_visible()
+    assert page.messages == []
+
+
+def test_a_bar_tells_its_numbers_and_opens_its_component(offline, published_site):
+    """Those of the table, under the pointer; a click on a part opens its functions."""
+    page = offline()
+    page.goto((published_site / METHOD).as_uri())
+    part = page.locator(".anatomy .bars .p4")  # the dispatcher
+    x, y = part.evaluate(END)
+    page.mouse.move(x, y)
+    table = page.locator(".anatomy table").first
+    names, cells = (table.locator(f"{rows} :is(th, td)").all_text_contents() for rows in ("thead tr", "tbody tr:first-child"))
+    expect(page.locator(".tip:visible")).to_have_text("\n".join(f"{name} {cell}" for name, cell in zip(names, cells)))
+    page.mouse.click(x, y)
+    expect(page.locator(".anatomy details.p4 li").first).to_be_visible()
+    assert page.messages == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_key_fits_a_phone(offline, published_site, scheme):
+    """Each name stands in one line or two beside its share, and the drawing above is as wide as the page."""
+    page = offline(360, 800, scheme)
+    page.goto((published_site / METHOD).as_uri())
+    for row in page.locator(".anatomy summary:visible").all():
+        box = row.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+        assert 24 <= box["height"] <= 60
+    assert page.locator(".anatomy svg").first.bounding_box()["width"] >= 300
