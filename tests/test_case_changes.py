@@ -6,18 +6,23 @@ import csv
 import re
 from html import unescape
 from io import StringIO
+from itertools import pairwise
 
 import pytest
+from rich.console import Console
 
+from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.numbers import change_size, signed_percent
 from tensorcopy.releases import release_table
+from tensorcopy.report import formats, terminal
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import history
 from tests import launch_files
 from tests.conftest import measured
+from tests.test_claims import false_lines
 
 SAMPLE = 20  # one case page in so many is rendered here; the slow tests render all
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
@@ -242,3 +247,16 @@ def test_a_change_stands_at_the_python_that_shows_it(content):
             assert low <= step.ratio <= high
             assert low > 1 or high < 1
     assert any(series.joints for series in joined.values())
+
+
+def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(content):
+    """In the histories of all cases, in what is open, and in the comparison of each release with the one before, as text and Markdown."""
+    history = {case: series for case, series in content.machine.history.items() if case.spec.timed}
+    console = Console(file=StringIO(), width=200)
+    console.print(terminal.summary_text(history, all_cases=True))
+    for series in list(history.values())[::SAMPLE]:
+        console.print(terminal.case_table(series))
+    neighbours = [comparisons.between(*pair) for series in content.machine.series for pair in pairwise(series.results)]
+    texts = [terminal.open_text(history, all_cases=True).plain, *map(formats.markdown, neighbours)]
+    texts += [terminal.overview(comparison, all_cases=True).plain for comparison in neighbours]
+    assert false_lines("\n".join([console.file.getvalue(), *texts]), 5000) == []

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from tensorcopy.site import writer
 from tests.conftest import require
+from tests.test_claims import false_claims
 from tests.test_site import follow_all_links, html
 
 pytestmark = pytest.mark.slow
@@ -27,6 +29,7 @@ KINDS = [
     "history/epyc-2core/index.html",
     "history/epyc-2core/copies.BySize/detach_clone-1024.html",
     "history/epyc-2core/conversions.BySize/detach_numpy_copy-1.html",
+    "regressions/index.html",
     "compare/index.html",
     "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html",
     "compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.0.1.html",
@@ -135,11 +138,33 @@ def test_pages_can_be_used_by_keyboard(offline, published_site):
     assert "/compare/" in page.url
 
 
+def test_the_issue_of_the_worst_regression_is_three_clicks_away(offline, published_site):
+    """From the landing page to the method, to the text of the issue, and to the clipboard."""
+    page = offline(permissions=["clipboard-read", "clipboard-write"])
+    page.goto((published_site / "index.html").as_uri())
+    worst = page.locator(".open tbody a").first
+    method = worst.inner_text()
+    worst.click()
+    section = page.locator("section").first
+    expect(section.get_by_role("heading")).to_have_text(method)
+    section.get_by_text("Issue for PyTorch").click()
+    section.get_by_role("button", name="Copy", exact=True).click()
+    assert page.evaluate("navigator.clipboard.readText()") == section.locator("pre.issue").text_content()
+    assert method in section.locator("pre.issue").text_content()
+    assert page.messages == []
+
+
 def test_no_link_of_the_shipped_history_is_dead(published_site):
     """All pages are checked."""
     files = {str(path.relative_to(published_site)): path for path in published_site.rglob("*") if path.is_file()}
     site = {name: path.read_text() for name, path in files.items() if name.endswith(".html") and name != writer.MISSING}
     follow_all_links(html(site), set(files))
+
+
+def test_no_time_is_called_slower_or_faster_without_evidence(published_site):
+    """In no page, feed or file of data of the shipped history."""
+    paths = [path for path in published_site.rglob("*.*") if path.suffix in (".html", ".xml", ".csv", ".js")]
+    assert false_claims({str(path.relative_to(published_site)): path.read_text(encoding="utf-8") for path in paths}, 30_000) == []
 
 
 def test_publishing_takes_less_than_a_minute(published_site):

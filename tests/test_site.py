@@ -32,6 +32,7 @@ from tensorcopy.site.pages import comparisons, history, landing, methods
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, measured
+from tests.test_claims import false_claims
 
 SHOWN = {
     "py3.9-cuda": ("1.12.1", "1.13.1", "2.8.0"),
@@ -339,6 +340,11 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
     assert page.count("<svg") == 1
     drawn = re.search(r"<svg xmlns.*?</svg>", page)[0]
     assert sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn)) == sum(row["time_low"] != "" for row in rows)
+
+
+def test_no_time_is_called_slower_or_faster_without_evidence(shipped):
+    """In pages, data and feeds; the slow tests read the whole published site."""
+    assert false_claims(shipped, 3000) == []
 
 
 def test_every_plot_has_a_table_and_data(shipped):

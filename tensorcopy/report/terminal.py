@@ -170,6 +170,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     steps = {step.index: step for step in case_series.steps}
     greatest = max((value for value in case_series.values if value is not None), default=1.0)
     several = len({result.python for result in case_series.results}) > 1
+    words = (Verdict.SLOWER, Verdict.FASTER) if case_series.unit == SECONDS else (Verdict.MORE, Verdict.FEWER)
     rows = []
     for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
         name = f"{release} ({case_series.results[index].python})" if several else release
@@ -178,7 +179,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
             rows.append((name, "", "", "", "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest))
-            change = f"{'▲' if steps[index].ratio > 1 else '▼'} {signed_percent(steps[index].ratio)}" if index in steps else ""
+            change = f"{SIGNS[words[steps[index].ratio < 1]]} {signed_percent(steps[index].ratio)}" if index in steps else ""
             rows.append((name, quantity(measured, case_series.unit), percent(spread, 1), bar, change))
     table = terminal_table(("torch", "time" if case_series.unit == SECONDS else case_series.unit, "±", "", ""), rows, "lrrll")
     lines = [
