@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import pairwise
 from math import log
 from typing import Any
 
 from tensorcopy.analysis import change_points
-from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.comparisons import Comparison, between
 from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.numbers import count, duration, signed_percent, unbroken
@@ -27,6 +28,7 @@ from tensorcopy.site.svg import (
     RIGHT,
     Band,
     Bars,
+    Dots,
     Line,
     NameAxis,
     NumelAxis,
@@ -61,11 +63,12 @@ ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evi
 def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     """Plot a case over the releases.
 
-    The plot shows each series with the interval of each time, its levels and changes, and the memcpy baseline.
+    The plot shows each series with its launches, the interval of each time, the smallest change that would have been seen, its levels and
+    changes, and the memcpy baseline.
     """
     versions = release_versions(machine.series)
     all_series = [series for series in machine.series if case in series.series_by_case]
-    lines, bands, values = [], [], []
+    lines, bands, dots, values = [], [], [], []
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
         timings = _timings(series, lambda result: related.measured(result, case), versions)
@@ -73,7 +76,8 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         if case.spec.timed:  # a count is its level, and exact
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
             band = [(position, *timing.interval) if timing else None for position, timing in enumerate(timings)]
-            bands.append(Band(band, colour))
+            bands += [Band(_zone(series, case, versions), colour, "zone"), Band(band, colour)]
+            dots.append(Dots(_launches(series, case, versions), colour))
             values += [edge for point in band if point for edge in point[1:]]
         lines.append(Line(points, colour, number, "" if number == 0 else "old"))
         values += [point.y for point in points if point]
@@ -89,10 +93,38 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         ValueAxis.around(values, unit=unit),
         lines,
         bands,
+        dots=dots,
         rules=_rules(machine, case, versions),
         flags=_flags(machine.case_changes[case], versions, change_link),
         kind="case",
     ).svg()
+
+
+def _zone(series: Series, case: Case, versions: Sequence[str]) -> list[tuple[float, float, float] | None]:
+    """Return the times within which a release would not have been told from the one before."""
+    zone: list[tuple[float, float, float] | None] = [None] * len(versions)
+    for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
+        change, position = between(before, after).changes.get(case), versions.index(release.version)
+        if change and change.detectable is not None:
+            time, size = after.timings[case].seconds, 1 + change.detectable
+            zone[position] = (position, time / size, time * size)
+    return zone
+
+
+def _launches(series: Series, case: Case, versions: Sequence[str]) -> list[tuple[float, float]]:
+    """Return the position and the time of every launch."""
+    return [
+        (versions.index(release.version), time)
+        for release, result in zip(series.releases, series.results)
+        for time in launch_times(result, case)
+    ]
+
+
+def launch_times(result: Result, case: Case) -> list[float]:
+    """Return the time of a case in each launch of a result, without what disturbed all sides of the launch."""
+    if result.effects is None or result.column is None or case not in result.timings:
+        return []
+    return list(result.effects.launch_times(result.column, case).values())
 
 
 def of_components(

@@ -220,9 +220,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Band:
-    """The area between two values at each position; None is a gap."""
+    """The area between two values at each position; None is a gap. kind : an additional class"""
 
     points: Sequence[tuple[float, float, float] | None]  # x, low, high
+    colour: int = 1
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Small points that are not joined."""
+
+    points: Sequence[tuple[float, float]]
     colour: int = 1
 
 
@@ -277,6 +286,7 @@ class Plot:
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
     bars: Sequence[Bars] = ()
+    dots: Sequence[Dots] = ()
     rules: Sequence[Rule] = ()
     flags: Sequence[Rule] = ()
     whiskers: Sequence[Whisker] = ()
@@ -288,6 +298,7 @@ class Plot:
         """Return an SVG element without colours or styles."""
         parts = [*_grid(self), *(_band(self, band) for band in self.bands), *(_rule(self, rule) for rule in self.rules)]
         parts += [_bars(self)] if self.bars else []
+        parts += [_dots(self, dots) for dots in self.dots if dots.points]
         parts += [_line(self, line) for line in self.lines]
         parts += [_flags(self)] if self.flags else []
         parts += [_marks(self, line) for line in self.lines]
@@ -413,7 +424,12 @@ def _band(plot: Plot, band: Band) -> str:
             upper = [plot.at(x, high) for x, _, high in stretch]
             lower = [plot.at(x, low) for x, low, _ in reversed(stretch)]
             path.append(outline([(round(x), round(y)) for x, y in upper + lower]) + "z")
-    return f'<path class="band s{band.colour}" d="{"".join(path)}"/>'
+    return f'<path class="band s{band.colour}{_kind(band.kind)}" d="{"".join(path)}"/>'
+
+
+def _dots(plot: Plot, dots: Dots) -> str:
+    places = [_place(plot, x, y) for x, y in dots.points]
+    return f'<path class="dots s{dots.colour}" d="{_joined([Stroke(place, "h0", place) for place in places])}"/>'
 
 
 def _bars(plot: Plot) -> str:

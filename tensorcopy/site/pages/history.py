@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.numbers import count
+from tensorcopy.numbers import count, duration_range
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -181,6 +181,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     python : its version, with the build where several were measured
     anchor : of the row
     notes : the address of the release notes, where something changed; else ""
+    extent : the shortest and the longest time of a launch
     pair, pair_address : the comparison with the release before on this Python
     machine_changes : differences of the machine from that release
     change : the change detected at this release; None for none
@@ -209,6 +210,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
                     "anchor": anchor(machine, *place),
                     "notes": release.notes if place in changes else "",
                     "timing": timing,
+                    "extent": duration_range(plots.launch_times(result, case)),
                     "times_memcpy": related.times_memcpy(result, case),
                     "pair": content.comparisons[address].changes.get(case) if address else None,
                     "pair_address": address,

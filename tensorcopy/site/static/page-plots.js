@@ -26,7 +26,9 @@ function rowsAt(plot, share) {
 function textOf(row) {
   const cells = row.cells ? [...row.cells].map((cell) => cell.textContent.trim()) : namesOf(row);
   if (row.closest(".anatomy")) return cells.map((cell, column) => `${row.closest("table").tHead.rows[0].cells[column].textContent} ${cell}`).join("\n");
-  return row.closest(".releases") ? `${cells[0]}, Python ${cells[1]}: ${cells[2]}` : cells.slice(0, 4).filter(Boolean).join("  ");
+  if (!row.closest(".releases")) return cells.slice(0, 4).filter(Boolean).join("  ");
+  const launches = cells.find((cell) => /^\d+: /.test(cell));
+  return `${cells[0]}, Python ${cells[1]}: ${cells[2]}${launches ? `, launches ${launches.split(": ")[1]}` : ""}`;
 }
 
 function addReading(plot) {
