@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import csv
 import json
 import re
@@ -25,7 +26,7 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
-from tensorcopy.site import addresses, navigation, publisher, render, writer
+from tensorcopy.site import addresses, navigation, publisher, render, svg, writer
 from tensorcopy.site.changes import counted_changes
 from tensorcopy.site.content import Content
 from tensorcopy.site.pages import comparisons, history, landing, methods
@@ -169,6 +170,45 @@ def test_every_page_loads_from_its_own_site_only(parsed):
     css = (ROOT / "tensorcopy/site/static/tensorcopy.css").read_text()
     assert "url(" not in css
     assert "@import" not in css
+
+
+def test_six_sizes_of_letters_are_used():
+    """Pictures have their own, in their units."""
+    css = svg.STYLESHEET.read_text(encoding="utf-8")
+    sizes = dict(re.findall(r"^  --(size-\d): (.*?);$", css, re.MULTILINE))
+    assert len(sizes) == 6
+    rules = re.findall(r"([^{}]*){[^{}]*font-size: ([^;}]+)", css.split("--size-6", 1)[1])
+    others = {(selector.strip(), size) for selector, size in rules if not re.search(r"\.(plot|drawing)\b", selector)}
+    used = {size for _, size in others if size.startswith("var(")}
+    assert used <= {f"var(--{name})" for name in sizes}
+    assert {selector for selector, size in others if size not in used} == {":root", ":root, :root[data-theme]"}  # a large screen, paper
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour (WCAG 2.2)."""
+    shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def hue(colour: str) -> float:
+    return colorsys.rgb_to_hsv(*(int(colour[start : start + 2], 16) for start in (1, 3, 5)))[0] * 360
+
+
+def test_red_and_green_are_those_of_a_time_alone():
+    """No link and no line of a method has one of them; all can be read on both backgrounds, light and dark."""
+    css, colours = svg.STYLESHEET.read_text(encoding="utf-8"), svg.colours()
+    assert re.findall(r"([^{}\n]*){[^{}]*var\(--(?:slower|faster)\)", css) == [".slower ", ".faster "]
+    names = ["accent", *(f"series-{number}" for number in range(1, 6))]
+    for scheme in (0, 1):
+        for name in (*names, "slower", "faster", "quiet", "ink"):
+            for background in ("paper", "sheet"):
+                low, high = sorted(luminance(colours[each][scheme]) for each in (name, background))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, (name, background, scheme)
+        for name in names:
+            for verdict in ("slower", "faster"):
+                apart = abs(hue(colours[name][scheme]) - hue(colours[verdict][scheme]))
+                assert min(apart, 360 - apart) >= 25, (name, verdict, scheme)
 
 
 def test_no_link_is_dead(shipped, parsed):

@@ -21,6 +21,7 @@ from tensorcopy.results import related
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site.machine import Machine
+from tensorcopy.site.svg import colours
 
 UNIT = "seconds per call"
 MEASURED = (
@@ -226,7 +227,7 @@ def badge(label: str, message: str) -> str:
     left, right = (round(len(text) * CHARACTER + 12) for text in (label, message))
     size = {"width": str(left + right), "height": "20", "role": "img", "aria-label": f"{label}: {message}"}
     root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size})
-    for begin, width, colour in ((0, left, "#44484f"), (left, right, "#0b6e4f")):
+    for begin, width, colour in ((0, left, "#44484f"), (left, right, colours()["accent"][0])):
         ElementTree.SubElement(root, "rect", {"x": str(begin), "width": str(width), "height": "20", "fill": colour})
     letters = {"y": "14", "fill": "#fff", "font-family": "Verdana,sans-serif", "font-size": "11", "text-anchor": "middle"}
     for middle, text in ((left / 2, label), (left + right / 2, message)):

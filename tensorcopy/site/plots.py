@@ -40,6 +40,7 @@ from tensorcopy.site.svg import (
     Rule,
     ValueAxis,
     Whisker,
+    colours,
     outline,
     standalone,
     stretches,
@@ -54,8 +55,6 @@ ARTICLE_NUMEL = 2**14  # of the article's largest tensor
 SPARK_STRIDE, SPARK_HEIGHT, SPARK_MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
 SPARK_SPAN = log(1.6)  # of the vertical axis, so that noise does not look like a change
 PICTURE_SIZE = (12.0, 6.3)  # inches of 100 pixels, the proportions that other sites expect
-PAPER, INK, QUIET, RULE, ACCENT = "#fbfaf7", "#1d1f24", "#5d626d", "#e0ddd4", "#0b6e4f"  # the light theme's
-PICTURE_COLOURS = ("#a34a00", "#0b6e4f", "#6b4fa0", "#8a6500", "#1f5fa8")
 PICTURE_TITLE = "How do I copy a tensor?"
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
@@ -391,37 +390,46 @@ def _png(history: History, codes: dict[str, str]) -> bytes:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context({"font.family": "DejaVu Sans", "axes.edgecolor": RULE, "text.color": INK, "xtick.color": QUIET, "ytick.color": QUIET}):
-        figure = Figure(figsize=PICTURE_SIZE, dpi=100, facecolor=PAPER)
-        axes = figure.add_axes((0.07, 0.12, 0.69, 0.6), facecolor=PAPER)
+    paper, ink, quiet, rule, accent = map(_light, ("paper", "ink", "quiet", "rule", "accent"))
+    with rc_context({"font.family": "DejaVu Sans", "axes.edgecolor": rule, "text.color": ink, "xtick.color": quiet, "ytick.color": quiet}):
+        figure = Figure(figsize=PICTURE_SIZE, dpi=100, facecolor=paper)
+        axes = figure.add_axes((0.07, 0.12, 0.69, 0.6), facecolor=paper)
         figure.text(0.05, 0.88, PICTURE_TITLE, fontsize=34, fontweight="bold")
         subtitle = f"Five ways, {history.numel:,} float32: µs per call on {len(history.releases)} torch releases"
-        figure.text(0.05, 0.79, subtitle, fontsize=19, color=QUIET)
-        figure.text(0.95, 0.06, "tensorcopy", fontsize=20, fontweight="bold", color=ACCENT, ha="right")
+        figure.text(0.05, 0.79, subtitle, fontsize=19, color=quiet)
+        figure.text(0.95, 0.06, "tensorcopy", fontsize=20, fontweight="bold", color=accent, ha="right")
         _draw_lines(axes, history)
         _label_lines(axes, history, codes)
         buffer = BytesIO()
-        figure.savefig(buffer, format="png", facecolor=PAPER)
+        figure.savefig(buffer, format="png", facecolor=paper)
     return buffer.getvalue()
+
+
+def _light(name: str) -> str:
+    return colours()[name][0]
+
+
+def _picture_colours() -> list[str]:
+    return [_light(f"series-{number}") for number in range(1, COLOURS + 1)]
 
 
 def _draw_lines(axes: Any, history: History) -> None:
     for number, environment in enumerate(history.environments):
-        for method, colour in zip(history.methods, PICTURE_COLOURS):
+        for method, colour in zip(history.methods, _picture_colours()):
             timings = [history.at(release, environment, method) for release in history.releases]
             values = [timing.seconds * 1e6 if timing else float("nan") for timing in timings]
             axes.plot(values, color=colour, linewidth=3, linestyle="-" if number == 0 else (0, (3, 2)), alpha=1 if number == 0 else 0.6)
     axes.set_ylim(bottom=0)
     axes.set_xticks(range(len(history.releases)), [release.removesuffix(".0") for release in history.releases], rotation=50, ha="right")
     axes.tick_params(labelsize=13, length=0)
-    axes.grid(axis="y", color=RULE)
+    axes.grid(axis="y", color=_light("rule"))
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
 def _label_lines(axes: Any, history: History, codes: dict[str, str]) -> None:
     """Write each method's code beside the end of its line, without overlap."""
     ends = []
-    for method, colour in zip(history.methods, PICTURE_COLOURS):
+    for method, colour in zip(history.methods, _picture_colours()):
         timings = [timing for key, timing in history.timings.items() if key[1:] == (history.environments[0], method)]
         if timings:
             ends.append((timings[-1].seconds * 1e6, codes[method], colour))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, cos, floor, log2, log10, radians, sin
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -429,7 +429,7 @@ def _band(plot: Plot, band: Band) -> str:
 
 def _dots(plot: Plot, dots: Dots) -> str:
     places = [_place(plot, x, y) for x, y in dots.points]
-    return f'<path class="dots s{dots.colour}" d="{_joined([Stroke(place, "h0", place) for place in places])}"/>'
+    return f'<path class="launches s{dots.colour}" d="{_joined([Stroke(place, "h0", place) for place in places])}"/>'
 
 
 def _bars(plot: Plot) -> str:
@@ -540,14 +540,19 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+@lru_cache
+def colours() -> dict[str, tuple[str, str]]:
+    """Return the stylesheet's colours by name, each light and dark."""
+    tokens = re.findall(r"^  --([a-z0-9-]+): light-dark\((.+?), (.+?)\);$", STYLESHEET.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: (light, dark) for name, light, dark in tokens}
+
+
 def standalone(svg: str, kind: str = "plots") -> str:
     """Return an SVG with the stylesheet's rules for its kind, light and dark.
 
     kind : "plots" or "drawings"
     """
-    sheet = STYLESHEET.read_text(encoding="utf-8")
-    tokens = re.findall(r"^  (--[a-z0-9-]+): light-dark\((.+?), (.+?)\);$", sheet, re.MULTILINE)
-    light, dark = ("".join(f"{name}:{pair[index]};" for name, *pair in tokens) for index in (0, 1))
-    rules = sheet.split(f"/* {kind}", 1)[1].split("*/", 1)[1].split(f"/* end of {kind} */")[0]
+    light, dark = ("".join(f"--{name}:{pair[index]};" for name, pair in colours().items()) for index in (0, 1))
+    rules = STYLESHEET.read_text(encoding="utf-8").split(f"/* {kind}", 1)[1].split("*/", 1)[1].split(f"/* end of {kind} */")[0]
     style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
     return svg.replace(">", f"><style>{style}</style>", 1)
