@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tensorcopy.site import writer
+from tensorcopy.site import addresses
 from tests.conftest import require
 from tests.test_claims import false_claims
 from tests.test_site import follow_all_links, html
@@ -76,7 +76,7 @@ def violations(axe, page, rules: list[str] | None) -> list[str]:
 
 def visited(published_site: Path) -> list[str]:
     """Return every page, and of the many pages of one template (a case, a comparison, an answer, a release) one in twenty-four."""
-    addressed = sorted(path for path in published_site.rglob("*.html") if path.name != writer.MISSING)  # which looks at several depths
+    addressed = sorted(path for path in published_site.rglob("*.html") if path.name != addresses.MISSING)  # which looks at several depths
     pages = [str(path.relative_to(published_site)) for path in addressed]
     many = [address for address in pages if re.match(r"(?:ja/)?choose/|sizes/|why/|(?:history|compare)/.*/.*/", address)]
     skipped = {address for number, address in enumerate(many) if number % 24}
@@ -157,7 +157,7 @@ def test_the_issue_of_the_worst_regression_is_three_clicks_away(offline, publish
 def test_no_link_of_the_shipped_history_is_dead(published_site):
     """All pages are checked."""
     files = {str(path.relative_to(published_site)): path for path in published_site.rglob("*") if path.is_file()}
-    site = {name: path.read_text() for name, path in files.items() if name.endswith(".html") and name != writer.MISSING}
+    site = {name: path.read_text() for name, path in files.items() if name.endswith(".html") and name != addresses.MISSING}
     follow_all_links(html(site), set(files))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import struct
@@ -11,6 +12,7 @@ import time
 import pytest
 
 from tensorcopy.site import server, writer
+from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"
@@ -165,7 +167,7 @@ def project(tmp_path_factory):
     """The address of a site without any result in a folder of its host, as GitHub Pages serves a project."""
     root = tmp_path_factory.mktemp("host")
     (root / "project").mkdir()
-    writer.write((), None, {}, root / "project", processes=1)
+    writer.write((), None, {}, root / "project", processes=1)  # whose own address is unknown
     shutil.copy(root / "project" / server.MISSING, root)
     with server.bound(root, 0) as bound:
         threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()
@@ -174,7 +176,8 @@ def project(tmp_path_factory):
 
 
 def links(page) -> list[str]:
-    return list(page.evaluate("[...document.querySelectorAll('a')].filter((a) => a.checkVisibility()).map((a) => a.href)"))
+    """Return the links of a page's English text."""
+    return list(page.evaluate("[...document.querySelectorAll('main [lang=en] a')].filter((a) => a.checkVisibility()).map((a) => a.href)"))
 
 
 @pytest.mark.slow
@@ -185,6 +188,7 @@ def test_an_old_comparison_leads_to_its_two_releases(project, browser):
     assert "comparison of 2.3.1 with 2.9.1 on box/py3.11-cuda" in page.inner_text("main")
     assert links(page)[0] == f"{project}/compare/index.html#from=2.3.1&to=2.9.1&on=box/py3.11-cuda"
     assert page.evaluate("getComputedStyle(document.body).margin") == "0px"
+    assert "box/py3.11-cuda での 2.3.1 と 2.9.1 の比較ページ" in page.inner_text("main [lang=ja]")
     page.close()
 
 
@@ -195,8 +199,25 @@ def test_any_other_address_leads_to_the_sites_pages(project, browser, address):
     page = browser.new_page()
     page.goto(f"{project}/{address}")
     assert links(page) == [f"{project}/{name}" for name in ("compare/index.html", "history/index.html", "index.html")]
-    assert all(page.request.get(link).ok for link in links(page))
+    every = page.evaluate("[...document.querySelectorAll('a[href]:not(.skip)')].map((a) => a.href)")
+    assert f"{project}/choose/index.html" in every, "the menu of every page"
+    assert all(page.request.get(link).ok for link in set(every))
+    page.locator(".menu summary").click()
+    page.keyboard.press("Escape")
+    assert page.locator(".menu[open]").count() == 0, "its script"
     page.close()
+
+
+def test_where_the_site_is_known_no_link_needs_a_script(tmp_path):
+    """They begin at the host's root."""
+    writer.write((), None, {}, tmp_path, web=WebAddresses("", "https://example.org/project/"), processes=1)
+    page = (tmp_path / server.MISSING).read_text()
+    hrefs = re.findall(r'<a [^>]*href="([^"]+)"', page)
+    assert len(hrefs) > 20
+    assert all(href.startswith("/project/") for href in hrefs if href != "#content")
+    assert "canonical" not in page
+    assert "noindex" in page
+    assert "<noscript>" not in page
 
 
 @pytest.mark.slow
@@ -205,7 +226,7 @@ def test_without_a_script_an_old_comparison_leads_to_the_sites_pages(project, br
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{project}/{OLD_COMPARISON}")
-    hrefs = [link.get_attribute("href") for link in page.query_selector_all("li a")]
+    hrefs = [link.get_attribute("href") for link in page.query_selector_all("main [lang=en] li a")]
     assert hrefs == [f"../../../{name}" for name in ("compare/index.html", "history/index.html", "index.html")]
     assert "three folders deep" in page.inner_text("main")
     context.close()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.recommend import CopyRequest
@@ -43,6 +44,7 @@ BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
 DATA_SCHEMA = "data.schema.json"
 ACCURACY_DATA = "report-card.json"
+MISSING = "404.html"  # what a web server answers for an address without a page
 
 MAX_SLUG = 60  # characters
 
@@ -188,6 +190,10 @@ class WebAddresses:
         """
         workflow = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}".format_map(environment) if "GITHUB_REPOSITORY" in environment else ""
         return cls.of_configuration(source or workflow or web_address(_origin(folder)), site)
+
+    def from_anywhere(self, address: str) -> str:
+        """Return the link to a page from an unknown depth: by the site's path, or else as three folders deep, where comparisons are."""
+        return f"{urlsplit(self.site).path if self.site else '../../../'}{address}"
 
     def absolute(self, address: str) -> str:
         """Return the full address of a page; "" when the site's own is unknown."""

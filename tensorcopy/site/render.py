@@ -20,7 +20,7 @@ from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.cases import Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, navigation, pages, plots
-from tensorcopy.site.addresses import UNKNOWN_SOURCE
+from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import machines
 from tensorcopy.site.page import File, Page, breakable, circumstances, parameters, translator
@@ -35,6 +35,7 @@ PLACEHOLDER_DOCS = {
     "glossary": "# Glossary\n",
     "glossary.ja": "# 用語集\n",
 }  # the navigation links to them
+MISSING_PAGE = Page(addresses.MISSING, "missing.html", "No such page", {"translators": {name: translator(name) for name in LANGUAGES}})
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 REPLACEMENT = "\ufffd"
 
@@ -77,7 +78,8 @@ def page_text(templates: Environment, page: Page) -> str:
         return addresses.translated(address, page.language) if address in translated[page.language] else address
 
     translated: Mapping[str, Container[str]] = templates.globals["translated"]  # type: ignore[assignment]
-    link = partial(addresses.relative, page.address)
+    web: WebAddresses = templates.globals["web"]  # type: ignore[assignment]
+    link = web.from_anywhere if page.address == addresses.MISSING else partial(addresses.relative, page.address)
     return templates.get_template(page.template).render(
         page.values,
         title=page.title,

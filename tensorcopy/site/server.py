@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.site.addresses import MISSING
 
 PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
-MISSING = "404.html"  # in the site's root
 # names that a browser on this machine uses; any other name is DNS rebinding: a foreign domain that resolves to this machine
 HOSTS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 PATIENCE = 30.0  # seconds that a client may be silent: otherwise it would keep a thread for ever

@@ -29,7 +29,7 @@ from jinja2 import Environment
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.reader import Result
-from tensorcopy.site import plots, render
+from tensorcopy.site import addresses, plots, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
@@ -38,7 +38,7 @@ from tensorcopy.worker.declarations import Project
 
 STATIC = Path(__file__).with_name("static")
 STYLESHEETS = ("tensorcopy.css",)
-ICON, MISSING = "icon.svg", "404.html"
+ICON = "icon.svg"
 CHART_SCRIPTS = ("history-data.js", "history-chart.js")
 SCRIPTS = ("tensorcopy.js", "landing.js", *CHART_SCRIPTS, "choose.js", "not-found.js")
 CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
@@ -49,7 +49,7 @@ PARTS = {  # the files that become one script
     "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),
 }
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
-ASSETS = (*STYLESHEETS, ICON, MISSING, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+ASSETS = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
 LONGEST = ("history", "functions", "comparisons", "costs")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
@@ -105,7 +105,8 @@ def write(
         site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
         if web.site and site.content.machine and not project:
             (directory / plots.social_image_name()).write_bytes(plots.social_image(site.content.machine))
-        _ = site.templates  # what every page shows, before the processes start
+        missing = render.page_text(site.templates, render.MISSING_PAGE)  # compiles the templates before the processes start
+        (directory / addresses.MISSING).write_text(missing, encoding="utf-8")
         count = processes or available()
         machines, tasks = site.content.machines, []
         are_few = len(machines) <= FEW_MACHINES
@@ -121,8 +122,8 @@ def write(
 
 
 def write_assets(directory: Path) -> None:
-    """Write every stylesheet and script, the icon, the page of missing addresses, and the licences of others' code."""
-    for name in (*STYLESHEETS, ICON, MISSING, LICENSES):
+    """Write every stylesheet and script, the icon, and the licences of others' code."""
+    for name in (*STYLESHEETS, ICON, LICENSES):
         shutil.copyfile(STATIC / name, directory / name)
     for name in SCRIPTS:
         text = "\n".join((STATIC / part).read_text(encoding="utf-8") for part in PARTS.get(name, (name,)))

@@ -2,14 +2,23 @@
 "use strict";
 
 (() => {
-  const site = new URL(".", document.currentScript.src);
+  const site = new URL(".", document.currentScript.src), { prefix } = document.querySelector("[data-prefix]").dataset;
+  for (const link of document.querySelectorAll("a[href]")) {
+    const target = link.getAttribute("href");
+    if (target.startsWith(prefix)) link.setAttribute("href", new URL(target.slice(prefix.length), site));
+  }
+  const page = document.createElement("script"); // of the menu and the theme, which every page has
+  page.src = new URL("tensorcopy.js", site);
+  if (!document.querySelector(`script[src="${page.src}"]`)) document.head.append(page);
+
   const [, machine, environment, from, to] =
     location.pathname.slice(site.pathname.length).match(/^compare\/([^/]+)\/([^/]+)\/([^/]+?)\.\.([^/]+)\.(?:html|csv)$/) ?? [];
-  document.querySelectorAll("[data-page]").forEach((link) => link.setAttribute("href", new URL(link.dataset.page, site)));
   if (!to) return;
   const sides = { from, to, on: `${machine}/${environment}` };
-  for (const [name, text] of Object.entries(sides)) document.getElementById(name).textContent = decodeURIComponent(text);
+  for (const [name, text] of Object.entries(sides)) for (const place of document.getElementsByClassName(name)) place.textContent = decodeURIComponent(text);
   const fragment = Object.entries(sides).map(([name, text]) => `${name}=${text}`).join("&");
-  document.getElementById("compare").setAttribute("href", new URL(`compare/index.html#${fragment}`, site));
-  document.getElementById("compared").hidden = false;
+  for (const sentence of document.getElementsByClassName("compared")) {
+    sentence.querySelector("a").setAttribute("href", new URL(`compare/index.html#${fragment}`, site));
+    sentence.hidden = false;
+  }
 })();
