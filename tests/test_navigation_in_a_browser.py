@@ -15,12 +15,13 @@ pytestmark = pytest.mark.slow
 
 PAGES = ("index.html", "ja/index.html", "choose/index.html", "ja/choose/index.html", "article.html", "ja/article.html", "semantics.html")
 MORE_PAGES = ("memory.html", "docs/run-it.html", "ja/docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html", "machines.html")
+CASE = "history/epyc-2core/copies.BySize/clone_detach-16384.html"
 HEADER = "header.top a, header.top summary, header.top button"
 BOXES = """(selector) => [...document.querySelectorAll(selector)]
   .filter((element) => element.checkVisibility())
   .map((element) => [element.textContent.trim(), element.getBoundingClientRect().width, element.getBoundingClientRect().height])"""
 LABELS = """() => [...document.querySelectorAll("svg.plot text, svg.drawing text")].filter((text) => text.checkVisibility())
-  .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"""
+  .map((text) => parseFloat(getComputedStyle(text).fontSize) * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"""
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +111,12 @@ def test_the_menu_needs_no_script(opened):
 def test_labels_of_pictures_can_be_read_on_a_phone(opened, published):
     """They are at least 11 px high."""
     page = opened("article.html", 360, 740)
-    for address in ("article.html", "ja/article.html", "docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html"):
+    for address in ("article.html", "ja/article.html", "docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html", CASE):
         page.goto((published / address).as_uri())
         labels = page.evaluate(LABELS)
         assert labels
         assert min(labels) >= 11, address
+    assert page.locator(".n text:visible").last.text_content() == "2.15.0", "the newest release"
 
 
 def test_the_first_column_stays_in_sight_on_a_phone(opened):

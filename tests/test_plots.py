@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -132,6 +133,16 @@ def test_flags_of_neighbouring_changes_do_not_overlap():
     assert [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "slower"] == ["+12.0 %"] * 3
     assert {link.get("href") for link in root.iter(f"{SVG}a")} == {"a.html"}
     assert plot.top > Plot("", NameAxis(("a",)), ValueAxis(1e-6, 1e-4)).top
+
+
+def test_the_line_of_a_flag_ends_above_the_point_that_it_marks():
+    """It crosses no line on its way, and without a point it leads to the axis."""
+    line = Line([PlotPoint(0, 1e-6), PlotPoint(1, 1e-5), PlotPoint(2, 1e-4)])
+    flagged = Plot("", NameAxis(("a", "b", "c")), ValueAxis(1e-6, 1e-4), [line], flags=[Rule(1, "+900 %", "slower")])
+    (end,) = re.findall(r'<path class="rule" d="M[\d.]+ [\d.]+V([\d.]+)"', flagged.svg())
+    assert flagged.top < float(end) < flagged.at(1, 1e-5)[1]
+    bare = replace(flagged, lines=[])
+    assert f'V{bare.bottom:g}"/><g class="flags">' in bare.svg()
 
 
 def test_a_labelled_plot_names_each_line_at_its_end():

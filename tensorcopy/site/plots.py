@@ -293,7 +293,7 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
     """Return a flag for each change of a case."""
     return [
         Rule(
-            versions.index(change.release) - 0.5,
+            versions.index(change.release),
             f"{change.size}{f' ({change.only})' if change.only else ''}",
             change.verdict,
             f"torch {change.release}: {change.text}" if change.unit == suite_specs.SECONDS else "",
@@ -304,11 +304,11 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
 
 
 def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
-    """Return the changes of the machine, and the gaps: of neighbouring gaps, the first has the label."""
+    """Return the changes of the machine, and the gaps of a time: of neighbours, the first has the label. Few releases are counted."""
     changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
     rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
     has_it = {release_of(result) for result in machine.results if related.measured(result, case)}
-    return rules + _gaps([version in has_it for version in versions], "not measured")
+    return rules + (_gaps([version in has_it for version in versions], "not measured") if case.spec.timed else [])
 
 
 def _gaps(present: Sequence[bool], label: str) -> list[Rule]:

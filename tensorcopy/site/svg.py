@@ -22,7 +22,8 @@ STYLESHEET = Path(__file__).parent / "static" / "tensorcopy.css"
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10
 CHARACTER = 6.2  # width of a letter at font size 11
-FLAG_CHARACTER, FLAG_ROW = 10.5, 15  # of a change's label on a phone, whose font is larger (see the stylesheet), in the widest usual font
+FLAG_CHARACTER, FLAG_ROW = 10.5, 17  # of a change's label on a phone, whose font is larger (see the stylesheet), in the widest usual font
+CLEAR = 6  # between the line of a flag and the point below it
 SLANTED_GAP = 11  # between slanted names, their font size
 ARROW = 3  # height and half the width of the arrow of an interval that ends outside
 SHAPES = (
@@ -485,10 +486,12 @@ def _rule(plot: Plot, rule: Rule) -> str:
 
 
 def _flags(plot: Plot) -> str:
-    """Draw the lines of all changes, and the label of each above the values."""
-    lines = "".join(
-        f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(plot.bottom)}" for flag, row in plot.placed_flags
-    )
+    """Draw the label of each change above the values, and a line from it down to the points beside it, or to the axis without any."""
+    lines = ""
+    for flag, row in plot.placed_flags:
+        beside = [plot.at(point.x, point.y)[1] for line in plot.lines for point in line.points if point and abs(point.x - flag.x) <= 0.5]
+        end = min(beside, default=plot.bottom + CLEAR) - CLEAR
+        lines += f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(end)}"
     texts = []
     for flag, row in plot.placed_flags:
         place = f'x="{_flag_span(plot, flag)[0]:.0f}" y="{_number(TOP + FLAG_ROW * row)}"'
