@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import re
 import shutil
 import sys
 import threading
@@ -48,6 +49,7 @@ PARTS = {  # the files that become one script
     "history-chart.js": tuple(f"history-{part}.js" for part in CHART),
     "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),
 }
+COMMENT = re.compile(r"^ */\*.*?\*/\n", re.MULTILINE | re.DOTALL)  # a tenth of the scripts, which no browser needs
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 ASSETS = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
@@ -127,7 +129,7 @@ def write_assets(directory: Path) -> None:
         shutil.copyfile(STATIC / name, directory / name)
     for name in SCRIPTS:
         text = "\n".join((STATIC / part).read_text(encoding="utf-8") for part in PARTS.get(name, (name,)))
-        (directory / name).write_text(text, encoding="utf-8")
+        (directory / name).write_text(COMMENT.sub("", text), encoding="utf-8")
     for name, source in ((UPLOT, "uPlot.iife.js"), (UPLOT_CSS, "uPlot.min.css")):
         shutil.copyfile(str(distribution("uplot-python").locate_file(f"uplot/static/{source}")), directory / name)
 
