@@ -41,9 +41,9 @@ def machine(content) -> Machine:
 
 
 @pytest.fixture(scope="module")
-def data(machine) -> dict:
+def data(content, machine) -> dict:
     """The data of every case, as the page reads it."""
-    return json.loads(explorer.json_text(explorer.chart_data(machine, machine.cases)))
+    return json.loads(explorer.json_text(explorer.chart_data(machine, machine.cases, content.comparisons)))
 
 
 def cases_of(machine, data) -> list[tuple[Case, dict]]:
@@ -105,19 +105,33 @@ def test_changes_are_those_of_the_history(machine, data):
 
 
 def test_intervals_and_times_memcpy_are_those_of_the_newest_result(machine, data):
-    """Half an interval is in ten-thousandths of the time, the baseline beside it as in the tables; counts are exact."""
+    """Half an interval is in thousandths of the time, the baseline beside it as in the tables; counts are exact."""
     index, compared = data["releases"].index("2.15.0"), 0
     for case, row in cases_of(machine, data):
-        first, _, *halves = row["values"].get("3.11", (0, ()))
+        first, _, *halves = row["values"].get("3.11", (0, ()))[:3]
         timing, expected = machine.result.timings.get(case), related.times_memcpy(machine.result, case)
         assert len(halves) == case.spec.timed or not row["values"].get("3.11")
         if timing:
-            assert halves[0][index - first] == round(1e4 * (timing.interval[1] / timing.seconds - 1)), case
+            assert halves[0][index - first] == round(explorer.UNIT * (timing.interval[1] / timing.seconds - 1)), case
         if expected:
             value, memcpy = (
                 dense(column["3.11"], len(data["releases"]))[index] for column in (row["values"], data["memcpy"][row["memcpy"]])
             )
             assert value / memcpy == pytest.approx(expected, rel=1e-4)
+            compared += 1
+    assert compared > 100
+
+
+def test_what_would_not_have_been_seen_is_that_of_the_comparison(content, machine, data):
+    """Of each release with the one before on the same Python, as their comparison has it."""
+    before, after = machine.series[0].results[-2:]
+    changes = content.comparisons[addresses.of_comparison(before, after)].changes
+    index, compared = data["releases"].index(version(after)), 0
+    for case, row in cases_of(machine, data):
+        if case.spec.timed and case in after.timings:
+            first, _, _, sizes = row["values"]["3.11"]
+            assert sizes[index - first] == round(explorer.UNIT * changes[case].detectable), case
+            assert sizes[0] is None, "there is no release before"
             compared += 1
     assert compared > 100
 
@@ -147,8 +161,9 @@ def test_hostile_names_cannot_leave_the_script():
     """A method named like a closing tag stays text."""
     older, newer = release_table.load()[-2:]
     results = [measured(release, {("</script><b>", 16): 1e-6}) for release in (older, newer)]
-    machine = render.content(results).machines[0]
-    text = explorer.json_text(explorer.chart_data(machine, machine.cases))
+    content = render.content(results)
+    (machine,) = content.machines
+    text = explorer.json_text(explorer.chart_data(machine, machine.cases, content.comparisons))
     assert "<" not in text
     assert json.loads(text)["cases"][0]["method"] == "</script><b>"
 

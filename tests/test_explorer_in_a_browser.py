@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ RELEASES = {
 }
 ADDRESS = "history/epyc-2core/index.html"
 OTHER = "my-laptop"
+MORE = ("dtype", "layout", "device", "axis", "Python", "overlay")
 DEPEND_ON_SIZE = ["color-contrast", "scrollable-region-focusable", "target-size"]  # rules, also on the colour scheme
 SIZES = [(360, "light", None), (360, "dark", DEPEND_ON_SIZE), (1280, "light", DEPEND_ON_SIZE), (1280, "dark", None)]
 
@@ -70,9 +72,47 @@ def fragment_of(page) -> dict[str, str]:
     return dict(part.split("=") for part in page.evaluate("location.hash").removeprefix("#").split("&"))
 
 
-def chosen(page, name: str) -> list[str]:
-    """Return the chosen values of a field."""
-    return page.locator(f".hc-{name} input:checked").evaluate_all("inputs => inputs.map((input) => input.value)")
+FOCUSED = """() => {
+  const { activeElement: focused } = document, field = focused.closest(".hc-field");
+  return field ? field.firstChild.textContent : focused.getAttribute("role") ?? focused.value ?? focused.textContent;
+}"""
+SHADES = """(canvas) => {
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true }), counts = {};
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  for (let at = 3; at < data.length; at += 4) if (data[at] < 128) counts[data[at]] = (counts[data[at]] ?? 0) + 1;
+  return Object.entries(counts).filter(([alpha, count]) => alpha > 0 && count > 3000).map(([alpha]) => Number(alpha));
+}"""  # opacities that fill an area of a canvas, of 255
+
+
+def boxes(page, selector: str) -> list[dict[str, float]]:
+    return [each.bounding_box() for each in page.locator(selector).all()]
+
+
+def apart(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Return whether two boxes do not overlap."""
+    return any(
+        first[start] + first[size] <= second[start]
+        for first, second in ((one, other), (other, one))
+        for start, size in (("x", "width"), ("y", "height"))
+    )
+
+
+def field(page, name: str):
+    """Return the select of a field by its label; those behind "More" are opened."""
+    if name in MORE:
+        page.locator(".hc-more").evaluate("(details) => { details.open = true; }")
+    return page.locator(f".hc-field:has(> span:text-is('{name}')) select")
+
+
+def chosen(page, name: str) -> str:
+    """Return the chosen value of a field."""
+    return field(page, name).input_value()
+
+
+def methods(page) -> list[str]:
+    """Return the methods that are shown."""
+    return page.locator(".hc-readout input:checked").evaluate_all("inputs => inputs.map((input) => input.value)")
 
 
 def readout(page) -> dict[str, str]:
@@ -85,16 +125,14 @@ def readout(page) -> dict[str, str]:
 def test_the_keyboard_alone_drives_the_explorer(opened):
     """Every control takes the focus; arrows read releases and choose sizes, Enter on two releases compares them, Escape clears."""
     page = opened()
-    reached = []
-    for _ in range(60):
+    reached: list[str] = []
+    while len(reached) < 60 and "detach_clone" not in reached:
         page.keyboard.press("Tab")
-        reached.append(
-            page.evaluate("document.activeElement.closest('fieldset, .hc-reader, .hc-flag, .hc-choice, .hc-mini')?.className ?? ''")
-        )
-        if reached[-1] == "hc-reader":
-            break
-    assert {"hc-field hc-group", "hc-field hc-numel", "hc-field hc-method", "hc-field hc-unit", "hc-reader"} <= set(reached)
+        reached.append(page.evaluate(FOCUSED))
+    assert [name for name in reached if name in ("what", "size", "grad", "show", "slider")] == ["what", "size", "grad", "show", "slider"]
+    assert "x.detach().clone()" in reached, "the name at the end of its line"
     reader = page.locator(".hc-reader")
+    reader.focus()
     page.keyboard.press("Home")
     assert reader.get_attribute("aria-valuetext").startswith("torch 1.9.0: x.new_tensor(x) ")
     page.keyboard.press("Enter")
@@ -118,10 +156,14 @@ def test_the_keyboard_alone_drives_the_explorer(opened):
     for key, options in (("0", {"ctrlKey": True}), ("+", {"metaKey": True}), ("ArrowLeft", {"altKey": True})):
         assert not page.evaluate(taken, [key, options]), "the browser's own shortcut"
         assert page.evaluate(taken, [key, {}]), key
-    page.locator(".hc-numel input:checked").focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
+    field(page, "size").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
     assert (fragment_of(page)["numel"], page.evaluate("document.activeElement.value")) == ("131072", "131072")
+    page.locator(".hc-readout input[value=tensor]").focus()
+    page.keyboard.press("Space")
+    assert "tensor" not in methods(page)
+    assert page.evaluate("document.activeElement.value") == "tensor"
 
 
 def test_the_chart_follows_the_theme_but_is_printed_dark_on_light(opened):
@@ -150,7 +192,7 @@ def test_without_its_counts_the_chart_shows_times(offline, published):
     page = offline()
     page.goto(f"{(published / ADDRESS).as_uri()}#group=copies&unit=instructions")
     expect(page.locator(".hc-note")).to_have_text("The data could not be loaded.")
-    assert chosen(page, "unit") == ["time"]
+    assert chosen(page, "show") == "time"
     page.get_by_role("button", name="Light or dark").click()
     page.wait_for_timeout(100)
     counts.with_suffix(".absent").rename(counts)
@@ -161,15 +203,9 @@ def test_the_address_restores_the_state(opened):
     place = "#group=copies&method=clone_detach,detach_clone&numel=16384&grad=yes"
     fragment = f"{place}&unit=percent&base=2.5.1&with=2.15.0&from=2.5.1&to=2.15.0&scale=linear"
     page = opened(fragment)
-    names = ("group", "method", "numel", "grad", "unit", "scale")
-    assert [chosen(page, name) for name in names] == [
-        ["copies"],
-        ["clone_detach", "detach_clone"],
-        ["16384"],
-        ["yes"],
-        ["percent"],
-        ["linear"],
-    ]
+    names = ("what", "size", "grad", "show", "axis")
+    assert [chosen(page, name) for name in names] == ["copies", "16384", "yes", "percent", "linear"]
+    assert methods(page) == ["clone_detach", "detach_clone"]
     expect(page.locator(".hc-title")).to_contain_text("copies, 2¹⁴ float32, requires_grad change from torch 2.5.1")
     assert page.locator(".hc-comparison tbody tr").count() == 2
     assert page.locator(".hc-table tbody tr").count() == 6
@@ -177,35 +213,88 @@ def test_the_address_restores_the_state(opened):
     page.evaluate("location.hash = '#group=conversions&numel=1'")
     page.locator(".hc-title", has_text="conversions, 2⁰ float32").wait_for()
     page.reload()
-    assert chosen(page, "group") == ["conversions"]
+    assert chosen(page, "what") == "conversions"
     page.evaluate("location.hash = '#content'")
-    assert chosen(page, "group") == ["conversions"]
+    assert chosen(page, "what") == "conversions"
 
 
 def test_what_was_not_measured_names_the_nearest(opened):
-    """float16 was timed at 2^17 only; the button says so, and choosing it goes there."""
+    """float16 was timed at 2^17 only; the option says so, and choosing it goes there."""
     page = opened()
-    button = page.locator(".hc-dtype label", has_text="float16").first
-    assert "unmeasured" in button.get_attribute("class")
-    assert button.get_attribute("title") == "not measured with these settings; shows 2¹⁷"
-    button.click()
+    dtype = field(page, "dtype")
+    assert dtype.locator("option[value=float16]").inner_text() == "float16 – shows 2¹⁷"
+    dtype.select_option("float16")
     assert fragment_of(page) == {"group": "copies", "numel": "131072", "dtype": "float16"}
     expect(page.locator(".hc-note")).to_have_text("float16 was not measured with these settings. Shown: 2¹⁷.")
-    assert page.locator(".hc-device input[value=cuda]").is_disabled()
+    cuda = field(page, "device").locator("option[value=cuda]")
+    assert cuda.inner_text() == "cuda – not measured"
+    assert cuda.is_disabled()
 
 
 def test_a_flag_leads_to_the_evidence(opened):
     """A change of one method leads to its history, of several to the comparison with the release before; flags take the focus."""
     page = opened("#group=copies&method=clone_detach&numel=16&unit=instructions")
     flag = page.locator(".hc-flag").last
-    assert re.match(r"2\.\d+: [+−]\d+\u202f%", flag.inner_text())
+    assert re.match(r"2\.\d+\s*[+−]\d+\u202f%\s*clone\.detach", flag.inner_text())
+    assert flag.locator(".slower, .faster").count() == 0, "instructions are neither"
     assert flag.get_attribute("href") == "../../history/epyc-2core/copies.BySize/clone_detach-16.html#instructions"
     page.locator(".hc-reader").focus()
     page.keyboard.press("Tab")
     assert "hc-flag" in page.evaluate("document.activeElement.className")
     page.evaluate("location.hash = '#group=copies&numel=16&unit=instructions'")
-    flag = page.locator(".hc-flag", has_text="2.14").filter(has_text="methods").first
+    flag = page.locator(".hc-flag", has_text="2.14").filter(has=page.locator(".hc-mark + .hc-mark")).first
     assert flag.get_attribute("href") == "../../compare/epyc-2core/py3.11-cuda/2.13.0..2.14.1.html"
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("place", ["copies&numel=1024", "alternatives&numel=1024", "conversions&numel=1024&unit=percent"])
+def test_names_and_flags_hide_neither_each_other_nor_a_line(opened, width, place):
+    """Each line has its name at its end; flags are above the plot, with the marks of the methods that changed."""
+    page = opened(f"#group={place}", width)
+    plot, names, flags = boxes(page, ".u-over")[0], boxes(page, ".hc-name"), boxes(page, ".hc-flag")
+    assert page.locator(".hc-name").evaluate_all("all => all.map((name) => name.getAttribute('aria-label')).sort()") == sorted(
+        readout(page)
+    )
+    assert flags
+    for kind in (names, flags):
+        assert all(apart(one, other) for one, other in combinations(kind, 2))
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in kind)
+    assert all(plot["y"] - 1 <= box["y"] and box["y"] + box["height"] <= plot["y"] + plot["height"] + 1 for box in names)
+    assert all(plot["x"] + plot["width"] < box["x"] for box in names)
+    assert all(box["y"] + box["height"] < plot["y"] for box in flags)
+    for flag in page.locator(".hc-flag").all():
+        assert flag.locator(".hc-mark").count() == len(flag.get_attribute("title").splitlines())
+
+
+def test_an_interval_is_shown_for_the_method_in_front_alone(opened):
+    """And around it what would not have been seen: at its name, at its line and at its row; nothing is shaded without."""
+    page = opened("#group=copies&numel=1048576")
+    canvas = page.locator(".hc-canvas canvas")
+    assert canvas.evaluate(SHADES) == []
+    page.locator(".hc-name", has_text="torch.tensor(x)").hover()
+    shaded = canvas.evaluate(SHADES)
+    assert min(shaded) < 30 < 60 < max(shaded), "the zone is paler than the interval in it"
+    assert page.locator(".hc-name.dim").count() == 4
+    page.locator("h1").hover()
+    assert canvas.evaluate(SHADES) == []
+    page.locator(".hc-readout input[value=tensor]").focus()
+    assert canvas.evaluate(SHADES) == shaded
+    expect(page.locator(".hc-help")).to_contain_text("the changes from the release before that would not have been seen")
+    sizes = page.locator(".hc-readout td:nth-child(4)").all_inner_texts()
+    assert len(sizes) == 5
+    assert all(re.fullmatch(r"\d+\.\d\u202f%", size) for size in sizes)
+
+
+def test_the_back_button_leads_to_the_choice_before(opened):
+    page = opened()
+    field(page, "size").select_option("16")
+    field(page, "grad").select_option("yes")
+    page.go_back()
+    expect(page.locator(".hc-title")).to_contain_text("copies, 2⁴ float32 time")
+    page.go_back()
+    expect(page.locator(".hc-title")).to_contain_text("copies, 2¹⁰ float32")
+    page.go_forward()
+    assert chosen(page, "size") == "16"
 
 
 def test_the_pointer_reads_zooms_and_compares(opened):
@@ -239,15 +328,15 @@ def test_the_pointer_reads_zooms_and_compares(opened):
 def test_counts_and_another_machine_are_loaded_when_they_are_chosen(opened):
     page = opened()
     assert page.locator("script[src$='counts.js']").count() == 0
-    page.locator(".hc-unit label", has_text="instructions").click()
+    field(page, "show").select_option("instructions")
     page.locator(".hc-title", has_text="instructions").wait_for()
     values = readout(page)
     assert all(float(value.replace("\u2009", "")) > 1000 for value in values.values())
-    page.locator(".hc-unit label", has_text="time").click()
-    page.locator(".hc-over select").select_option(f"machine:{OTHER}")
+    field(page, "show").select_option("time")
+    field(page, "overlay").select_option(f"machine:{OTHER}")
     page.locator(".hc-readout .hc-over", has_text=OTHER).first.wait_for()
     assert page.locator(".hc-readout .hc-over").count() == 5
-    page.locator(".hc-machine select").select_option(OTHER)
+    field(page, "machine").select_option(OTHER)
     page.wait_for_url("**/history/my-laptop/index.html*")
     page.locator(".hc-reader[aria-valuetext]").wait_for(state="attached")
     expect(page.locator(".hc-readout caption strong")).to_have_text("torch 2.15.0")
@@ -273,12 +362,12 @@ def test_the_explorer_is_accessible(opened, width, scheme, rules):
     """axe-core finds nothing serious; nothing is wider than the page, and targets are large enough."""
     page = opened("#group=copies&numel=1024&base=2.5.1&with=2.15.0", width, scheme)
     if width == 360:
-        page.locator(".hc-settings summary").click()
+        page.locator(".hc-more summary").click()
     options = {"preload": False, "resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
     violations = Axe().run(page, options=options).response["violations"]
     assert [f"{row['id']}: {row['nodes'][0]['html'][:120]}" for row in violations if row["impact"] in ("serious", "critical")] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    sizes = page.locator(".hc-pill, .hc-flag, .hc-choice select, .hc-mini").evaluate_all(
+    sizes = page.locator("select, .hc-flag, .hc-name, .hc-choose, .hc-mini").evaluate_all(
         "all => all.map((each) => Math.min(each.offsetWidth, each.offsetHeight)).filter((size) => size > 0)"
     )
     assert min(sizes) >= 24

@@ -9,9 +9,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.results.cases import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
 from tests.conftest import write_files
+from tests.test_explorer_in_a_browser import field
 
 pytestmark = pytest.mark.slow
 
@@ -26,15 +29,37 @@ LOAD_LATER = """() => {
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory, shipped_results) -> Path:
-    """Write the landing page of some of the shipped results, and in own/ that of fewer, on whose site a laptop has measured since."""
+    """Write the landing page of some of the shipped results.
+
+    In gpu/ that of the same with copies on CUDA, in own/ that of fewer, on whose site a laptop has measured since.
+    """
     directory = tmp_path_factory.mktemp("site")
     results = [result for result in shipped_results.results if version(result) in RELEASES]
     write(directory, render.content(results))
     newest = next(result for result in results if version(result) == "2.15.0")
     since = {**newest.provenance, "started": "2027-01-01T00:00:00+00:00"}
     laptop = replace(newest, machine="laptop", provenance=since)
+    write(directory / "gpu", render.content(with_cuda(results)))
     write(directory / "own", render.content([laptop, newest, next(result for result in results if version(result) == "2.14.1")]))
     return directory
+
+
+def with_cuda(results: list[Result]) -> list[Result]:
+    """Return results that have copies on CUDA, which take as long as those on the CPU."""
+    effects = results[0].effects
+    copies = [case for case in effects.cases if case.suite == "copies.BySize.time_copy"]
+    on_cuda = {Case("copies.Throughput.time_copy", (*case.parameters, ("device", "cuda"))): case for case in copies}
+    shared = replace(effects, cases={**effects.cases, **{case: effects.cases[same] for case, same in on_cuda.items()}})
+    assert all(result.effects is effects for result in results)
+    return [
+        replace(
+            result,
+            effects=shared,
+            timings={**result.timings, **{case: result.timings[same] for case, same in on_cuda.items() if same in result.timings}},
+            provenance={**result.provenance, "accelerators": {"cuda": "NVIDIA A1"}},
+        )
+        for result in results
+    ]
 
 
 def write(directory: Path, content: Content) -> None:
@@ -102,6 +127,63 @@ def test_a_tab_shows_what_to_do_on_its_device(landing, with_scripts):
     assert shown.count() == 1
 
 
+def test_a_chosen_chart_has_an_address(landing):
+    """The page itself has none; a choice is a step back in the browser, and its link shows the same chart again."""
+    page = landing()
+    first = page.locator(".hc-title").inner_text()
+    assert "#" not in page.url
+    field(page, "size").select_option("1024")
+    page.locator(".hc-readout input[value=tensor]").uncheck()
+    assert page.url.endswith("#group=copies&method=new_tensor,clone_detach,empty_like_copy,detach_clone")
+    assert page.get_by_role("link", name="Link to this chart").evaluate("link => link.href") == page.url
+    page.reload()
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32")
+    assert page.locator(".hc-name").count() == 4
+    field(page, "grad").select_option("yes")
+    expect(page.locator(".hc-title")).to_contain_text("requires_grad")
+    page.reload()
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32, requires_grad")
+    for _ in range(3):
+        page.go_back()
+    expect(page.locator(".hc-title")).to_have_text(first)
+    page.evaluate("location.hash = '#upgrade'")
+    expect(page.locator(".hc-title")).to_have_text(first)
+    assert page.messages == []
+
+
+@pytest.mark.parametrize("with_scripts", [True, False], ids=["with scripts", "without"])
+def test_a_device_that_was_not_measured_has_no_chart(landing, with_scripts):
+    """Nor that of another; a sentence says what follows."""
+    page = landing(java_script_enabled=with_scripts)
+    section, sentence = page.locator(".chart"), page.get_by_text("What follows was measured on cpu.")
+    page.get_by_role("radio", name="cuda", exact=True).check()
+    expect(section).to_be_hidden()
+    expect(sentence).to_be_visible()
+    page.get_by_role("radio", name="cpu", exact=True).check()
+    expect(section).to_be_visible()
+    expect(sentence).to_be_hidden()
+
+
+def test_the_chart_is_of_the_chosen_device(landing):
+    """By its tab, and by its address, which chooses the tab; without scripts, no other tab has the drawing of the CPU."""
+    page = landing(site="gpu")
+    page.get_by_role("radio", name="cuda", exact=True).check()
+    expect(page.locator(".hc-title")).to_contain_text("NVIDIA A1")
+    assert "device=cuda" in page.url
+    page.reload()
+    expect(page.locator(".hc-title")).to_contain_text("NVIDIA A1")
+    assert page.get_by_role("radio", name="cuda", exact=True).is_checked()
+    page.get_by_role("radio", name="mps", exact=True).check()
+    expect(page.locator(".chart")).to_be_hidden()
+    page.get_by_role("radio", name="cpu", exact=True).check()
+    expect(page.locator(".hc-title")).to_contain_text("AMD EPYC")
+    page.go_back()
+    expect(page.locator(".hc-title")).to_contain_text("NVIDIA A1")
+    plain = landing(site="gpu", java_script_enabled=False)
+    plain.get_by_role("radio", name="cuda", exact=True).check()
+    expect(plain.locator(".chart")).to_be_hidden()
+
+
 def test_two_selects_answer_for_any_upgrade(landing):
     """With the numbers of the table for the newest release; an upgrade is never to an older release."""
     page = landing()
@@ -140,15 +222,15 @@ def test_the_history_with_grad_is_two_clicks_away(landing):
     """Its data is loaded when it is chosen; a second choice, made before the data of the first is there, is not replaced by it."""
     page = landing()
     page.evaluate(LOAD_LATER)
-    page.get_by_role("radio", name="yes", exact=True).check()
+    field(page, "grad").select_option("yes")
     page.evaluate("() => { window.loadFirst = loadNow; }")
-    page.get_by_role("radio", name="2¹⁰", exact=True).check()
+    field(page, "size").select_option("1024")
     page.evaluate("loadNow()")
     expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32, requires_grad")
     page.evaluate("loadFirst()")
     page.wait_for_timeout(100)
     expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32, requires_grad")
-    page.get_by_role("radio", name="2¹⁴", exact=True).check()
+    field(page, "size").select_option("16384")
     expect(page.locator(".hc-title")).to_contain_text("2¹⁴ float32, requires_grad")
     readings = page.locator(".hc-readout tbody tr")
     assert readings.count() == 5
@@ -162,12 +244,12 @@ def test_data_that_could_not_be_loaded_is_asked_for_again(landing, published):
     page = landing()
     (data,) = published.glob("history/**/times.js")
     data.rename(data.with_suffix(".absent"))
-    page.get_by_role("radio", name="yes", exact=True).click()
+    field(page, "grad").select_option("yes")
     expect(page.locator(".hc-note")).to_have_text("The data could not be loaded.")
-    expect(page.get_by_role("radio", name="no", exact=True)).to_be_checked()
+    expect(field(page, "grad")).to_have_value("no")
     assert "requires_grad" not in page.locator(".hc-title").inner_text()
     data.with_suffix(".absent").rename(data)
-    page.get_by_role("radio", name="yes", exact=True).check()
+    field(page, "grad").select_option("yes")
     expect(page.locator(".hc-title")).to_contain_text("2¹⁴ float32, requires_grad")
     page.messages.clear()  # of the file that was absent
 

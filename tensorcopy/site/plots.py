@@ -187,23 +187,21 @@ def of_group(history: History, codes: Mapping[str, str]) -> Plot:
 
 
 def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> str:
-    """Plot cases of methods over the releases, the Pythons joined, with the interval of each time and a mark at each change.
+    """Plot cases of methods over the releases, the Pythons joined, with a mark at each change.
 
     own : another machine, whose values are marked beside these; its releases that are not on the axis are omitted
     """
-    lines, bands = [], []
+    lines = []
     for index, case in enumerate(cases):
         lines.append(Line(_joined_points(machine, case, releases), index + 1, -1))
         lines.append(Line(_change_points(machine, case, releases), index + 1, index, "change"))
-        bands.append(Band(_joined_band(machine, case, releases), index + 1))
         if own and case in own.history:
             lines.append(Line(_joined_points(own, case, releases), index + 1, index, "own"))
     values = [point.y for line in lines for point in line.points if point]
-    values += [edge for band in bands for point in band.points if point for edge in point[1:]]
     label = (
         f"{', '.join(machine.code(case['method'], case.device) for case in cases)}: {count(int(cases[0]['numel']))} elements, time per call"
     )
-    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), lines, bands).svg()
+    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), lines).svg()
 
 
 def of_sizes(table: CostTable, *, linear: bool) -> str:
@@ -333,19 +331,6 @@ def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> lis
             tip = f"{code}: {whole_percent(step.ratio)} with torch {release}, to {duration(value)}"
             points[releases.index(release)] = PlotPoint(releases.index(release), value, tip)
     return points
-
-
-def _joined_band(machine: Machine, case: Case, releases: Sequence[str]) -> list[tuple[float, float, float] | None]:
-    """Return the interval at each release, on the scale of the values."""
-    series = machine.history[case]
-    places = {release: index for index, release in enumerate(series.releases)}
-    band: list[tuple[float, float, float] | None] = []
-    for place, release in enumerate(releases):
-        index = places.get(release)
-        timing = related.measured(series.results[index], case) if index is not None else None
-        scale = series.scale(index) if index is not None else 1.0
-        band.append((place, timing.interval[0] * scale, timing.interval[1] * scale) if timing else None)
-    return band
 
 
 def _spark_svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str, span: float) -> str:

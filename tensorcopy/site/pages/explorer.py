@@ -7,18 +7,17 @@ Suites differ in their parameters; here every case has the same axes (`Place`), 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import version
+from tensorcopy.analysis.comparisons import Comparison, version
 from tensorcopy.numbers import duration, quantity, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
-from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import History, Machine, Series, release_versions
@@ -26,8 +25,8 @@ from tensorcopy.site.page import File, Page, circumstances
 
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
-UNIT = 1e4  # half widths of intervals are in these parts of the value
-ComparisonAddress = Callable[[Result, Result], str]  # "" for two results without a page
+UNIT = 1e3  # half widths of intervals and detectable changes are in these parts of the value: the chart shows as many digits
+Judged = Mapping[str, Comparison]  # comparisons by address, of pairs that have a page
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def link(machine: Machine, *cases: Case, **state: str) -> str:
     return f"{address}#{'&'.join(f'{name}={value}' for name, value in values.items())}"
 
 
-def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: ComparisonAddress = lambda before, after: "") -> dict[str, Any]:
+def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[str, Any]:
     """Return the history of cases of one machine as JSON-able data.
 
     Times are in nanoseconds, others are counts. Values start at the release with the index that stands before them. Each case has values as
@@ -139,8 +138,8 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
         "suites": [
             [suite_specs.find(suite).label, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites
         ],
-        "memcpy": [_by_python(all_series, memcpy, position) for memcpy in baselines],
-        "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
+        "memcpy": [_by_python(all_series, memcpy, position, {}) for memcpy in baselines],
+        "cases": [_case(machine, case, place, all_series, position, judged, suites, baselines) for case, place in placed.items()],
         "machine_changes": {index: list(texts) for index, texts in machine_changes.items()},
         "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
         "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
@@ -151,7 +150,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
             series.results[0].python: [
                 [position[version(before)], position[version(after)]]
                 for before, after in combinations(series.results, 2)
-                if comparison_address(before, after)
+                if addresses.of_comparison(before, after) in judged
             ]
             for series in all_series
         },
@@ -170,6 +169,7 @@ def _case(
     place: Place,
     all_series: Sequence[Series],
     position: Mapping[str, int],
+    judged: Judged,
     suites: Sequence[str],
     baselines: Sequence[Case],
 ) -> dict[str, Any]:
@@ -196,14 +196,17 @@ def _case(
         "page": addresses.of_case(machine.name, case).rpartition("/")[2].removesuffix(".html"),
         **({"at": machine.case_address(case)} if case in machine.timed_by_count else {}),  # a count on the page of its time
         **({"memcpy": baselines.index(memcpy)} if memcpy else {}),
-        "values": _by_python(all_series, case, position),
+        "values": _by_python(all_series, case, position, judged),
         **({"joints": joints} if joints else {}),
         **({"steps": steps} if steps else {}),
     }
 
 
-def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int]) -> dict[str, list[Any]]:
-    """Return by Python the first release's index, the values, and of times half the width of each interval in 1 / `UNIT` of the value."""
+def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int], judged: Judged) -> dict[str, list[Any]]:
+    """Return by Python the first release's index and the values.
+
+    Of times also half the width of each interval, and the smallest detectable change from the release before, in 1 / `UNIT` of the value.
+    """
     columns: dict[str, list[Any]] = {}
     for series in all_series:
         timings: list[Timing | None] = [None] * len(position)
@@ -211,11 +214,23 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
             timings[position[release.version]] = related.measured(result, case)
         measured = [index for index, timing in enumerate(timings) if timing]
         if measured:
-            within = timings[measured[0] : measured[-1] + 1]
-            values = [None if timing is None else _compact(timing.seconds, case.spec.unit) for timing in within]
-            halves = [timing and round(UNIT * (timing.interval[1] / timing.seconds - 1)) for timing in within] if case.spec.timed else []
-            columns[series.results[0].python] = [measured[0], values, *([halves] if halves else [])]
+            rows: list[list[Any]] = [[None if timing is None else _compact(timing.seconds, case.spec.unit) for timing in timings]]
+            if case.spec.timed:
+                rows.append([timing and round(UNIT * (timing.interval[1] / timing.seconds - 1)) for timing in timings])
+                rows += [sizes for sizes in [_detectable(series, case, position, judged)] if any(sizes)]
+            columns[series.results[0].python] = [measured[0], *(row[measured[0] : measured[-1] + 1] for row in rows)]
     return columns
+
+
+def _detectable(series: Series, case: Case, position: Mapping[str, int], judged: Judged) -> list[int | None]:
+    """Return the smallest change of a case that its comparison with the release before would have shown, at every release."""
+    sizes: list[int | None] = [None] * len(position)
+    for before, after in pairwise(series.results):
+        comparison = judged.get(addresses.of_comparison(before, after))
+        change = comparison.changes.get(case) if comparison else None
+        if change and change.detectable is not None:
+            sizes[position[version(after)]] = round(UNIT * change.detectable)
+    return sizes
 
 
 def _compact(value: float, unit: str) -> float:
@@ -269,7 +284,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     yield Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
     machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]
     for name, cases in ((TIMES, timed), (COUNTS, counted)):
-        data = {**chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
+        data = {**chart_data(machine, cases, content.comparisons), "machines": machines, "quantity": name}
         yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({json_text(data)});\n")
 
 

@@ -141,7 +141,7 @@ def _joined_data(content: Content, machine: Machine) -> dict[str, Any]:
         first, *columns = rows
         return [first, *(column[: max(0, release - first)] for column in columns)]
 
-    document = {**explorer.chart_data(machine, _charted(machine), content.comparison_address), "quantity": SOME_TIMES}
+    document = {**explorer.chart_data(machine, _charted(machine), content.comparisons), "quantity": SOME_TIMES}
     newest, last = document["pythons"][0], 0
     for entry in document["cases"]:
         joints = {python: release for release, python, _ in entry.get("joints", ())}

@@ -4,6 +4,7 @@
 const historyAxes = (() => {
   const { text: format } = tensorHistory;
   const { drawing, element } = historyControls;
+  const FLAG_ROW = 27, NAME_GAP = 14; // px: of the rows of flags above the plot, and from the plot to the names at the ends of the lines
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
   /* ---- colours ---- */
@@ -17,7 +18,7 @@ const historyAxes = (() => {
       return getComputedStyle(probe).color;
     };
     const colours = { lines: [1, 2, 3, 4, 5].map((number) => colour(`series-${number}`)) };
-    for (const name of ["ink", "quiet", "rule", "sheet", "paper", "accent", "slower", "faster"]) colours[name] = colour(name);
+    for (const name of ["quiet", "rule", "paper", "accent"]) colours[name] = colour(name);
     probe.remove();
     return colours;
   }
@@ -78,13 +79,6 @@ const historyAxes = (() => {
     const from = quantile(logs, 0.05), to = quantile(logs, 0.95), margin = OUTSIDE * Math.max(to - from, LEAST_SPREAD);
     const inside = logs.filter((value) => value >= from - margin && value <= to + margin).map(Math.exp);
     const values = [...inside, ...always];
-    for (const line of lines) {
-      for (let at = first; at <= last; at++) {
-        if (!(line.y[at] > 0)) continue;
-        const ends = [line.y[at] / line.within[at], line.y[at] * line.within[at]].filter((end) => Math.log(end) > from - margin / 3 && Math.log(end) < to + margin / 3);
-        values.push(...ends);
-      }
-    }
     const low = Math.min(...values), high = Math.max(...values);
     if (!logarithmic) return [0, high * 1.06];
     const spread = Math.max(high / low, 1.3) ** 0.5 * 1.06, middle = Math.sqrt(low * high);
@@ -97,7 +91,6 @@ const historyAxes = (() => {
     return versions.map((version) => (versions.filter((other) => minor(other) === minor(version)).length === 1 ? minor(version) : version));
   }
 
-  /** Join two values, with their unit once where it is the same: "2.13…2.63 µs". */
   /** Allow line breaks before each call of a code, but not after `x` or `np`, and after "=". */
   function breakable(code) {
     const [head, ...calls] = code.split(/(?=\.)|(?<==)/), made = element("code", {}, head);
@@ -105,8 +98,30 @@ const historyAxes = (() => {
     return made;
   }
 
-  function overlap(a, b) {
-    return a.left < b.left + b.width + 2 && b.left < a.left + a.width + 2 && a.top < b.top + b.height + 2 && b.top < a.top + a.height + 2;
+  /** Shorten a code to the names that it calls: "clone.detach" for `x.clone().detach()`. */
+  function shortName(code) {
+    let text = code;
+    for (let before = ""; text !== before; ) [before, text] = [text, text.replace(/\([^()]*\)/g, "")];
+    return text.replace(/^(x|torch|np|copy)\./, "");
+  }
+
+  /** Return the top of each label so that none overlaps another, all lie between 0 and `bottom`, and each is as near as can be to its `middle`. */
+  function spread(labels, bottom) {
+    const place = (members) => {
+      const height = members.reduce((sum, label) => sum + label.height, 0);
+      let offset = 0, wanted = 0;
+      for (const label of members) [wanted, offset] = [wanted + label.middle - label.height / 2 - offset, offset + label.height];
+      return { members, height, top: Math.max(0, Math.min(wanted / members.length, bottom - height)) };
+    };
+    const groups = [];
+    for (const label of [...labels].sort((a, b) => a.middle - b.middle)) {
+      let group = place([label]);
+      while (groups.length && groups.at(-1).top + groups.at(-1).height > group.top) group = place([...groups.pop().members, ...group.members]);
+      groups.push(group);
+    }
+    const tops = new Map();
+    for (const { members, top } of groups) members.reduce((at, label) => { tops.set(label, at); return at + label.height; }, top);
+    return labels.map((label) => tops.get(label));
   }
 
   /** Return lines without axes as an SVG, which the stylesheet colours. */
@@ -120,5 +135,5 @@ const historyAxes = (() => {
     return drawing("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
   }
 
-  return { breakable, miniatureOf, overlap, palette, robustRange, shortNames, tickText, ticks, withAlpha };
+  return { FLAG_ROW, NAME_GAP, breakable, miniatureOf, palette, robustRange, shortName, shortNames, spread, tickText, ticks, withAlpha };
 })();

@@ -1,14 +1,15 @@
 /* The interactive history chart: lines over the releases, reading, comparing. history-data.js has the data and the state.
 
 Every element .history-chart becomes a chart; data-mode decides which controls it has (history-controls.js):
-  explorer   all of them; the state is in the fragment of the address
-  landing    group, size, grad, unit and method; a link leads to the same state in the explorer
+  explorer   all of them
+  landing    the usual ones; the tabs of the page choose the device, and a link leads to the same state in the explorer
+The state is in the fragment of the address, so that a chart that was chosen can be linked to, and the browser's back button leads to the one before.
 */
 "use strict";
 
 (() => {
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
-  const { Controls, FIELDS, PHONE, element, label, order, words } = historyControls;
+  const { Controls, PHONE, element, label, order, words } = historyControls;
   const { miniatureOf, palette } = historyAxes;
   const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed", "threads"];
   const COLOURS = 5;
@@ -18,26 +19,28 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
   class HistoryChart {
     constructor(host, data) {
       this.host = host;
-      this.mode = host.dataset.mode in FIELDS ? host.dataset.mode : "landing";
+      this.mode = host.dataset.mode;
       this.id = host.dataset.source || "history";
       this.shapes = host.dataset.shapes.split("|");
       this.root = host.dataset.root;
       [this.machine, this.other] = data;
       this.build();
       this.colours = palette();
-      this.restore();
       this.watch();
+      this.restore();
     }
 
     /* -- building -- */
 
     build() {
+      this.address = element("a", { class: "hc-link" }, words.link);
       this.controls = new Controls(this);
       this.note = element("p", { class: "hc-note", role: "status" });
       this.canvas = element("div", { class: "hc-canvas", "aria-hidden": "true" });
-      this.flags = element("div", { class: "hc-flags" });
+      this.flags = element("div", { class: "hc-layer" });
+      this.labels = element("div", { class: "hc-layer" });
       this.reader = element("div", { class: "hc-reader", role: "slider", tabindex: "0", "aria-label": words.reader, "aria-describedby": `${this.id}-help`, onkeydown: (event) => this.key(event) });
-      this.plot = element("div", { class: "hc-plot" }, this.canvas, this.reader, this.flags);
+      this.plot = element("div", { class: "hc-plot" }, this.canvas, this.reader, this.flags, this.labels);
       this.title = element("p", { class: "hc-title" });
       this.reset = element("button", { type: "button", class: "hc-reset", hidden: true, onclick: () => this.zoom(0, this.axis.length - 1) }, words.reset);
       this.readout = element("div", { class: "hc-readout" });
@@ -45,18 +48,15 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       this.strip = element("div", { class: "hc-strip", role: "group", "aria-label": words.sizes });
       this.table = element("div", { class: "hc-table" });
       const help = element("p", { class: "hc-help", id: `${this.id}-help` }, matchMedia("(pointer: coarse)").matches ? words.tap : words.help);
-      this.dashed = element("span", {});
-      help.append(" ", this.dashed);
+      this.legend = element("span", {});
+      help.append(" ", this.legend);
       const head = element("div", { class: "hc-head" }, this.title, this.reset);
       const left = element("div", { class: "hc-left" }, head, this.plot, help);
       const side = element("div", { class: "hc-side" }, this.readout, this.comparison);
       const phone = matchMedia(PHONE).matches; // there the controls are under the chart, near the thumb
       const parts = phone ? [this.note, left, this.controls.box, side] : [this.controls.box, this.note, element("div", { class: "hc-body" }, left, side)];
       if (this.mode === "explorer") parts.push(this.strip, this.table);
-      if (this.mode !== "explorer" && this.host.dataset.explorer) {
-        this.link = element("a", { href: this.host.dataset.explorer }, words.explore);
-        parts.push(element("p", { class: "hc-open" }, this.link));
-      }
+      else parts.push(element("p", {}, (this.link = element("a", {}, words.explore))));
       this.host.replaceChildren(...parts);
       this.host.classList.add("ready");
     }
@@ -71,20 +71,31 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         width = this.canvas.clientWidth;
         this.render();
       }).observe(this.canvas);
-      if (this.mode === "explorer") addEventListener("hashchange", () => this.restore());
+      addEventListener("hashchange", () => this.restore());
       this.touch();
+      this.followTabs();
+    }
+
+    /** Let the tabs of the landing page choose the device, of those that this machine has measured. */
+    followTabs() {
+      const section = this.host.closest("[data-devices]");
+      this.tabs = section ? [...document.querySelectorAll("input[name=device]")] : [];
+      if (section) section.dataset.device = section.dataset.devices; // without this script, its drawing is of one device
+      for (const tab of this.tabs) {
+        tab.addEventListener("change", () => this.state.device !== tab.value && section.dataset.devices.split(" ").includes(tab.value) && this.choose("device", tab.value));
+      }
     }
 
     /* -- state -- */
 
     /** Take the state from the address, or the first one. */
     restore() {
-      const fragment = this.mode === "explorer" ? location.hash : this.host.dataset.explorer.split("#")[1] || "";
-      const asked = tensorHistory.parsed(fragment);
-      if (!asked && this.state) return; // an anchor of the page, such as #content
-      const state = asked || { ...STATE, group: this.firstGroup() };
+      const asked = tensorHistory.parsed(location.hash);
+      if (!asked && this.state && location.hash) return; // an anchor of the page, such as #content
+      const first = this.mode === "explorer" ? null : tensorHistory.parsed(this.host.dataset.explorer.split("#")[1] || "");
+      const state = asked || first || { ...STATE, group: this.firstGroup() };
       if (this.other && !state.over) state.over = `machine:${this.other.name}`;
-      this.ask(state);
+      this.ask(state, { stays: true });
     }
 
     firstGroup() {
@@ -92,21 +103,22 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     }
 
     /** Load what a state needs and show it, unless another is asked for meanwhile, which has the choices of this one, too. */
-    async ask(state, fixed = [], name = "") {
+    async ask(state, options = {}) {
       this.asked = state;
       const complete = await this.needed(state);
       if (this.asked !== state) return;
-      if (complete) return this.show(state, fixed, name);
-      this.show(this.state || { ...state, unit: "time", grad: "no", over: "" });
+      if (complete) return this.show(state, options);
+      this.show(this.state || { ...state, unit: "time", grad: "no", over: "" }, { stays: true });
       this.note.textContent = words.noData;
     }
 
-    /** Load what a state needs and is not here: counts, another machine. Return whether all is here. */
+    /** Load what a state needs and is not here: other times, counts, another machine. Return whether all is here. */
     async needed(state) {
       const scripts = [], counted = !TIME_UNITS.includes(state.unit), [kind, name] = state.over.split(/:(.*)/);
       const lacks = (machine) => counted && !(machine && machine.loaded.has("counts"));
       if (lacks(this.machine)) scripts.push(`${this.machine.folder}counts.js`);
-      if (state.grad === "yes") for (const machine of [this.machine, this.other]) if (machine && !machine.loaded.has("times")) scripts.push(`${machine.folder}times.js`);
+      const hasTimes = (machine) => machine.loaded.has("times") || machine.methodsOf(state.group).some((method) => machine.at({ ...state, unit: "time" }, method));
+      for (const machine of [this.machine, this.other]) if (machine && !hasTimes(machine)) scripts.push(`${machine.folder}times.js`);
       const own = this.other && this.other.name === name && [name, this.other.folder];
       const row = kind === "machine" && (this.machine.machines.find(([other]) => other === name) || own);
       if (row && !tensorHistory.machines.has(name)) scripts.push(`${row[1]}times.js`);
@@ -119,18 +131,28 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       }
     }
 
-    /** Show a state, or the nearest that was measured. */
-    show(asked, fixed = [], name = "") {
+    /** Show a state, or the nearest that was measured.
+
+    fixed : fields that must not move; name : of the field that was chosen; stays : whether the address is not that of another choice */
+    show(asked, { fixed = [], name = "", stays = false } = {}) {
       const clean = this.checked(asked);
       const nearest = tensorHistory.measuredState(this.machine, clean, fixed) || tensorHistory.measuredState(this.machine, clean);
-      if (!nearest) return this.show({ ...STATE, over: "" });
+      if (!nearest) return this.show({ ...STATE, over: "" }, { stays });
       const state = this.withValues(nearest);
       const moved = [...PLACE_FIELDS.filter((field) => state[field] !== asked[field]), ...["python", "unit"].filter((field) => state[field] !== clean[field])];
       this.note.textContent = moved.length ? words.moved(this.describe(asked, name ? [name] : moved), this.describe(state, moved)) : "";
       this.state = this.asked = state;
-      if (this.mode === "explorer") history.replaceState(null, "", `#${tensorHistory.fragment(state, this.machine)}`);
-      if (this.link) this.link.href = `${this.host.dataset.explorer.split("#")[0]}#${tensorHistory.fragment(state, this.machine)}`;
+      this.keep(`#${tensorHistory.fragment(state, this.machine)}`, stays);
       this.render();
+    }
+
+    /** Put a state's fragment into the address and the links: a choice is a step of the browser's history. */
+    keep(fragment, stays) {
+      if (!stays && fragment !== location.hash) history.pushState(null, "", fragment);
+      else if (this.mode === "explorer" || tensorHistory.parsed(location.hash)) history.replaceState(null, "", fragment);
+      this.address.href = fragment;
+      if (this.link) this.link.href = this.host.dataset.explorer.replace(/#.*|$/, fragment);
+      for (const tab of this.tabs) tab.checked = tab.value === this.state.device;
     }
 
     /** Return a state without a Python or a unit that none of its methods has. */
@@ -165,7 +187,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       } else state[name] = value;
       if (name === "group") state.method = [];
       const fixed = PLACE_FIELDS.includes(name) ? [name] : [];
-      return this.ask(state, fixed, name);
+      return this.ask(state, { fixed, name });
     }
 
     toMachine(name) {
@@ -177,7 +199,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     /** Return whether choosing a value stays at this place, and else where it leads; null for nowhere. */
     reached(name, value) {
       const { machine, state } = this;
-      if (name === "scale") return { here: true };
+      if (["scale", "over", "machine"].includes(name)) return { here: true };
       if (name === "python") return { here: !value || state.method.some((method) => machine.at(state, method).columns[value]), what: `${words.python} ${words.joined}` };
       if (name === "unit" && !TIME_UNITS.includes(value) && !machine.loaded.has("counts")) return { here: true };
       if (name === "unit" && value === "memcpy") return this.state.method.some((method) => Object.keys((machine.at({ ...state, unit: "time" }, method) || { memcpy: {} }).memcpy).length) ? { here: true } : null;
@@ -221,10 +243,11 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
     /* -- lines -- */
 
-    /** Return the colour and the shape of a method's line. */
+    /** Return the colour and the shape of a method's line: no other method of up to 25 has both. */
     look(method) {
       const place = Math.max(0, this.machine.methodsOf((this.machine.methods[method] || {}).group).indexOf(method));
-      return { colour: 1 + (place % COLOURS), shape: this.shapes[place % this.shapes.length], again: place >= COLOURS };
+      const round = Math.floor(place / COLOURS);
+      return { colour: 1 + (place % COLOURS), shape: this.shapes[(place + round) % this.shapes.length], again: round > 0 };
     }
 
     /** Make the lines of the state, on the releases of all machines shown. */

@@ -1,54 +1,55 @@
-/* The words and the controls of the history chart: fields of radio buttons, check boxes and selects, for history-chart.js. */
+/* The words and the controls of the history chart: a row of selects, the less usual ones behind "more", for history-chart.js. */
 "use strict";
 
 const historyControls = (() => {
-  const { TIME_UNITS, text: format } = tensorHistory;
-  const FIELDS = {
-    explorer: ["group", "numel", "grad", "threads", "machine", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over"],
-    landing: ["group", "numel", "grad", "unit", "method"],
-  };
-  const ROW_AFTER = { explorer: ["method", "timed"], landing: ["unit"] };
-  const FIRST = ["group", "numel", "grad", "threads", "machine"]; // always shown; on a phone the others are behind a button
+  const { STATE, TIME_UNITS, text: format } = tensorHistory;
+  const ROW = ["group", "numel", "grad", "unit", "machine"]; // always shown
+  const MORE = ["dtype", "layout", "device", "timed", "threads", "scale", "python", "over"]; // of the explorer
   const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] }; // shown where they were not measured, too
   const DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"];
-  const LANDING_GROUPS = ["copies", "conversions"];
   const PHONE = "(max-width: 40rem)";
 
   /* ---- words ---- */
 
   const ENGLISH = {
-    group: "what", method: "methods", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed", threads: "threads",
+    group: "what", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed", threads: "threads",
     python: "Python", unit: "show", scale: "axis", over: "overlay", machine: "machine", joined: "joined", none: "none", yes: "yes", no: "no", log: "log", linear: "linear",
     copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", own: "own operations", throughput: "throughput", latency: "latency",
     time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
     device_allocated: "device bytes", device_peak: "device peak", device_allocations: "device allocations", cuda_peak: "CUDA peak",
-    settings: "Settings", reset: "Show all releases", reader: "torch release", notMeasuredHere: "not measured on this machine",
-    nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
+    more: "More", reset: "Show all releases", reader: "torch release", link: "Link to this chart", shown: (code) => `show ${code}`,
+    shows: (what) => `shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
     previous: "vs previous", release: "torch", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
     page: "Comparison of all cases", overlap: "≈: the intervals overlap.", notMeasured: "not measured",
     outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one",
     explore: "Explore every method, size and dtype",
     scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
-    against: (release) => `change from torch ${release}`, perCall: "time per call", dashed: "Dashed: an older Python, scaled.", machineChanged: "the machine changed",
+    against: (release) => `change from torch ${release}`, perCall: "time per call", machineChanged: "the machine changed",
+    dashed: "Dashed: an older Python, scaled.", dotted: (over) => `Dotted: ${over}.`,
+    band: "At a line: its 95 % interval.", zone: "At a line: its 95 % interval and, paler, the changes from the release before that would not have been seen.",
+    seen: "detectable",
     help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
-    tap: "Touch the chart and slide to read a release.", line: "method", lines: "methods",
+    tap: "Touch the chart and slide to read a release.", line: "method",
   };
   const JAPANESE = {
-    group: "対象", method: "方法", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "レイアウト", device: "デバイス", timed: "測定方式", threads: "スレッド",
+    group: "対象", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "レイアウト", device: "デバイス", timed: "測定方式", threads: "スレッド",
     python: "Python", unit: "表示", scale: "軸", over: "重ねる", machine: "マシン", joined: "連結", none: "なし", yes: "あり", no: "なし", log: "対数", linear: "線形",
     copies: "コピー", conversions: "ndarray への変換", primitives: "基本操作", alternatives: "代替手段", own: "独自の操作", throughput: "スループット", latency: "レイテンシ",
     time: "時間", memcpy: "memcpy 比", percent: "%", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
     device_allocated: "デバイスの割り当てバイト数", device_peak: "デバイスのピーク", device_allocations: "デバイスの割り当て回数", cuda_peak: "CUDA のピーク",
-    settings: "設定", reset: "全リリースを表示", reader: "torch のリリース", notMeasuredHere: "このマシンでは未測定",
-    nearest: (what) => `この条件では未測定。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
+    more: "詳細", reset: "全リリースを表示", reader: "torch のリリース", link: "このグラフへのリンク", shown: (code) => `${code} を表示`,
+    shows: (what) => `${what} を表示`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
     previous: "前リリース比", release: "torch", ratio: "比", compare: "比較", with: "と", clear: "解除",
     page: "全ケースの比較", overlap: "≈: 信頼区間が重なっています。", notMeasured: "未測定",
     outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）",
     explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
-    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", dashed: "破線: 古い Python（換算値）。", machineChanged: "マシンが変わりました",
+    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", machineChanged: "マシンが変わりました",
+    dashed: "破線: 古い Python（換算値）。", dotted: (over) => `点線: ${over}。`,
+    band: "線を指すと 95 % 信頼区間を示します。", zone: "線を指すと 95 % 信頼区間と、前リリースから検出できない変化の範囲（淡い領域）を示します。",
+    seen: "検出限界",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
-    tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法", lines: "方法",
+    tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法",
   };
   const words = document.documentElement.lang === "ja" ? JAPANESE : ENGLISH;
   const wordOf = (value) => (typeof words[value] === "string" ? words[value] : value);
@@ -58,7 +59,8 @@ const historyControls = (() => {
     if (field === "numel") return Number(value) > 0 ? format.elements(Number(value)) : value;
     if (field === "method") return machine.code(value, "cpu");
     if (field === "python") return value || words.joined;
-    return ["dtype", "layout", "device", "threads"].includes(field) ? value : wordOf(value);
+    if (field === "over") return value.replace(/^(machine|device):/, "").replace("python:", "Python ") || words.none;
+    return ["dtype", "layout", "device", "threads", "machine"].includes(field) ? value : wordOf(value);
   }
 
   /* ---- elements ---- */
@@ -82,51 +84,55 @@ const historyControls = (() => {
     return made;
   }
 
-  function swatch(line) {
-    const kind = `s${line.colour}${line.over || line.again ? " old" : ""}`;
-    const mark = drawing("path", { class: `mark ${kind}`, d: line.shape, transform: "translate(15 6)" });
-    return drawing("svg", { viewBox: "0 0 30 12", "aria-hidden": "true" }, drawing("path", { class: `line ${kind}`, d: "M0 6H30" }), mark);
+  /** Return the mark of a line. */
+  function markOf(line) {
+    return drawing("svg", { class: "hc-mark", viewBox: "-6 -6 12 12", "aria-hidden": "true" }, drawing("path", { class: `mark s${line.colour}`, d: line.shape }));
   }
 
   /* ---- controls ---- */
 
-  /** The fields of a chart: radio buttons and check boxes as pills, selects for long lists. */
+  /** The selects of a chart. */
   class Controls {
     constructor(chart) {
       this.chart = chart;
-      this.first = element("div", { class: "hc-fields" });
-      this.more = element("div", { class: "hc-fields" });
+      const field = (name) => {
+        const select = element("select", { onchange: () => chart.choose(name, select.value) });
+        return [name, { select, box: element("label", { class: "hc-field" }, element("span", {}, words[name]), select) }];
+      };
+      const row = ROW.map(field), more = chart.mode === "explorer" ? MORE.map(field) : [];
+      this.fields = new Map([...row, ...more]);
       this.summary = element("summary", {});
-      this.details = element("details", { class: "hc-settings", open: !matchMedia(PHONE).matches }, this.summary, this.more);
-      this.fields = new Map();
-      this.box = element("div", { class: "hc-controls" }, this.first, ...(chart.mode === "explorer" ? [this.details] : []));
+      const boxes = (fields) => fields.map(([, { box }]) => box);
+      this.details = element("details", { class: "hc-more", hidden: !more.length }, this.summary, element("div", { class: "hc-controls" }, ...boxes(more)));
+      this.box = element("div", { class: "hc-controls" }, ...boxes(row), this.details, chart.address);
     }
 
-    /** Make the fields anew when their values changed, else update them. */
     update() {
-      const { chart } = this;
-      for (const name of FIELDS[chart.mode]) {
+      const { state } = this.chart;
+      for (const [name, { select, box }] of this.fields) {
         const values = this.values(name);
-        const key = values.join("|");
-        const old = this.fields.get(name);
-        if (!old || old.key !== key) {
-          const made = this.make(name, values);
-          made.key = key;
-          if (old) old.box.replaceWith(made.box);
-          else (chart.mode !== "explorer" || FIRST.includes(name) ? this.first : this.more).append(made.box, ...(ROW_AFTER[chart.mode].includes(name) ? [element("div", { class: "hc-break" })] : []));
-          this.fields.set(name, made);
-        }
-        this.fields.get(name).refresh();
+        box.hidden = values.length < 2;
+        select.replaceChildren(...values.map((value) => this.option(name, value)));
+        select.value = this.current(name);
       }
-      const { state } = chart;
-      const facts = [`${state.method.length} ${words.lines}`, state.dtype, state.device, wordOf(state.unit), wordOf(state.scale)];
-      this.summary.textContent = `${words.settings}: ${facts.join(" · ")}`;
+      const others = MORE.filter((name) => state[name] !== STATE[name]).map((name) => label(name, state[name], this.chart.machine));
+      this.summary.textContent = [words.more, others.join(" · ")].filter(Boolean).join(": ");
+    }
+
+    current(name) {
+      return name === "machine" ? this.chart.machine.name : this.chart.state[name];
+    }
+
+    /** Return an option; one that was not measured with these settings names what it leads to, or cannot be chosen. */
+    option(name, value) {
+      const { chart } = this, place = value === this.current(name) ? { here: true } : chart.reached(name, value);
+      const note = !place ? words.notMeasured : place.here ? "" : words.shows(place.what);
+      return element("option", { value, disabled: !place }, [label(name, value, chart.machine), note].filter(Boolean).join(" – "));
     }
 
     values(name) {
-      const { machine, state, mode } = this.chart;
-      if (name === "method") return machine.methodsOf(state.group);
-      if (name === "group") return machine.values("group").filter((group) => mode !== "landing" || LANDING_GROUPS.includes(group)).sort((a, b) => order(a) - order(b));
+      const { machine, state } = this.chart;
+      if (name === "group") return machine.values("group").sort((a, b) => order(a) - order(b));
       if (name === "python") return machine.pythons.length > 1 ? ["", ...machine.pythons] : [];
       if (name === "unit") return [...TIME_UNITS, ...this.chart.countUnits()];
       if (name === "scale") return ["log", "linear"];
@@ -137,52 +143,11 @@ const historyControls = (() => {
       if (name === "dtype") values.sort((a, b) => DTYPES.indexOf(a) - DTYPES.indexOf(b));
       return [...(ALWAYS[name] || []), ...values.filter((value) => !(ALWAYS[name] || []).includes(value))];
     }
-
-    make(name, values) {
-      const long = name === "over" || name === "machine";
-      const made = long ? this.select(name, values) : this.pills(name, values);
-      made.box.hidden = values.length < 2 && name !== "device";
-      return made;
-    }
-
-    pills(name, values) {
-      const { chart } = this, kind = name === "method" ? "checkbox" : "radio";
-      const items = values.map((value) => {
-        const input = element("input", { type: kind, name: `${chart.id}-${name}`, value, onchange: () => chart.choose(name, value, input.checked) });
-        const content = name === "method" ? element("code", {}, label(name, value, chart.machine)) : label(name, value, chart.machine);
-        const pill = element("span", {}, content);
-        if (name === "method") pill.prepend(swatch(chart.look(value)));
-        return { value, input, box: element("label", { class: name === "method" ? `hc-pill s${chart.look(value).colour}` : "hc-pill" }, input, pill) };
-      });
-      const box = element("fieldset", { class: `hc-field hc-${name}` }, element("legend", {}, words[name]), element("div", { class: "hc-pills" }, ...items.map((item) => item.box)));
-      const refresh = () => items.forEach((item) => this.refreshPill(name, item));
-      return { box, refresh };
-    }
-
-    refreshPill(name, { value, input, box }) {
-      const { chart } = this, current = chart.state[name];
-      input.checked = name === "method" ? current.includes(value) : current === value;
-      const place = input.checked ? { here: true } : chart.reached(name, value);
-      input.disabled = !place;
-      box.classList.toggle("unmeasured", !place || !place.here);
-      const title = !place ? words.notMeasuredHere : place.here ? "" : words.nearest(place.what);
-      box.title = title;
-      if (title) input.setAttribute("aria-description", title);
-      else input.removeAttribute("aria-description");
-    }
-
-    select(name, values) {
-      const { chart } = this;
-      const options = values.map((value) => element("option", { value }, value.replace(/^(machine|device):/, "").replace("python:", "Python ") || words.none));
-      const select = element("select", { onchange: () => chart.choose(name, select.value, true) }, ...options);
-      const box = element("label", { class: `hc-field hc-${name}` }, element("span", { class: "hc-legend" }, words[name]), select);
-      return { box, refresh: () => (select.value = name === "machine" ? chart.machine.name : chart.state[name]) };
-    }
   }
 
   function order(group) {
     return ["copies", "conversions", "primitives", "alternatives", "own"].indexOf(group);
   }
 
-  return { FIELDS, PHONE, Controls, drawing, element, label, order, swatch, wordOf, words };
+  return { PHONE, Controls, drawing, element, label, markOf, order, wordOf, words };
 })();

@@ -23,7 +23,8 @@ const tensorHistory = (() => {
   };
   const TIME_UNITS = ["time", "memcpy", "percent"];
   const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, threads: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
-  const UNIT = 1e4; // half widths of intervals are in these parts of the value
+  const UNIT = 1e3; // half widths of intervals and detectable changes are in these parts of the value
+  const LINE = ["drawn", "measured", "within", "detect", "python", "memcpy"]; // what a line has at every release
 
   /* ---- text ---- */
 
@@ -82,7 +83,7 @@ const tensorHistory = (() => {
   class Machine {
     constructor(data) {
       Object.assign(this, { name: data.machine, label: data.label || data.machine, folder: data.folder, releases: data.releases, dates: data.dates, pythons: data.pythons });
-      Object.assign(this, { devices: { ...data.devices }, methods: {}, cases: new Map(), machineChanges: data.machine_changes, loaded: new Set() });
+      Object.assign(this, { devices: {}, methods: {}, cases: new Map(), machineChanges: data.machine_changes, loaded: new Set() });
       this.comparisonFolders = data.comparison_folders;
       this.comparisons = Object.fromEntries(Object.entries(data.comparisons).map(([python, pairs]) => [python, new Set(pairs.map(String))]));
       this.machines = data.machines || [];
@@ -92,6 +93,7 @@ const tensorHistory = (() => {
     add(data) {
       this.loaded.add(data.quantity);
       this.methods = { ...data.methods, ...this.methods };
+      Object.assign(this.devices, data.devices);
       if (data.machines) this.machines = data.machines;
       for (const row of data.cases) {
         const entry = { ...CASE, ...row, group: data.methods[row.method].group, numel: String(row.numel), threads: String(row.threads || 1) };
@@ -102,7 +104,7 @@ const tensorHistory = (() => {
       }
     }
 
-    /** Return by Python the values and half the widths of their intervals at every release. */
+    /** Return by Python the values, half the widths of their intervals and the smallest detectable changes at every release. */
     columns(byPython) {
       const size = this.releases.length, result = {};
       for (const [python, [first, ...columns]] of Object.entries(byPython)) {
@@ -154,25 +156,31 @@ const tensorHistory = (() => {
 
   /** Return a case's values at every release: of one Python, or of all Pythons joined.
 
-  `drawn` are on one axis, `measured` as measured; `within` is the upper end of the interval over the value, and the value over the lower end. */
+  `drawn` are on one axis, `measured` as measured; `within` is the upper end of the interval over the value, and the value over the lower end;
+  `detect` is the ratio to the release before that would have been seen, either way. */
   function lineOf(machine, entry, python) {
     const line = { entry, machine };
-    for (const name of ["drawn", "measured", "within", "python", "memcpy"]) line[name] = new Array(machine.releases.length).fill(null);
+    for (const name of LINE) line[name] = new Array(machine.releases.length).fill(null);
     const take = (name, factor, end) => {
-      const [values, halves] = entry.columns[name] || [[]];
+      const [values, halves, detect] = entry.columns[name] || [[]];
       const memcpy = (entry.memcpy[name] || [[]])[0];
       for (let index = 0; index < end; index++) {
         const value = values[index] ?? null;
         line.measured[index] = value;
         line.drawn[index] = value === null ? null : value * factor;
         line.within[index] = value === null ? null : 1 + (halves ? halves[index] : 0) / UNIT;
+        line.detect[index] = detect && detect[index] ? 1 + detect[index] / UNIT : null;
         line.python[index] = value === null ? null : name;
         line.memcpy[index] = memcpy[index] ?? null;
       }
     };
     take(python || machine.pythons.find((name) => entry.columns[name]), 1, machine.releases.length);
     let factor = 1;
-    for (const [release, older, scale] of python ? [] : entry.joints || []) take(older, (factor *= scale), release);
+    for (const [release, older, scale] of python ? [] : entry.joints || []) {
+      take(older, (factor *= scale), release);
+      const detect = (entry.columns[older][2] || [])[release];
+      if (detect) line.detect[release] = 1 + detect / UNIT; // the release before is of the older Python
+    }
     line.joints = python ? [] : (entry.joints || []).map(([release]) => release);
     line.steps = (entry.steps || []).map(stepOf).filter((step) => !python || step.python === python);
     return line;
@@ -186,7 +194,7 @@ const tensorHistory = (() => {
   function realigned(line, index, size) {
     const moved = { ...line };
     const place = line.machine.releases.map((release) => index.get(release));
-    for (const name of ["drawn", "measured", "within", "python", "memcpy"]) {
+    for (const name of LINE) {
       moved[name] = new Array(size).fill(null);
       line[name].forEach((value, at) => (moved[name][place[at]] = value));
     }

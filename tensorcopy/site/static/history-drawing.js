@@ -2,10 +2,10 @@
 "use strict";
 
 const historyDrawing = (() => {
-  const { text: format } = tensorHistory;
+  const { TIME_UNITS, text: format } = tensorHistory;
   const { element, wordOf, words } = historyControls;
-  const { robustRange, shortNames, tickText, ticks, withAlpha } = historyAxes;
-  const FONT = 12, TALL = 420, LOW = 340;
+  const { FLAG_ROW, NAME_GAP, robustRange, shortNames, tickText, ticks, withAlpha } = historyAxes;
+  const FONT = 13, TALL = 420, LOW = 360, BACK = 0.3;
 
   return {
     /* -- drawing -- */
@@ -16,9 +16,7 @@ const historyDrawing = (() => {
       this.drawn = this.lines();
       this.read = release === undefined ? undefined : this.axis.indexOf(release); // another overlay has other releases
       const base = this.baseIndex();
-      for (const line of this.drawn) {
-        line.y = tensorHistory.valuesIn(line, state.unit, base);
-      }
+      for (const line of this.drawn) line.y = tensorHistory.valuesIn(line, state.unit, base);
       this.first = Math.max(0, this.axis.indexOf(state.from));
       this.last = state.to ? this.axis.indexOf(state.to) : this.axis.length - 1;
       if (this.last <= this.first) [this.first, this.last] = [0, this.axis.length - 1];
@@ -26,11 +24,18 @@ const historyDrawing = (() => {
       if (this.read === undefined || this.read > this.last || this.read < this.first) this.read = this.newestRead();
       this.controls.update();
       this.title.replaceChildren(...this.heading());
-      this.dashed.textContent = this.drawn.some((line) => line.joints.length) ? words.dashed : "";
+      this.focus = "";
+      this.legend.textContent = this.explanations().join(" ");
       this.reset.hidden = this.first === 0 && this.last === this.axis.length - 1;
       this.draw();
       this.showComparison();
       if (this.mode === "explorer") { this.showStrip(); this.showTable(); }
+    },
+
+    /** Return sentences on what is drawn beside the lines. */
+    explanations() {
+      const { drawn } = this, over = drawn.find((line) => line.over);
+      return [TIME_UNITS.includes(this.state.unit) && (this.detects() ? words.zone : words.band), drawn.some((line) => line.joints.length) && words.dashed, over && words.dotted(over.over)].filter(Boolean);
     },
 
     newestRead() {
@@ -58,16 +63,19 @@ const historyDrawing = (() => {
     draw() {
       if (this.uplot) this.uplot.destroy();
       const { state } = this, width = Math.max(260, this.canvas.clientWidth || 600);
-      const height = this.mode === "explorer" ? Math.max(TALL, Math.min(560, innerHeight * 0.55)) : innerWidth < 640 ? 300 : LOW;
+      const height = this.mode === "explorer" ? Math.max(TALL, Math.min(560, innerHeight * 0.55)) : innerWidth < 640 ? 310 : LOW;
       this.logarithmic = state.scale === "log";
       const [low, high] = robustRange(this.drawn, this.first, this.last, this.logarithmic || state.unit === "percent");
       const to = this.logarithmic ? Math.log10 : (value) => value;
       this.toScale = (value) => (value === null ? null : to(value));
       this.range = [low, high];
       this.arrows = this.outside();
+      const values = ticks(low, high, this.logarithmic, Math.max(3, Math.round(height / 70)), state.unit === "percent" ? 1 : 0);
+      const texts = values.map((value) => tickText(value, state.unit)), left = Math.round(16 + Math.max(24, ...texts.map((text) => text.length * 6.6)));
+      const right = this.makeNames(width), above = this.makeFlags(left, width - left - right, right);
       const data = [this.axis.map((_, at) => at), ...this.drawn.map((line) => line.y.map(this.toScale))];
-      this.uplot = new uPlot(this.options(width, height), data, this.canvas);
-      this.over = this.uplot.over || this.canvas.querySelector(".u-over");
+      this.uplot = new uPlot(this.options(width, height, { values, texts, left, right, above }), data, this.canvas);
+      this.over = this.uplot.over;
       this.over.addEventListener("pointerdown", (event) => (this.pressed = event.clientX));
       this.over.addEventListener("click", (event) => this.click(event));
       this.over.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.readAgain());
@@ -75,26 +83,26 @@ const historyDrawing = (() => {
 
     /** Place what lies above the drawing, when the drawing has its scales. */
     placed(plot) {
-      this.placeReader();
-      this.showFlags();
+      const place = this.over.getBoundingClientRect(), home = this.plot.getBoundingClientRect();
+      const offset = { x: place.left - home.left, y: place.top - home.top };
+      this.placeReader(offset, place);
+      this.placeNames(offset, place);
+      this.placeFlags(offset);
       this.drawLeaders(plot, devicePixelRatio);
       this.showRead();
     },
 
-    options(width, height) {
-      const { colours, state } = this, font = `${FONT}px system-ui, sans-serif`;
-      const [low, high] = this.range, most = Math.max(3, Math.round(height / 70));
-      const values = ticks(low, high, this.logarithmic, most, state.unit === "percent" ? 1 : 0);
-      const texts = values.map((value) => tickText(value, state.unit));
-      const plotted = width - this.gutter(texts) - 12;
-      const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * (6 * Math.max(...this.names.map((name) => name.length)) + 4)) / plotted));
+    options(width, height, { values, texts, left, right, above }) {
+      const { colours } = this, font = `${FONT}px system-ui, sans-serif`;
+      const [low, high] = this.range, plotted = width - left - right;
+      const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * (6.5 * Math.max(...this.names.map((name) => name.length)) + 4)) / plotted));
       const shown = this.axis.map((_, at) => at).filter((at) => at >= this.first && at <= this.last && (this.last - at) % stride === 0);
       return {
-        width, height, legend: { show: false }, padding: [22, 12, 0, 0],
+        width, height, legend: { show: false }, padding: [above, right, 0, 0],
         scales: { x: { time: false, range: () => [this.first - 0.5, this.last + 0.5] }, y: { range: () => [low, high].map(this.toScale) } },
         axes: [
           { splits: () => shown, values: (_, at) => at.map((index) => this.names[index]), stroke: colours.quiet, grid: { show: false }, ticks: { stroke: colours.rule, width: 1, size: 5 }, font, size: 32, gap: 5 },
-          { splits: () => values.map(this.toScale), values: () => texts, stroke: colours.quiet, grid: { stroke: colours.rule, width: 1 }, ticks: { show: false }, font, size: this.gutter(texts), gap: 6 },
+          { splits: () => values.map(this.toScale), values: () => texts, stroke: colours.quiet, grid: { stroke: colours.rule, width: 1 }, ticks: { show: false }, font, size: left, gap: 6 },
         ],
         series: [{}, ...this.drawn.map((line) => ({ paths: () => null, points: { show: false }, stroke: colours.lines[line.colour - 1] }))],
         cursor: {
@@ -109,11 +117,7 @@ const historyDrawing = (() => {
       };
     },
 
-    gutter(texts) {
-      return Math.round(16 + Math.max(24, ...texts.map((text) => text.length * 6.6)));
-    },
-
-    /** Draw marked releases, changes of the machine and the intervals of the times, under the lines. */
+    /** Draw marked releases, changes of the machine, and the intervals of the method in front, under the lines. */
     drawBehind(plot) {
       const { ctx } = plot, { left, top, width, height } = plot.bbox, ratio = devicePixelRatio;
       ctx.save();
@@ -136,24 +140,29 @@ const historyDrawing = (() => {
         ctx.setLineDash([2 * ratio, 4 * ratio]);
         ctx.strokeRect(x, top, 0, height);
       }
-      for (const line of this.drawn) if (!line.over) this.drawBand(plot, line);
+      for (const line of this.drawn) {
+        if (line.over || line.entry.method !== this.focus) continue;
+        this.drawBand(plot, line, line.detect, 0.1);
+        this.drawBand(plot, line, line.within, 0.2);
+      }
       ctx.restore();
     },
 
-    drawBand(plot, line) {
+    /** Fill the area around a line, from each value over a factor to the value times it. */
+    drawBand(plot, line, factors, alpha) {
       const { ctx } = plot, runs = [];
       let run = null;
       line.y.forEach((value, at) => {
-        if (value === null) { run = null; return; }
+        if (value === null || factors[at] === null) { run = null; return; }
         if (!run) runs.push((run = []));
         run.push(at);
       });
-      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], 0.11);
+      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], alpha);
       const x = (at) => plot.valToPos(at, "x", true), y = (value) => plot.valToPos(this.toScale(value), "y", true);
       for (const points of runs.filter((points) => points.length > 1)) {
         ctx.beginPath();
-        points.forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.within[at])));
-        [...points].reverse().forEach((at) => ctx.lineTo(x(at), y(line.y[at] / line.within[at])));
+        points.forEach((at) => ctx.lineTo(x(at), y(line.y[at] * factors[at])));
+        [...points].reverse().forEach((at) => ctx.lineTo(x(at), y(line.y[at] / factors[at])));
         ctx.fill();
       }
     },
@@ -167,13 +176,13 @@ const historyDrawing = (() => {
       for (const line of this.drawn) this.drawLine(plot, line, ratio);
       ctx.restore();
       for (const arrow of this.arrows) this.drawArrow(plot, arrow, ratio);
+      if (this.ends[0]?.top !== undefined) this.drawLeaders(plot, ratio);
     },
 
     /** Draw a line: dashed where an older Python was scaled, faint where releases between are missing. */
     drawLine(plot, line, ratio) {
-      const { ctx } = plot, colour = this.colours.lines[line.colour - 1];
-      const newest = line.python.findLast((name) => name !== null);
-      ctx.strokeStyle = colour;
+      const { ctx } = plot, newest = line.python.findLast((name) => name !== null), shade = this.shade(line);
+      ctx.strokeStyle = this.colours.lines[line.colour - 1];
       ctx.lineJoin = "round";
       let before = -1;
       line.y.forEach((value, at) => {
@@ -182,7 +191,7 @@ const historyDrawing = (() => {
         if (before >= 0) {
           const older = line.python[before] !== newest;
           ctx.lineWidth = (line.over ? 1.2 : 1.9) * ratio;
-          ctx.globalAlpha = at - before > 1 && line.over ? 0.45 : 1;
+          ctx.globalAlpha = shade * (at - before > 1 && line.over ? 0.45 : 1);
           ctx.setLineDash(line.over ? [2 * ratio, 3 * ratio] : older ? [5 * ratio, 3 * ratio] : line.again ? [9 * ratio, 2 * ratio] : []);
           ctx.beginPath();
           ctx.moveTo(plot.valToPos(before, "x", true), plot.valToPos(this.toScale(line.y[before]), "y", true));
@@ -191,9 +200,15 @@ const historyDrawing = (() => {
         }
         before = at;
       });
-      ctx.globalAlpha = 1;
+      ctx.globalAlpha = shade;
       ctx.setLineDash([]);
       line.y.forEach((value, at) => value !== null && this.drawMark(plot, line, at, ratio, line.python[at] !== newest || Boolean(line.over)));
+      ctx.globalAlpha = 1;
+    },
+
+    /** Return the opacity of a line: others stand back behind the method in front. */
+    shade(line) {
+      return this.focus && line.entry.method !== this.focus ? BACK : 1;
     },
 
     drawMark(plot, line, at, ratio, hollow) {
@@ -235,17 +250,30 @@ const historyDrawing = (() => {
       ctx.fill();
     },
 
-    /** Draw a thin line from each flag to its point. */
+    /** Draw a thin line from each flag down to the point that it marks, and from the end of each line to its name. */
     drawLeaders(plot, ratio) {
-      const { ctx } = plot, { left, top } = plot.bbox;
-      ctx.strokeStyle = this.colours.quiet;
+      const { ctx } = plot, { left, top, width } = plot.bbox;
+      const x = (at) => plot.valToPos(at, "x", true), y = (value) => Math.max(top, plot.valToPos(this.toScale(value), "y", true));
+      ctx.save();
       ctx.lineWidth = ratio;
-      for (const { x, y, to } of this.leaders) {
+      for (const { release, row, steps } of this.flagged) {
+        ctx.strokeStyle = this.colours.quiet;
+        ctx.globalAlpha = 0.6 * Math.max(...steps.map(({ line }) => this.shade(line)));
         ctx.beginPath();
-        ctx.moveTo(left + x * ratio, top + y * ratio);
-        ctx.lineTo(left + to[0] * ratio, top + to[1] * ratio);
+        ctx.moveTo(x(release), top - (row * FLAG_ROW + 4) * ratio);
+        ctx.lineTo(x(release), Math.min(...steps.map(({ line }) => y(line.y[release]))) - 6 * ratio);
         ctx.stroke();
       }
+      for (const { line, at, top: from, height } of this.ends) {
+        ctx.strokeStyle = this.colours.lines[line.colour - 1];
+        ctx.globalAlpha = 0.6 * this.shade(line);
+        ctx.beginPath();
+        ctx.moveTo(x(at) + 5 * ratio, y(line.y[at]));
+        ctx.lineTo(left + width + 2 * ratio, y(line.y[at]));
+        ctx.lineTo(left + width + NAME_GAP * ratio, top + (from + height / 2) * ratio);
+        ctx.stroke();
+      }
+      ctx.restore();
     },
   };
 })();

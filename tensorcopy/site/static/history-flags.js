@@ -1,41 +1,81 @@
-/* The labels of changes in the history chart, and the links of each. Methods of HistoryChart (history-chart.js). */
+/* The labels around the lines of the history chart: of changes in rows above the plot, of methods at the ends. Methods of HistoryChart (history-chart.js). */
 "use strict";
 
 const historyFlags = (() => {
-  const { element, words } = historyControls;
-  const { overlap } = historyAxes;
+  const { TIME_UNITS } = tensorHistory;
+  const { PHONE, element, markOf, words } = historyControls;
+  const { FLAG_ROW, NAME_GAP, breakable, shortName, spread } = historyAxes;
+  const ROWS = 3, ROWS_ON_PHONE = 2, MOST_FLAGS = 12;
+  const TRIES = 2000; // to place so many flags, before the smallest is left out
+  const NARROW = 560; // px of a chart in which names are short
+  const SHARE = 0.3; // of the chart that names take at most
+
+  /** Return the groups with a row and an extent each, so that none hides another or the line from one to its point; null where they do not fit. */
+  function arranged(groups, room) {
+    let tries = TRIES;
+    const isFree = (flag, placed) => placed.every((other) => {
+      if (other.row === flag.row) return flag.start > other.end + 4 || flag.end + 4 < other.start;
+      const [upper, lower] = other.row > flag.row ? [other, flag] : [flag, other];
+      return upper.x < lower.start - 2 || upper.x > lower.end + 2;
+    });
+    const next = (placed) => {
+      if (placed.length === groups.length) return placed;
+      const group = groups[placed.length];
+      for (let row = room.rows - 1; row >= 0; row--) {
+        for (const share of [0.03, 0.5, 0.97]) {
+          if (!tries--) return null;
+          const start = Math.min(Math.max(group.x - share * group.width, room.least), room.most - group.width);
+          const flag = { ...group, row, start, end: start + group.width };
+          const all = isFree(flag, placed) && next([...placed, flag]);
+          if (all || tries < 0) return all || null;
+        }
+      }
+      return null;
+    };
+    return next([]);
+  }
 
   return {
+    /* -- names of methods -- */
+
+    /** Make the name of each line, a link to its history, and return the width that they need. */
+    makeNames(width) {
+      const narrow = width < NARROW;
+      this.ends = this.drawn.filter((line) => !line.over && line.y.slice(this.first, this.last + 1).some((value) => value !== null)).map((line) => {
+        const method = line.entry.method, focus = () => this.focusOn(method), blur = () => this.focusOn("");
+        const label = element("a", { class: `hc-name s${line.colour}`, href: line.address, title: line.code, "aria-label": line.code, onpointerenter: focus, onpointerleave: blur, onfocus: focus, onblur: blur }, markOf(line), breakable(narrow ? shortName(line.code) : line.code));
+        label.style.maxWidth = `${Math.round(SHARE * width)}px`;
+        return { line, label };
+      });
+      this.labels.classList.toggle("narrow", narrow);
+      this.labels.replaceChildren(...this.ends.map(({ label }) => label));
+      return NAME_GAP + Math.max(0, ...this.ends.map(({ label }) => label.offsetWidth));
+    },
+
+    /** Place each name beside the last value of its line, and push apart those that would overlap. */
+    placeNames(offset, place) {
+      for (const end of this.ends) {
+        end.at = this.last;
+        while (end.line.y[end.at] === null) end.at--;
+        end.middle = Math.min(Math.max(this.uplot.valToPos(this.toScale(end.line.y[end.at]), "y"), 0), place.height);
+        end.height = end.label.getBoundingClientRect().height;
+      }
+      spread(this.ends, place.height).forEach((top, index) => {
+        this.ends[index].top = top;
+        Object.assign(this.ends[index].label.style, { left: `${offset.x + place.width + NAME_GAP}px`, top: `${offset.y + top}px` });
+      });
+    },
+
     /* -- flags of changes -- */
 
-    showFlags() {
-      const { uplot } = this, place = this.over.getBoundingClientRect(), home = this.plot.getBoundingClientRect();
-      const offset = { x: place.left - home.left, y: place.top - home.top };
-      const groups = this.changes();
-      const most = Math.max(3, Math.floor(place.width / 120));
-      const shown = groups.sort((a, b) => b.size - a.size).slice(0, most).sort((a, b) => a.release - b.release);
-      const taken = this.arrows.map(({ at, up }) => ({ left: uplot.valToPos(at, "x") - 8, top: up ? 0 : place.height - 14, width: 16, height: 14 }));
-      this.leaders = [];
-      const arrows = this.arrows.map((arrow, index) => this.arrowTip(arrow, taken[index], offset));
-      this.flags.replaceChildren(...arrows, ...shown.map((group) => this.flag(group, taken, place, offset)));
-    },
-
-    /** Return an element over an arrow that shows its value to the pointer. */
-    arrowTip({ line, at }, box, offset) {
-      const tip = element("span", { class: "hc-arrow", title: `${line.code}: ${words.outside(this.valueText(line, at))}` });
-      Object.assign(tip.style, { left: `${box.left + offset.x}px`, top: `${box.top + offset.y}px` });
-      return tip;
-    },
-
-    /** Return the changes shown: those of one release and direction together. */
+    /** Return the changes shown, by release. */
     changes() {
       const groups = new Map();
       for (const line of this.drawn.filter((each) => !each.over)) {
         for (const step of line.steps) {
           if (step.release < this.first || step.release > this.last || line.y[step.release] === null) continue;
-          const key = `${step.release} ${step.ratio > 1}`;
-          if (!groups.has(key)) groups.set(key, { release: step.release, slower: step.ratio > 1, steps: [], size: 0 });
-          const group = groups.get(key);
+          if (!groups.has(step.release)) groups.set(step.release, { release: step.release, steps: [], size: 0 });
+          const group = groups.get(step.release);
           group.steps.push({ line, step });
           group.size = Math.max(group.size, Math.abs(Math.log(step.ratio)));
         }
@@ -43,55 +83,54 @@ const historyFlags = (() => {
       return [...groups.values()];
     },
 
-    flag(group, taken, place, offset) {
+    /** Make a flag for each change that finds a place in the rows above the plot, the largest first, and return how high the rows are. */
+    makeFlags(left, width, right) {
+      const groups = this.changes().sort((a, b) => b.size - a.size).slice(0, MOST_FLAGS).map((group) => ({ ...group, flag: this.flag(group) }));
+      this.flags.replaceChildren(...groups.map(({ flag }) => flag));
+      for (const group of groups) {
+        group.x = (width * (group.release - this.first + 0.5)) / (this.last - this.first + 1);
+        group.width = group.flag.offsetWidth;
+      }
+      const room = { least: -left, most: width + right, rows: matchMedia(PHONE).matches ? ROWS_ON_PHONE : ROWS };
+      this.flagged = [];
+      for (const group of groups) this.flagged = arranged([...this.flagged, group].sort((a, b) => a.release - b.release), room) || this.flagged;
+      this.flags.replaceChildren(...this.flagged.map(({ flag }) => flag));
+      return 8 + FLAG_ROW * Math.max(0, ...this.flagged.map(({ row }) => row + 1));
+    },
+
+    placeFlags(offset) {
+      for (const { flag, start, row } of this.flagged) Object.assign(flag.style, { left: `${offset.x + start}px`, top: `${offset.y - FLAG_ROW * (row + 1)}px` });
+      this.flags.append(...this.arrows.map((arrow) => this.arrowTip(arrow, offset)));
+    },
+
+    /** Return an element over an arrow that shows its value to the pointer. */
+    arrowTip({ line, at, up }, offset) {
+      const tip = element("span", { class: "hc-arrow", title: `${line.code}: ${words.outside(this.valueText(line, at))}` });
+      Object.assign(tip.style, { left: `${this.uplot.valToPos(at, "x") - 8 + offset.x}px`, top: `${(up ? 0 : this.over.clientHeight - 14) + offset.y}px` });
+      return tip;
+    },
+
+    /** Return a flag: the release, how large its changes are, slower and faster ones apart, and whose they are. */
+    flag(group) {
       const { release, steps } = group;
-      steps.sort((a, b) => Math.abs(Math.log(b.step.ratio)) - Math.abs(Math.log(a.step.ratio)));
-      const [{ step }] = steps;
-      const rounded = step.text.replace(/\d+\.\d(?=\u202f?\s?%)/, (number) => Math.round(number));
-      const several = steps.length > 1 ? ` · ${steps.length} ${words.lines}` : "";
-      const name = `${this.names[release]}: ${rounded}${several}`;
       const title = steps.map((each) => `${each.line.code}: ${this.sentence(each.step)}`).join("\n");
-      const anchor = element("a", { class: `hc-flag ${group.slower ? "slower" : "faster"}`, href: this.evidence(group), title }, name);
-      anchor.append(element("span", { class: "hc-hidden" }, `. ${title}`));
-      anchor.addEventListener("focus", () => this.readAt(release));
-      const width = name.length * 6.5 + 14, height = 24;
-      const x = this.uplot.valToPos(release, "x");
-      const points = steps.map((each) => Math.min(Math.max(this.uplot.valToPos(this.toScale(each.line.y[release]), "y"), 0), place.height));
-      const box = this.free(x, points, width, height, taken, place);
-      const y = box.top < Math.min(...points) ? Math.min(...points) : Math.max(...points);
-      taken.push(box);
-      Object.assign(anchor.style, { left: `${box.left + offset.x}px`, top: `${box.top + offset.y}px` });
-      this.leaders.push({ x, y, to: [Math.min(Math.max(x, box.left + 6), box.left + width - 6), box.top > y ? box.top : box.top + height] });
-      return anchor;
+      const flag = element("a", { class: "hc-flag", href: this.evidence(group), title, onfocus: () => this.readAt(release) }, this.names[release]);
+      for (const up of [true, false]) {
+        const those = steps.filter(({ step }) => step.ratio > 1 === up);
+        if (!those.length) continue;
+        const sizes = those.map(({ step }) => Math.round(Math.abs(100 * (step.ratio - 1)))), [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+        flag.append(element("span", { class: this.verdictOf(up) }, `${up ? "+" : "−"}${least === most ? "" : `${least}…`}${most}\u202f%`));
+        flag.append(...those.map(({ line }) => markOf(line)));
+      }
+      if (steps.length === 1 && !matchMedia(PHONE).matches) flag.append(element("code", { class: `hc-of s${steps[0].line.colour}` }, shortName(steps[0].line.code)));
+      flag.append(element("span", { class: "unseen" }, `. ${title}`));
+      return flag;
     },
 
-    /** Return the place for a flag that hides least: above or below its point, free of other flags and of lines. */
-    free(x, points, width, height, taken, place) {
-      const left = Math.min(Math.max(x - width / 2, 0), place.width - width);
-      let best = null, least = Infinity;
-      for (const shift of [-34, 14, -60, 40, -86, 66, -112, 92, -140, 120, -170, 150, -200, 180]) {
-        const box = { left, top: shift + (shift < 0 ? Math.min(...points) : Math.max(...points)), width, height };
-        if (box.top < -20 || box.top + height > place.height) continue;
-        const hidden = this.hiddenBy(box), others = taken.filter((other) => overlap(box, other)).length;
-        const cost = 100 * others + 3 * hidden + Math.abs(shift) / 20;
-        if (cost < least) [best, least] = [box, cost];
-      }
-      return best || { left, top: Math.max(0, Math.min(...points) - 34), width, height };
-    },
-
-    /** Return how many points of lines a box hides. */
-    hiddenBy(box) {
-      let count = 0;
-      const from = Math.max(this.first, Math.floor(this.uplot.posToVal(box.left, "x"))), to = Math.min(this.last, Math.ceil(this.uplot.posToVal(box.left + box.width, "x")));
-      for (const line of this.drawn) {
-        for (let at = from; at <= to; at += 0.5) {
-          const [a, b] = [line.y[Math.floor(at)], line.y[Math.ceil(at)]];
-          if (a === null || b === null || a === undefined || b === undefined) continue;
-          const x = this.uplot.valToPos(at, "x"), y = this.uplot.valToPos((this.toScale(a) + this.toScale(b)) / 2, "y");
-          if (x > box.left - 3 && x < box.left + box.width + 3 && y > box.top - 3 && y < box.top + box.height + 3) count++;
-        }
-      }
-      return count;
+    /** Return the class of a change's size: only a time is slower or faster. */
+    verdictOf(up) {
+      if (!TIME_UNITS.includes(this.state.unit)) return "hc-step";
+      return `hc-step ${up ? "slower" : "faster"}`;
     },
 
     sentence(step) {
@@ -101,7 +140,7 @@ const historyFlags = (() => {
     /** Return the address of the evidence: the history of the case, or the comparison where several changed. */
     evidence({ release, steps }) {
       if (steps.length === 1) return steps[0].line.address;
-      const { machine, step, line } = { machine: this.machine, ...steps[0] };
+      const [{ step, line }] = steps, { machine } = this;
       const before = tensorHistory.previous(line, release);
       const index = (at) => machine.releases.indexOf(this.axis[at]);
       return this.addressOf(machine.comparison(step.python, index(before), index(release))) || line.address;
@@ -109,6 +148,17 @@ const historyFlags = (() => {
 
     addressOf(address) {
       return address && `${this.root}${address}`;
+    },
+
+    /* -- one method -- */
+
+    /** Bring a method's line forward, with its interval; "" for none. */
+    focusOn(method) {
+      if (this.focus === method) return;
+      this.focus = method;
+      for (const { line, label } of this.ends) label.classList.toggle("dim", this.shade(line) < 1);
+      for (const { flag, steps } of this.flagged) flag.classList.toggle("dim", steps.every(({ line }) => this.shade(line) < 1));
+      this.uplot.redraw(false, false);
     },
   };
 })();

@@ -3,15 +3,15 @@
 
 const historyReading = (() => {
   const { TIME_UNITS, text: format } = tensorHistory;
-  const { element, swatch, wordOf, words } = historyControls;
+  const { element, markOf, wordOf, words } = historyControls;
   const { breakable } = historyAxes;
+  const NEAR = 24; // px from a line at which the pointer is at it
 
   return {
     /* -- reading -- */
 
-    placeReader() {
-      const place = this.over.getBoundingClientRect(), home = this.plot.getBoundingClientRect();
-      Object.assign(this.reader.style, { left: `${place.left - home.left}px`, top: `${place.top - home.top}px`, width: `${place.width}px`, height: `${place.height}px` });
+    placeReader(offset, place) {
+      Object.assign(this.reader.style, { left: `${offset.x}px`, top: `${offset.y}px`, width: `${place.width}px`, height: `${place.height}px` });
       if (!this.cross) this.cross = element("div", { class: "hc-cross" });
       this.reader.append(this.cross);
     },
@@ -20,6 +20,17 @@ const historyReading = (() => {
       if (!this.uplot || plot.cursor.left < 0 || plot.cursor.left === undefined) return;
       const at = Math.round(plot.posToVal(plot.cursor.left, "x"));
       if (at >= this.first && at <= this.last && at !== this.read) { this.read = at; this.showRead(); }
+      this.focusOn(this.methodNear(at, plot.cursor.top));
+    },
+
+    /** Return the method whose line passes nearest to a height at a release; "" where none is near. */
+    methodNear(at, top) {
+      let method = "", least = NEAR;
+      for (const line of this.drawn.filter((each) => !each.over && each.y[at] !== null)) {
+        const distance = Math.abs(this.uplot.valToPos(this.toScale(line.y[at]), "y") - top);
+        if (distance < least) [method, least] = [line.entry.method, distance];
+      }
+      return method;
     },
 
     readAt(at) {
@@ -28,6 +39,7 @@ const historyReading = (() => {
     },
 
     readAgain() {
+      this.focusOn("");
       if (document.activeElement !== this.reader) this.readAt(this.newestRead());
     },
 
@@ -69,8 +81,31 @@ const historyReading = (() => {
       const changed = this.machine.machineChanges[this.machine.releases.indexOf(axis[read])];
       const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`, changed ? ` · ${words.machineChanged}: ${changed.join("; ")}` : "");
       const columns = [words.line, wordOf(this.state.unit), words.previous].map((word) => element("th", { scope: "col" }, word));
-      const rows = this.drawn.filter((line) => !line.over).map((line) => this.readRow(line, read));
+      if (this.detects()) columns.push(element("th", { scope: "col", title: words.zone }, words.seen));
+      const shown = new Map(this.drawn.filter((line) => !line.over).map((line) => [line.entry.method, line]));
+      const rows = this.machine.methodsOf(this.state.group).map((method) => (shown.has(method) ? this.readRow(shown.get(method), read) : this.hiddenRow(method)));
+      const focused = this.readout.contains(document.activeElement) && document.activeElement.value;
       this.readout.replaceChildren(element("table", {}, head, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)));
+      if (focused) this.readout.querySelector(`input[value="${CSS.escape(focused)}"]`)?.focus();
+    },
+
+    /** Return a check box with a method's mark, which shows or hides its line. */
+    checkBox(method, checked, disabled = false) {
+      const input = element("input", { type: "checkbox", value: method, disabled, "aria-label": words.shown(this.machine.code(method, this.state.device)), onchange: () => this.choose("method", method, input.checked) });
+      input.checked = checked;
+      return element("label", { class: "hc-choose" }, input, markOf(this.look(method)));
+    },
+
+    /** Return the row of a method without a line: hidden, or not measured with these settings. */
+    hiddenRow(method) {
+      const place = this.reached("method", method), code = breakable(this.machine.code(method, this.state.device));
+      const note = !place ? words.notMeasured : place.here ? "" : words.shows(place.what);
+      return element("tr", { class: "hc-off" }, element("th", { scope: "row" }, this.checkBox(method, false, !place), code, element("small", {}, note)), element("td", { colspan: this.detects() ? 3 : 2 }));
+    },
+
+    /** Return whether the smallest detectable change of any line is known. */
+    detects() {
+      return this.drawn.some((line) => line.detect.some(Boolean));
     },
 
     valueText(line, at) {
@@ -80,28 +115,32 @@ const historyReading = (() => {
     },
 
     readRow(line, at) {
-      const { unit } = this.state, before = tensorHistory.previous(line, at), timed = TIME_UNITS.includes(unit);
+      const { unit } = this.state, before = tensorHistory.previous(line, at), method = line.entry.method;
       const known = line.measured[at] !== null && line.measured[at] !== undefined;
       const step = line.steps.find((step) => step.release === at);
       const details = [];
-      if (known && line.within[at] > 1) details.push(`±${format.percent(line.within[at]).slice(1)}`);
-      if (known && unit === "percent") details.push(format.duration(line.measured[at]));
-      if (known && timed && unit !== "memcpy" && line.memcpy[at]) details.push(`${format.times(line.measured[at] / line.memcpy[at])} memcpy`);
-      if (known && unit === "memcpy") details.push(format.duration(line.measured[at]));
+      if (known && (unit === "percent" || unit === "memcpy")) details.push(format.duration(line.measured[at]));
       const factor = known ? line.drawn[at] / line.measured[at] : 1;
       if (Math.abs(factor - 1) > 0.0005) details.push(words.scaledBy(line.python[at], factor.toFixed(3)));
       const name = element("a", { href: line.address }, breakable(line.code));
+      const error = known && line.within[at] > 1 ? element("small", {}, `±${format.percent(line.within[at]).slice(1)}`) : null;
+      const seen = this.detects() ? element("td", {}, known && line.detect[at] ? format.percent(line.detect[at]).slice(1) : "") : null;
       const change = before >= 0 && known && line.y[at] && line.y[before] ? format.percent(line.y[at] / line.y[before]) : "";
-      const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}`) : null;
       const small = element("small", {}, details.join(" · "));
       const others = this.drawn.filter((other) => other.over && other.entry.method === line.entry.method && other.y[at]).map((other) => this.readOver(other, line, at));
-      return element("tr", {}, element("th", { scope: "row" }, swatch(line), name, small, ...others), element("td", {}, this.valueText(line, at)), element("td", {}, change, mark));
+      const over = { onpointerenter: () => this.focusOn(method), onpointerleave: () => this.focusOn(""), onfocusin: () => this.focusOn(method), onfocusout: () => this.focusOn("") };
+      return element("tr", over, element("th", { scope: "row" }, this.checkBox(method, true), name, small, ...others), element("td", {}, this.valueText(line, at), error), element("td", {}, change, step ? this.stepMark(step) : null), seen);
+    },
+
+    /** Return a change of a line with its sign. */
+    stepMark(step) {
+      return element("span", { class: this.verdictOf(step.ratio > 1), title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}`);
     },
 
     /** Return a line's value of an overlay, as a share of the line below it. */
     readOver(other, line, at) {
       const share = line.measured[at] ? ` (${format.percent(other.measured[at] / line.measured[at])})` : "";
-      return element("small", { class: "hc-over" }, swatch(other), element("a", { href: other.address }, other.over), ` ${this.valueText(other, at)}${share}`);
+      return element("small", { class: "hc-over" }, markOf(other), element("a", { href: other.address }, other.over), ` ${this.valueText(other, at)}${share}`);
     },
 
     /* -- zooming and comparing -- */
@@ -165,12 +204,11 @@ const historyReading = (() => {
       const rows = this.drawn.filter((line) => line.y[before] !== null || line.y[after] !== null).map((line) => {
         const ratio = line.y[before] && line.y[after] ? line.y[after] / line.y[before] : null;
         const joint = ratio !== null && Math.max(line.y[after] / line.y[before], line.y[before] / line.y[after]) <= line.within[before] * line.within[after];
-        const verdict = ratio === null || joint ? "" : ratio > 1 ? "slower" : "faster";
-        const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
+        const result = element("td", { class: ratio === null || joint ? "" : this.verdictOf(ratio > 1) }, ratio === null ? "" : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
         overlaps ||= joint;
         const unit = state.unit === "percent" ? "time" : state.unit;
         const value = (at) => (line.y[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
-        return element("tr", {}, element("th", { scope: "row" }, swatch(line), breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
+        return element("tr", {}, element("th", { scope: "row" }, markOf(line), breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
       });
       const heads = [words.line, this.axis[before], this.axis[after], words.ratio].map((word) => element("th", { scope: "col" }, word));
       const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
@@ -194,8 +232,7 @@ const historyReading = (() => {
         if (this.drawn.every((line) => line.y[at] === null)) continue;
         const cells = this.drawn.map((line) => {
           const step = line.steps.find((step) => step.release === at);
-          const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, ` ${step.ratio > 1 ? "▲" : "▼"} ${step.text}`) : null;
-          return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), mark);
+          return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), step ? this.stepMark(step) : null);
         });
         rows.push(element("tr", {}, element("th", { scope: "row" }, this.axis[at], element("small", {}, ` ${this.drawn.map((line) => line.python[at]).find(Boolean) || ""}`)), ...cells));
       }
