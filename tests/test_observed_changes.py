@@ -27,6 +27,12 @@ def operation(code: str) -> Method:
         ("x.detach().clone()", "", ""),
         ("x.clone() * 1", "", ""),
         ("x.double()", "", ""),  # another dtype with the same values
+        ("x.to(torch.complex64)", "", ""),
+        ("torch.complex(x, x).conj()", "values", "values"),
+        ("np.flip(x.detach().numpy())", "values", "values"),
+        ("x.detach().numpy()[::-1][::-1]", "", ""),
+        ("x.reshape(-1, 2).clone()", "shape, values", "shape, values"),  # the shape of the first tensor is kept, by chance
+        ("x.view(3, 2)", None, None),  # of no other shape
         ("torch.relu(x)", "values", "values, gradients"),
         ("x * 0", "values", "values, gradients"),
         ("x.half()", "values", "values"),  # rounded, and so are gradients, by the same rounding
@@ -50,10 +56,58 @@ def test_a_gradient_that_is_not_passed_on_is_a_change():
     assert describe(dataclasses.asdict(observed.with_grad)).startswith("changes ")
 
 
-@pytest.mark.parametrize("code", ["x.tolist()", "(x,)", "x.sum().item()", "x.to_sparse()"])
-def test_what_is_neither_a_tensor_nor_an_array_is_an_error(code):
-    """It is an outcome, and not raised."""
-    assert semantics.observed(operation(code), "cpu").plain.gives == "error"
+@pytest.mark.parametrize(("code", "gives"), [("x.tolist()", "list"), ("(x,)", "tuple"), ("x.sum().item()", "float"), ("None", "NoneType")])
+def test_what_is_neither_a_tensor_nor_an_array_is_named(code, gives):
+    """It is no error of the operation, and matches no request."""
+    outcome = semantics.observed(operation(code), "cpu").plain
+    assert (outcome.gives, outcome.raises) == (gives, "")
+    assert describe(dataclasses.asdict(outcome)) == f"returns a {gives}, of which nothing is observed"
+    assert not matches_any(operation(code))
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "unobserved"),
+    [
+        ("np.flip(x.detach().numpy())", "changes values, shares storage, layout (-1, -3)", []),
+        ("x.to(torch.complex64)", "independent, in the graph, dtype complex64", []),
+        ("x.double()", "independent, in the graph, dtype float64", []),
+        ("x.detach().numpy().astype('>f4')", "independent, dtype >f4", []),
+        (
+            "x.to_sparse()",
+            "independent, in the graph, layout sparse_coo, not observed: gradients",
+            ["gradients: TypeError: those of torch."],
+        ),
+        (
+            "x.view(3, 2)",
+            "shares storage, in the graph, not observed: a tensor of shape (8, 7)",
+            ["a tensor of shape (8, 7): RuntimeError: "],
+        ),
+        (
+            "x.detach().to('meta')",
+            "out of the graph, device meta, not observed: shares storage and values",
+            ["shares storage: NotImplementedError: ", "values: NotImplementedError: "],
+        ),
+        (
+            "x.detach().numpy().astype(object)",
+            "dtype object, not observed: shares storage and values",
+            ["shares storage: Type", "values: Type"],
+        ),
+    ],
+)
+def test_an_error_of_an_observation_is_not_one_of_the_operation(code, words, unobserved):
+    """What could not be observed has the reason, and nothing that is not wholly observed is recommended as a copy."""
+    outcome = semantics.observed(operation(code), "cpu").with_grad
+    assert describe(dataclasses.asdict(outcome)) == words
+    assert outcome.raises == ""
+    assert [reason[: len(start)] for reason, start in zip(outcome.unobserved, unobserved)] == unobserved
+    assert len(outcome.unobserved) == len(unobserved)
+    assert not (unobserved and matches_any(operation(code)))
+
+
+def matches_any(own: Method) -> bool:
+    """Return whether an operation matches any request."""
+    row = {"group": "own", "observed": {"cpu": dataclasses.asdict(semantics.observed(own, "cpu"))}}
+    return any(recommend.matches(row, request) for request in recommend.requests("cpu"))
 
 
 LEAVES = st.sampled_from(["x", "x.detach()", "x.clone()", "x.contiguous()"])
@@ -85,9 +139,7 @@ EXPRESSIONS = st.recursive(
 def test_only_a_copy_of_the_values_matches_a_request(code, seed):
     """Whatever the expression: if it matches any request, its values are those of x, of values that the observation did not use."""
     own = operation(code)
-    observed = {"cpu": dataclasses.asdict(semantics.observed(own, "cpu"))}
-    row = {"group": "own", "observed": observed}
-    if not any(recommend.matches(row, request) for request in recommend.requests("cpu")):
+    if not matches_any(own):
         return
     random = torch.Generator().manual_seed(seed)
     x = torch.randn(50, generator=random) * 10 ** (10 * torch.rand(50, generator=random) - 5)

@@ -161,6 +161,40 @@ def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text
     assert err.startswith(f"tensorcopy: {text}")
 
 
+KINDS = """
+[[operation]]
+name = "flipped"
+code = "np.flip(x.detach().numpy())"
+
+[[operation]]
+name = "to_sparse"
+code = "x.to_sparse()"
+
+[[operation]]
+name = "to_complex"
+code = "x.to(torch.complex64)"
+
+[[operation]]
+name = "double"
+code = "x.double()"
+"""
+
+
+def test_check_shows_no_error_of_its_own_as_one_of_an_operation(tmp_path, here):
+    """What it cannot observe has the reason; a dtype that changes is printed."""
+    (tmp_path / declarations.FILE).write_text(KINDS)
+    code, out, _ = here("check")
+    assert code == 0
+    for row in (
+        r"np.flip\(x.detach\(\).numpy\(\)\) +changes values, shares storage, layout \(-1, -3\) +changes values, shares storage, layout",
+        r"x.to_sparse\(\) +independent, out of the graph, layout sparse_coo +independent, in the graph, layout sparse_coo, not ob",
+        r"x.to\(torch.complex64\) +independent, out of the graph, dtype complex64 +independent, in the graph, dtype complex64",
+        r"x.double\(\) +independent, out of the graph, dtype float64 +independent, in the graph, dtype float64",
+        r"x.to_sparse\(\): not observed: gradients: TypeError: those of torch.sparse_coo are not compared\n",
+    ):
+        assert re.search(row, out), row
+
+
 @pytest.mark.slow
 def test_an_operation_is_measured_and_shown(workshop):
     """In a release's environment, in results, and on the site under its group."""

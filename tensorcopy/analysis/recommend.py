@@ -86,7 +86,9 @@ def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
         and not returns_x
         and outcome["dtype"] == "same"
         and outcome["gives"] == request.to
-        and not outcome.get("changes", "" if row.get("group") in GROUPS else "not observed")  # earlier results do not have it
+        and outcome.get("changes", "" if row.get("group") in GROUPS else "not observed") == ""  # earlier results do not have it
+        and not outcome.get("unobserved")
+        and (outcome["layout"] in ("same", "contiguous") or outcome["layout"].startswith("("))  # has strides
         and (request.to != "tensor" or outcome["device"] == "same")
         and outcome["shares_storage"] is not request.own
         and (request.keeps_graph is None or outcome["keeps_graph"] is request.keeps_graph)

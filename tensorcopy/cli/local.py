@@ -125,8 +125,9 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         console.print("")
     codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
-        text = row["observed"]["warns"] or row["observed"]["raises"].replace("{device}", "the device")
-        if text:
+        observed = row["observed"]
+        unobserved = [f"not observed: {reason}" for reason in observed["unobserved"]]
+        for text in filter(None, [observed["warns"], observed["raises"].replace("{device}", "the device"), *unobserved]):
             codes_by_text.setdefault(text, {})[row["code"]] = None
     for text, codes in codes_by_text.items():
         console.print(f"{', '.join(codes)}: {text}", soft_wrap=True)

@@ -21,7 +21,7 @@ CELLS = 3
 def _outcome(code: str, seen: Mapping[str, Any]) -> str:
     """Draw `x`, a leaf, beside the result of `code`.
 
-    seen : an outcome without an error, as a dict of `semantics.Outcome`
+    seen : an outcome whose storage was observed, as a dict of `semantics.Outcome`
     """
     parts = [_label("x", X, leaf=True), _boxes(X)]
     shares, tensor = bool(seen["shares_storage"]), seen["gives"] == "tensor"
@@ -43,7 +43,7 @@ def draw_methods(methods: Mapping[str, Any], device: str = "cpu") -> dict[str, s
     drawings = {"two_networks": _svg([*networks, _arrow(reaches_x=False)], "two networks")}  # whose parameters share storage
     for name, row in methods.items():
         seen = (row.get("observed") or {}).get(device)
-        outcomes = [seen[kind] for kind in ("with_grad", "plain") if not seen[kind]["raises"]] if seen else []
+        outcomes = [seen[kind] for kind in ("with_grad", "plain") if seen[kind]["shares_storage"] is not None] if seen else []
         if outcomes:
             drawings[name] = _outcome(row["code"], outcomes[0])
     return drawings

@@ -6,7 +6,6 @@ that tests, pages and readers can compare them.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,17 +22,18 @@ class RunsOnDevices(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result `y` of a method called on `x`; None in fields that do not apply.
+    """The result `y` of a method called on `x`; None in fields that do not apply, or were not observed.
 
-    gives : "tensor", "ndarray" or "error"
+    gives : "tensor", "ndarray", "error", or the name of another type, of which nothing is observed
     shares_storage : whether a later write to x changes y
     keeps_graph : whether gradients flow from y to x
     is_leaf, requires_grad : of y
     device, dtype : "same" where they equal those of x, else their names
-    layout : "same" where y has the strides of a transposed x, or "contiguous"
+    layout : "same" where y has the strides of a transposed x, "contiguous", other strides, or the name of a layout without strides
     warns : category and text of its warnings, except DeprecationWarning
     raises : type and text of its error; `{device}` stands for the tensor's device
     changes : what is not that of x: "shape", "values" or "gradients", joined by ", "; "" for a true copy or view
+    unobserved : what could not be observed, each with the reason: "gradients: RuntimeError: …"
     """
 
     gives: str = "tensor"
@@ -46,7 +46,8 @@ class Outcome:
     layout: str | None = "same"
     warns: str = ""
     raises: str = ""
-    changes: str = ""
+    changes: str | None = ""
+    unobserved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def observed(method: RunsOnDevices, device: str, *, transposed: bool = True) -> 
 
 
 def _outcome(method: RunsOnDevices, device: str, transposed: bool, *, requires_grad: bool) -> Outcome:
+    import numpy as np
     import torch
 
     x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3)
@@ -89,39 +91,34 @@ def _outcome(method: RunsOnDevices, device: str, transposed: bool, *, requires_g
     try:
         with _record_warnings() as caught:
             y = method.on[device](x)
-        with _record_warnings():  # of what follows, which is not the method's
-            outcome = _tensor_outcome(x, y) if isinstance(y, torch.Tensor) else _array_outcome(x, y)
-            changed = _changes(method, device, transposed, requires_grad)
-    except Exception as error:  # any error is an outcome
-        return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
+    except (Exception, SystemExit) as error:  # any error is an outcome
+        return raises(line_of(error).replace(str(x.device), "{device}"))
     # numpy 2 addresses its DeprecationWarning to torch's developers, not to torch's users
     shown = [warning for warning in caught if not issubclass(warning.category, DeprecationWarning)]
     warns = "; ".join(f"{warning.category.__name__}: {_first_line(warning.message)}" for warning in shown)
-    return replace(outcome, warns=warns, changes=changed)
+    is_tensor = isinstance(y, torch.Tensor)
+    if not (is_tensor or isinstance(y, np.ndarray)):
+        return replace(raises(""), gives=type(y).__name__, warns=warns, changes=None)
+    unobserved: list[str] = []
 
+    def observe(what: str, act: Callable[..., Any], *arguments: Any) -> Any:
+        """Return an observation; None where it fails, which is no error of the method."""
+        try:
+            return act(*arguments)
+        except (Exception, SystemExit) as error:
+            unobserved.append(f"{what}: {line_of(error)}")
+            return None
 
-def _array_outcome(x: Any, y: Any) -> Outcome:
-    import numpy as np
-
-    if not isinstance(y, np.ndarray):
-        raise TypeError(f"{type(y).__name__} returned, neither a tensor nor an ndarray")
-    return array(
-        shares_storage=_shares_storage(x, y),
-        dtype="same" if y.dtype.name == "float32" else y.dtype.name,
-        layout=_layout(x, tuple(stride // y.itemsize for stride in y.strides)),
-    )
-
-
-def _tensor_outcome(x: Any, y: Any) -> Outcome:
-    return Outcome(
-        keeps_graph=_keeps_graph(x, y),
-        is_leaf=y.is_leaf,
-        requires_grad=y.requires_grad,
-        device="same" if y.device == x.device else y.device.type,
-        dtype="same" if y.dtype == x.dtype else str(y.dtype),
-        layout=_layout(x, y.stride()),
-        shares_storage=_shares_storage(x, y),  # last, as it writes to x
-    )
+    with _record_warnings():  # of what follows, which is not the method's
+        fields = {name: observe(name.replace("_", " "), act, x, y) for name, act in (OF_TENSORS if is_tensor else OF_ARRAYS).items()}
+        values = _values_of_all_kinds(transposed)
+        other = values.to(device, copy=True).requires_grad_(requires_grad)
+        result = observe(f"a tensor of shape {tuple(other.shape)}", method.on[device], other)
+        changes = None if result is None else observe("values", _changed_values, values, other, result)
+        if changes in ("", "values") and is_tensor and result.requires_grad:
+            changes = ", ".join(filter(None, [changes, observe("gradients", _changed_gradients, other, result)]))
+    outcome = Outcome(**fields) if is_tensor else array(**fields)
+    return replace(outcome, warns=warns, changes=changes, unobserved=tuple(unobserved))
 
 
 @contextmanager
@@ -139,21 +136,33 @@ def _record_warnings() -> Iterator[list[warnings.WarningMessage]]:
         torch.set_warn_always(before)
 
 
-def _layout(x: Any, strides: tuple[int, ...]) -> str:
-    """Return the layout of a result with `strides`, in elements, relative to x."""
-    if strides == x.stride():
-        return "same"
-    return "contiguous" if strides == x.contiguous().stride() else str(strides)
+def _layout(x: Any, y: Any) -> str:
+    """Return the layout of y relative to x."""
+    import torch
+
+    if isinstance(y, torch.Tensor) and y.layout is not torch.strided:
+        return str(y.layout).rpartition(".")[2].lstrip("_")
+    strides = y.stride() if isinstance(y, torch.Tensor) else tuple(stride // y.itemsize for stride in y.strides)
+    return "same" if strides == x.stride() else "contiguous" if strides == x.contiguous().stride() else str(strides)
+
+
+def _dtype(x: Any, y: Any) -> str:
+    return "same" if str(y.dtype) in (str(x.dtype), "float32") else str(y.dtype)
 
 
 def _keeps_graph(x: Any, y: Any) -> bool:
     """Return whether a gradient of y reaches x."""
-    if not y.requires_grad:
-        return False
+    return y.requires_grad and _gradient(x, y) is not None
+
+
+def _gradient(x: Any, y: Any, gradient: Any = 1) -> Any:
+    """Return what reaches x where y has this gradient; None where nothing does."""
+    import torch
+
+    total = ((y if y.layout is torch.strided else y.to_dense()) * gradient).sum()
     x.grad = None
-    y.sum().backward(retain_graph=True)
-    reached = x.grad is not None
-    x.grad = None
+    (total.real if total.is_complex() else total).backward(retain_graph=True)  # backward(gradient) would import a quarter of torch
+    reached, x.grad = x.grad, None
     return reached
 
 
@@ -161,70 +170,88 @@ def _shares_storage(x: Any, y: Any) -> bool:
     """Return whether a write to x changes y; writes to x."""
     import torch
 
-    before = copy.deepcopy(y.detach() if isinstance(y, torch.Tensor) else y)
+    from tensorcopy.worker.values import as_array, equal
+
+    before = as_array(y).copy()
     with torch.no_grad():
         x.fill_(99.0)
-    return not _equal(before, y)
+    return not equal(before, y)
 
 
-def _changes(method: RunsOnDevices, device: str, transposed: bool, requires_grad: bool) -> str:
-    """Return what a method changes: "shape", "values", "gradients"; called on values of all kinds, which no operation but a copy keeps."""
+def _values_of_all_kinds(transposed: bool) -> Any:
+    """Return a tensor on the CPU, with values that no operation but a copy keeps; no size is that of `_outcome`."""
     import torch
 
     random = torch.Generator().manual_seed(0)
     spread = torch.randn(24, generator=random) * 10 ** (40 * torch.rand(24, generator=random) - 20)
-    values = torch.cat([spread, torch.randn(24, generator=random), torch.tensor([0.0, 1.0, -1.0, 1e30, -1e30, inf, -inf, nan])]).reshape(
-        2, -1
-    )
-    x = values.clone().to(device)
-    values, x = (values.t(), x.t()) if transposed else (values, x)
-    x.requires_grad_(requires_grad)
-    try:
-        y = method.on[device](x)
-        if tuple(y.shape) != tuple(x.shape):
-            return "shape, values"
-        changed = [] if _equal(y, values) and _equal(x, values) else ["values"]
-        if isinstance(y, torch.Tensor) and y.requires_grad:
-            gradient = torch.randn(y.shape, generator=random).to(y.device, y.dtype)
-            (y * gradient).sum().backward()  # backward(gradient) would import a quarter of torch, for half a second
-            if x.grad is not None and not _equal(x.grad, gradient):
-                changed.append("gradients")
-    except Exception:  # it fails for some values
-        return "values"
-    return ", ".join(changed)
+    special = torch.tensor([0.0, 1.0, -1.0, 1e30, -1e30, inf, -inf, nan])
+    values = torch.cat([spread, torch.randn(24, generator=random), special])
+    return values.reshape(7, -1).t() if transposed else values.reshape(-1, 7)
 
 
-def _equal(first: Any, second: Any) -> bool:
-    """Return whether two tensors or ndarrays of one shape have the same values; NaN equals NaN."""
+def _changed_values(values: Any, x: Any, y: Any) -> str:
+    """Return "shape, values" or "values" for what differs, in the result or in x itself; "" for nothing."""
+    from tensorcopy.worker.values import equal
+
+    if tuple(y.shape) != tuple(values.shape):
+        return "shape, values"
+    return "" if equal(y, values) and equal(x, values) else "values"
+
+
+def _changed_gradients(x: Any, y: Any) -> str:
+    """Return "gradients" where one that reaches x is not that of y."""
     import torch
 
-    a, b = (torch.as_tensor(each).detach().cpu() for each in (first, second))
-    return bool(((a == b) | ((a != a) & (b != b))).all())
+    from tensorcopy.worker.values import equal
+
+    if y.layout is not torch.strided:
+        raise TypeError(f"those of {y.layout} are not compared")
+    gradient = torch.randn(y.shape, generator=torch.Generator().manual_seed(1)).to(y.device, y.dtype)
+    reached = _gradient(x, y, gradient)
+    return "" if reached is None or equal(reached, gradient) else "gradients"
+
+
+# by field of Outcome, from x and y; the last one writes to x
+OF_ARRAYS: Mapping[str, Callable[[Any, Any], Any]] = {"dtype": _dtype, "layout": _layout, "shares_storage": _shares_storage}
+OF_TENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "keeps_graph": _keeps_graph,
+    "is_leaf": lambda x, y: y.is_leaf,
+    "requires_grad": lambda x, y: y.requires_grad,
+    "device": lambda x, y: "same" if y.device == x.device else y.device.type,
+    **OF_ARRAYS,
+}
+
+
+def line_of(error: BaseException) -> str:
+    """Return an error's type and the first line of its text, without torch's list of dispatch keys."""
+    return f"{type(error).__name__}: {_first_line(error)}"
 
 
 def _first_line(message: Any) -> str:
-    """Return the first line, without the source line of torch that triggered it.
-
-    That line differs between builds.
-    """
-    return str(message).strip().split("\n")[0].split(" (Triggered internally")[0].strip()
+    """Return the first line, without the source line of torch that triggered it, which differs between builds."""
+    first = str(message).strip().split("\n")[0]
+    return first.split(" (Triggered internally")[0].split(" This could be because the operator doesn't exist")[0].strip()
 
 
 def describe(observed: dict[str, Any]) -> str:
     """Return an outcome in a few words: "independent, out of the graph"."""
     if observed["raises"]:
         return str(observed["raises"]).replace("{device}", "the device")
+    if observed["gives"] not in ("tensor", "ndarray"):
+        return f"returns a {observed['gives']}, of which nothing is observed"
     words = [f"changes {observed['changes'].replace(', ', ' and ')}"] if observed.get("changes") else []
-    words.append("shares storage" if observed["shares_storage"] else "independent")
+    words += {True: ["shares storage"], False: ["independent"]}.get(observed["shares_storage"], [])
     if observed["gives"] == "tensor":
-        words.append("in the graph" if observed["keeps_graph"] else "out of the graph")
-        if observed["requires_grad"] and not observed["keeps_graph"]:
+        words += {True: ["in the graph"], False: ["out of the graph"]}.get(observed["keeps_graph"], [])
+        if observed["requires_grad"] and observed["keeps_graph"] is False:
             words.append("requires grad itself")
-    if observed["layout"] != "same":
-        words.append(f"layout {observed['layout']}")
+    for name in ("dtype", "layout", *(["device"] if observed["gives"] == "tensor" else [])):
+        if observed[name] not in ("same", None):
+            words.append(f"{name} {observed[name].replace('torch.', '')}")
     if observed["warns"]:
         words.append("warns")
-    return ", ".join(words)
+    unobserved = " and ".join(reason.partition(":")[0] for reason in observed.get("unobserved", ()))
+    return ", ".join([*words, *([f"not observed: {unobserved}"] if unobserved else [])])
 
 
 def describe_differences(promised: dict[str, Any], observed: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ def observed(result: Result, method: str, kind: str) -> dict[str, Any] | None:
     """Return a method's outcome on the CPU; None when it was not observed."""
     row = result.methods.get(method) or {}
     outcomes = (row.get("observed") or {}).get("cpu")
-    return outcomes[kind] if outcomes else None
+    return {"unobserved": [], **outcomes[kind]} if outcomes else None  # earlier results do not have it
 
 
 def _changes(machine: Machine) -> list[dict[str, str]]:
