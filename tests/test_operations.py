@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def here(worker_here, tmp_path, monkeypatch, capsys):
     """A function that runs a command in this process, in a folder that is not a checkout, and returns its exit code and output."""
 
     def forget() -> None:
-        for cached in (declarations.operations, own.own_operations, own.groups):
+        for cached in (declarations.operations, own.own_operations, own.own_with_inputs, own.groups):
             cached.cache_clear()
         sys.modules.pop("mine", None)
 
@@ -193,6 +194,48 @@ def test_check_shows_no_error_of_its_own_as_one_of_an_operation(tmp_path, here):
         r"x.to_sparse\(\): not observed: gradients: TypeError: those of torch.sparse_coo are not compared\n",
     ):
         assert re.search(row, out), row
+
+
+OF_Z = 'inputs.z = { dtype = "complex64" }\n'
+OF_X = "inputs.x = {}\n"
+
+
+@pytest.mark.parametrize(
+    ("declared", "text"),
+    [
+        (
+            'code = "i + 1"\ninputs.i = { dtype = "int64" }\nsetup = "i = i + 2**60"\nreference = "i"',
+            r"differs .* got 11529\d+ instead of 11529\d+",
+        ),
+        (
+            f'{OF_Z}code = "z.clone()"\nreference = "torch.conj_physical(z)"',
+            r"differs .* got \(0\.\S+j\) instead of \(0\.\S+-0\.\S+j\) at \[0\]",
+        ),
+        (f'{OF_Z}code = "z.conj()"\nreference = "torch.complex(z.real, -z.imag)"', ""),
+        (f'{OF_X}code = "np.flip(x.numpy())"\nreference = "np.flip(x.numpy()).copy()"', ""),
+        (f'{OF_X}code = "x / 0"\nreference = "x / 0 * -1"', r"differs .* got inf instead of -inf at \[0\], in 16 of 16 values at n = 16"),
+        (f'{OF_X}code = "x.half().float()"\nreference = "x.half()"', ""),
+        (f'{OF_X}code = "s.clone()"\nsetup = "s = x.to_sparse()"\nreference = "x"', ""),
+        (
+            f'{OF_X}code = "x"\nreference = "x.nothing()"',
+            "the reference of the operation a cannot be used: got AttributeError: 'Tensor' object has no",
+        ),
+        (
+            f'{OF_X}code = "y"\nsetup = "y = x.nothing()"\nreference = "x"',
+            "the setup of the operation a cannot be used: got AttributeError",
+        ),
+        (
+            f'{OF_X}code = "None"\nreference = "x"',
+            "the reference of the operation a cannot be used: got TypeError: a NoneType has no values to compare with torch",
+        ),
+    ],
+)
+def test_a_reference_is_as_strict_as_it_says(tmp_path, here, declared, text):
+    """Of results of every kind; an error of the reference is no error of the operation."""
+    (tmp_path / declarations.FILE).write_text(f'[[operation]]\nname = "a"\n{declared}\n')
+    (operation,), method = declarations.operations(), own.own_with_inputs()["a"]
+    with pytest.raises(TensorcopyError, match=text) if text else nullcontext():
+        own.check_reference(operation, method, 16)
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -15,10 +16,10 @@ from typing import Any
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import declarations
+from tensorcopy.worker import declarations, values
 from tensorcopy.worker.declarations import SIZE, Input, Operation
 from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Methods, Promise, code_on, make_method
-from tensorcopy.worker.semantics import Outcome, Semantics
+from tensorcopy.worker.semantics import Outcome, Semantics, line_of
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
 RESERVED = (BASELINE, "floor")  # "floor" is the baseline's name in earlier output
@@ -104,14 +105,6 @@ def _method(operation: Operation) -> Method:
 
 
 SEED = 2**20 + 7  # any: every release gets the same values
-# relative and absolute
-TOLERANCES = {
-    torch.float16: 1e-2,
-    torch.bfloat16: 1e-2,
-    torch.float32: 1e-4,
-    torch.float64: 1e-7,
-    torch.complex64: 1e-4,
-}  # others are exact
 
 
 def device_of(operation: Operation) -> str:
@@ -130,30 +123,46 @@ def make_values(operation: Operation, method: Method, n: int) -> dict[str, Any]:
     n : the size that stands for "n" in their shapes
     """
     generator = torch.Generator().manual_seed(SEED)
-    values = {name: _make_input(each, n, generator) for name, each in operation.inputs.items()}
+    inputs = {name: _make_input(each, n, generator) for name, each in operation.inputs.items()}
     if not operation.setup:
-        return values
-    namespace = {**method.names, **values}
-    exec(operation.setup, namespace)  # noqa: S102 - the reader's own set-up
+        return inputs
+    namespace = {**method.names, **inputs}
+    with _part(operation, "setup"):
+        exec(operation.setup, namespace)  # noqa: S102 - the reader's own set-up
     return {name: value for name, value in namespace.items() if name not in method.names and name != "__builtins__"}
 
 
 def check_reference(operation: Operation, method: Method, n: int) -> None:
-    """Raise TensorcopyError where an operation's values differ from those of its reference."""
+    """Raise TensorcopyError where an operation's values differ from those of its reference, or cannot be compared with them."""
     if not operation.reference:
         return
-    values = make_values(operation, method, n)
-    result = eval(code_on(method, device_of(operation)), {**method.names, **values})  # noqa: S307 - the reader's own code
-    values = make_values(operation, method, n)  # again: the operation may have written into them
-    expected = eval(operation.reference, {**method.names, **values})  # noqa: S307
-    difference = _difference(result, expected)
+    result = eval(code_on(method, device_of(operation)), {**method.names, **make_values(operation, method, n)})  # noqa: S307
+    names = {**method.names, **make_values(operation, method, n)}  # again: the operation may have written into them
+    with _part(operation, "reference"):
+        difference = values.difference(result, eval(operation.reference, names))  # noqa: S307 - the reader's own code
     if difference:
         raise TensorcopyError(
             f"the operation {operation.name} differs from its reference",
             got=f"{difference} at n = {n} with torch {torch.__version__}",
-            allowed="equal shapes and values, to 1e-4 for float32 and 1e-2 for float16",
+            allowed="equal shapes and values, to 1e-7 for float64, 1e-4 for float32 and 1e-2 for float16",
             next="correct its code or its reference in tensorcopy.toml",
         )
+
+
+@contextmanager
+def _part(operation: Operation, part: str) -> Iterator[None]:
+    """Let an error tell that a part of the declaration raises it, and not the operation itself."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, TensorcopyError) or (part == "setup" and isinstance(error, NotImplementedError)):  # skips, as in asv
+            raise
+        raise TensorcopyError(
+            f"the {part} of the operation {operation.name} cannot be used",
+            got=f"{line_of(error)} with torch {torch.__version__}",
+            allowed="code that every measured release runs, and results with values: of tensors, ndarrays and numbers",
+            next="correct it in tensorcopy.toml, or name the first release with `since`",
+        ) from error
 
 
 def _make_input(each: Input, n: int, generator: Any) -> Any:
@@ -163,9 +172,10 @@ def _make_input(each: Input, n: int, generator: Any) -> Any:
         shape[-2:] = shape[:-3:-1]
     elif each.layout == "strided":
         shape[-1] *= 2
-    x = torch.rand(shape, generator=generator)
-    dtype = getattr(torch, each.dtype)
-    if not (dtype.is_floating_point or dtype.is_complex):
+    x, dtype = torch.rand(shape, generator=generator), getattr(torch, each.dtype)
+    if dtype.is_complex:
+        x = torch.complex(x, torch.rand(shape, generator=generator))
+    elif not dtype.is_floating_point:
         x = x > 0.5 if dtype is torch.bool else 100 * x
     x = x.to(device=each.device, dtype=dtype)
     if each.layout == "transposed":
@@ -179,19 +189,3 @@ def _make_input(each: Input, n: int, generator: Any) -> Any:
 
 def _shape_of(each: Input, n: int) -> list[int]:
     return [n if size == SIZE else int(size) for size in each.shape]
-
-
-def _difference(result: Any, expected: Any) -> str:
-    """Return how a result differs from the expected one; "" for none."""
-    if isinstance(expected, (tuple, list)):
-        if not isinstance(result, (tuple, list)) or len(result) != len(expected):
-            return f"{type(result).__name__} instead of {len(expected)} values"
-        return next(filter(None, map(_difference, result, expected)), "")
-    x, y = (torch.as_tensor(value).detach().cpu() for value in (result, expected))
-    if x.shape != y.shape:
-        return f"the shape {tuple(x.shape)} instead of {tuple(y.shape)}"
-    tolerance = max(TOLERANCES.get(x.dtype, 0.0), TOLERANCES.get(y.dtype, 0.0))
-    x, y = x.to(torch.complex128), y.to(torch.complex128)
-    if torch.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True):
-        return ""
-    return f"a difference of {float((x - y).abs().max()):.3g}"
