@@ -51,6 +51,7 @@ def benchmark(nanoseconds, **observed):
         "methods": rows,
         "turns": spread,
         "baseline": [1e-7] * 9,
+        "left_out": {},
     }
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import cases
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader
-from tensorcopy.worker import declarations, own
+from tensorcopy.worker import declarations, own, timing
 from tests.conftest import ROOT
 
 NEWEST = release_table.load()[-1]
@@ -148,18 +149,97 @@ def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
         ('name = "detach"\ncode = "x"', "an operation has the name of another: got detach"),
         ('name = "baseline"\ncode = "x.clone()"', "an operation has the name of another: got baseline"),
         ('name = "floor"\ncode = "x.clone()"', "an operation has the name of another: got floor"),
-        ('name = "a"\ncode = "nowhere.copy(x)"\nimports = ["nowhere"]', "the operation a cannot be imported: got nowhere: No module named"),
-        ('name = "a"\ncode = "newer.f(x)"\nimports = ["newer"]', "the operation a cannot be imported: got newer: AttributeError: module"),
         ('name = "a"\ncode = "x +"', "the operation a is refused: got SyntaxError"),
         ('name = "a"\ncode = "x"\npromise.plain = { colour = 1 }', "the operation a is refused: got TypeError"),
     ],
 )
 def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text):
     (tmp_path / declarations.FILE).write_text(f"[[operation]]\n{row}\n")
-    (tmp_path / "newer.py").write_text("import torch\ntorch.not_in_this_release")
     code, _, err = here("check")
     assert code == 2
     assert err.startswith(f"tensorcopy: {text}")
+
+
+FAILING = """
+[[operation]]
+name = "lost"
+code = "nowhere.copy(x)"
+imports = ["nowhere"]
+
+[[operation]]
+name = "newer"
+code = "newer.f(x)"
+imports = ["newer"]
+
+[[operation]]
+name = "rows"
+code = "x.reshape(-1, 2).clone()"
+
+[[operation]]
+name = "not_17"
+code = "x.clone() if x.numel() != 17 else 1 / 0"
+
+[[operation]]
+name = "good"
+code = "x.detach().clone().detach()"
+imports = ["newer"]
+"""
+
+
+@pytest.fixture
+def failing(tmp_path, monkeypatch):
+    """A folder with operations of which only one runs, and a torch that is measured in few turns."""
+    (tmp_path / declarations.FILE).write_text(FAILING)
+    (tmp_path / "newer.py").write_text("import torch\ntorch.not_in_this_release")
+    monkeypatch.setattr(timing, "REQUEST_TURNS", 4)
+    monkeypatch.setattr(timing, "SIZES_TURNS", 4)
+
+
+LOST = "the operation lost cannot be imported: got nowhere: No module named 'nowhere'; allowed: a module"
+NEWER = "the operation newer cannot be imported: got newer: AttributeError: module 'torch' has no attribute"
+
+
+def test_an_operation_that_cannot_be_imported_is_checked_as_one_that_fails(failing, here):
+    """The others are observed."""
+    code, out, _ = here("check")
+    assert code == 1
+    assert f"nowhere.copy(x): TensorcopyError: {LOST}" in out
+    assert f"newer.f(x): TensorcopyError: {NEWER}" in out
+    assert re.search(r"\?  x.detach\(\).clone\(\).detach\(\) +independent, out of the graph +independent, out of the graph *\n", out)
+    assert (
+        "every documented behaviour holds; ? 10 have no documented behaviour yet; ✗ lost, newer: the operation fails for every tensor"
+        in out
+    )
+    code, out, _ = here("check", "--json")
+    assert code == 1
+    assert len(json.loads(out)["checked"]) > 40
+
+
+def test_operations_that_fail_are_left_out_by_name_with_their_errors(failing, here):
+    """The answer is that of the others."""
+    code, out, err = here("advise", "--numel", "17", "--json")
+    advice = json.loads(out)
+    assert code == 0
+    assert {"x.detach().clone().detach()", "x.detach().clone()"} < {choice["code"] for choice in advice["choices"]}
+    reasons = {"lost": f"TensorcopyError: {LOST}", "newer": f"TensorcopyError: {NEWER}", "rows": "RuntimeError: shape '[-1, 2]' is invalid"}
+    reasons["not_17"] = "ZeroDivisionError: division by zero, with 17 elements"
+    assert advice["left_out"].keys() == reasons.keys()
+    assert not [choice for choice in advice["choices"] if choice["method"] in reasons]
+    for name, reason in reasons.items():
+        assert f"tensorcopy: {name} is left out: {reason}" in err
+    code, out, err = here("plot", "--max", "2", "--json")
+    assert code == 0
+    assert "good" in {curve["name"] for curve in json.loads(out)["curves"]}
+    assert "tensorcopy: rows is left out: RuntimeError: shape '[-1, 2]' is invalid for input of size 1, with 1 elements\n" in err
+    _, out, _ = here("advise", "--numel", "16", "--json")
+    assert "x.reshape(-1, 2).clone()" not in {choice["code"] for choice in json.loads(out)["choices"]}
+
+
+def test_a_case_of_an_operation_that_cannot_be_imported_fails_alone(failing, here):
+    """It fails with the error of the import, and so does no other case."""
+    cases.case(own.own_operations()["good"], 16)
+    with pytest.raises(TensorcopyError, match=re.escape(LOST)):
+        cases.case(own.own_operations()["lost"], 16)
 
 
 KINDS = """

@@ -45,6 +45,7 @@ def known(what="copies", **times):
 
     rows = [curve(name, *seconds) for name, seconds in times.items()]
     head = {
+        "left_out": {},
         "what": what,
         "device": "cpu",
         "requires_grad": False,
@@ -68,12 +69,39 @@ def test_every_method_is_measured_at_every_size(sweep_document):
     assert sweep_document["torch"] == torch.__version__
 
 
-def test_a_method_that_does_not_copy_is_an_error(monkeypatch):
-    """It is detected before anything is timed."""
-    wrong = type("Wrong", (), {"name": "zeros", "code": "x * 0", "since": "1.9.0", "on": {"cpu": lambda x: x * 0}})()
-    monkeypatch.setattr(timing, "SWEEPS", {"copies": {"zeros": wrong}})
-    with pytest.raises(TensorcopyError, match=r"x \* 0 does not copy 1 elements"):
-        timing.time_sizes(what="copies", most=4)
+BAD = {
+    "relu": ("torch.relu(x)", "does not copy 1 elements"),
+    "rows": ("x.reshape(-1, 2).clone()", "RuntimeError: shape '[-1, 2]' is invalid for input of size 1, with 1 elements"),
+    "at_four": ("x.clone() if len(x) != 4 else 1 / 0", "ZeroDivisionError: division by zero, with 4 elements"),
+    "names": ("x.no_such_method()", "AttributeError: 'Tensor' object has no attribute 'no_such_method', with 1 elements"),
+    "listed": ("x.tolist()", "returns a list"),
+    "zeroed": ("x.detach().zero_()", "does not copy 1 elements"),
+    "exits": ("exit()", "SystemExit: None, with 1 elements"),
+}
+
+
+def test_a_method_that_does_not_copy_has_no_curve(monkeypatch, capsys, tmp_path):
+    """The others have theirs; the table and the picture name it."""
+    bad = {name: make_method(name, code, since="1.9.0") for name, (code, _) in BAD.items()}
+    monkeypatch.setattr(timing, "SWEEPS", {"copies": {**bad, "clone": make_method("clone", "x.clone()", since="1.9.0")}})
+    monkeypatch.setattr(timing, "SIZES_TURNS", 3)
+    document = timing.time_sizes(what="copies", most=4)
+    assert [(curve["name"], len(curve["points"])) for curve in document["curves"]] == [("clone", 3)]
+    assert document["left_out"] == {name: reason for name, (_, reason) in BAD.items()}
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: document)
+    assert main(["plot", "-o", str(tmp_path / "copies.svg")]) == 0
+    assert "rows is left out: RuntimeError: shape '[-1, 2]' is invalid for input of size 1, with 1 elements\n" in capsys.readouterr().err
+    words = " ".join(ElementTree.parse(tmp_path / "copies.svg").getroot().itertext())
+    assert "Left out: relu, rows, names, listed, zeroed, exits, at_four." in words
+
+
+def test_nothing_to_plot_is_an_error(monkeypatch):
+    """Also where the divisor is left out."""
+    bad = {"rows": make_method("rows", BAD["rows"][0], since="1.9.0")}
+    for methods, relative_to in ((bad, ""), ({**bad, **COPIES}, "rows")):
+        monkeypatch.setattr(timing, "SWEEPS", {"copies": methods})
+        with pytest.raises(TensorcopyError, match="rows cannot be plotted: got RuntimeError: shape"):
+            timing.time_sizes(what="copies", most=4, relative_to=relative_to)
 
 
 def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
@@ -184,11 +212,3 @@ def agrees() -> bool:
                 warnings.simplefilter("ignore")  # here they are errors
                 ratios.append(point["median"] / timer.blocked_autorange(min_run_time=0.2).median)
     return abs(median(ratios) - 1) < 0.05
-
-
-def test_an_operation_that_returns_no_tensor_is_not_plotted():
-    """The error names what it raised or returned."""
-    for code, got in (("x.tolist()", "AttributeError"), ("x.no_such_method()", "AttributeError")):
-        method = make_method("a", code, since="1.9.0")
-        with pytest.raises(TensorcopyError, match=rf"cannot be plotted: got {got}"):
-            timing._check_copy(method, torch.ones(2), "cpu")

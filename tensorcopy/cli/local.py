@@ -40,7 +40,10 @@ def add(commands: Any) -> None:
     advise.add_argument("--json", action="store_true", help="print everything as JSON")
     advise.set_defaults(command=_advise)
 
-    check = commands.add_parser("check", help="check every documented behaviour against the installed torch; exit 1 if one differs")
+    check = commands.add_parser(
+        "check",
+        help="check every documented behaviour against the installed torch; exit 1 if one differs, or an operation of yours always fails",
+    )
     check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; default: every available device")
     check.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
     check.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -78,6 +81,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     else:
         with share_bar("measuring") as report_share:
             advice = advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_share)
+    _print_left_out(advice.left_out)
     if options.json:
         output.write_json(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.choices else 1
@@ -110,14 +114,17 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
 def _check(options: argparse.Namespace, console: Console) -> int:
     """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
     from tensorcopy.releases import interpreters
+    from tensorcopy.worker.declarations import TAKEN
     from tensorcopy.worker.semantics import describe_differences
 
     report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.conformance", *options.device)
     rows = report["checked"]
     differing = [row for row in rows if row["kept"] is False]
+    run = {row["method"] for row in rows if not row["observed"]["raises"]}  # for one kind of tensor at least, as x.numpy() does
+    failing = dict.fromkeys(row["method"] for row in rows if row["group"] not in TAKEN and row["kept"] is None and row["method"] not in run)
     if options.json:
         output.write_json(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        return 1 if differing else 0
+        return 1 if differing or failing else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
     for device in devices:
         title = device if len(devices) > 1 else None
@@ -141,8 +148,9 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
     result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"
     versions = f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}"
-    console.print(f"{versions}: {result}{note}", soft_wrap=True)
-    return 1 if differing else 0
+    failed = f"; ✗ {', '.join(failing)}: the operation fails for every tensor" if failing else ""
+    console.print(f"{versions}: {result}{note}{failed}", soft_wrap=True)
+    return 1 if differing or failing else 0
 
 
 def _check_table(rows: Iterable[Mapping[str, Any]], title: str | None) -> Table:
@@ -177,6 +185,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
             interpreter=options.interpreter,
             report_progress=report_share,
         )
+    _print_left_out(document["left_out"])
     if options.out is not None:
         sweep.save(document, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
     if options.json:
@@ -189,6 +198,12 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
         how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
         console.print(f"\n{how}: medians of turns of a millisecond", soft_wrap=True)
     return 0
+
+
+def _print_left_out(reasons: Mapping[str, str]) -> None:
+    """Print to stderr why own operations are not among the measured methods."""
+    for name, reason in reasons.items():
+        output.print_line(f"{name} is left out: {reason}")
 
 
 def _number(text: str) -> int:

@@ -62,6 +62,7 @@ class Advice:
     numel : elements that it was measured with
     measured : "here", or "shipped" with the package
     torch, on, day : the release, the processor and the date of the measurement
+    left_out : the reason, by name, why an own operation was not measured: it fails, or its result has not the values of x
     """
 
     request: CopyRequest
@@ -72,6 +73,7 @@ class Advice:
     torch: str
     on: str
     day: str
+    left_out: Mapping[str, str]
 
     @property
     def code(self) -> str:
@@ -221,7 +223,8 @@ def _matching_method(option: Option) -> MatchingMethod:
 def _advice(
     request: CopyRequest, numel: int, choices: Iterable[MatchingMethod], why: str, measured: str, source: Mapping[str, Any]
 ) -> Advice:
-    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"])
+    source = {"left_out": {}, **source}  # nothing that is shipped was
+    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"], source["left_out"])
 
 
 def shipped(result: Result) -> dict[str, Any]:

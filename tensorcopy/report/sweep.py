@@ -197,6 +197,7 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     grad = ", of a leaf that requires grad" if document["requires_grad"] else ""
     axes.set_title(f"{kind} of a float32 tensor on {document['device']}{grad}", loc="left", fontsize=13, pad=22)
     how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Medians of turns; bands: interquartile range."
+    how += f" Left out: {', '.join(document['left_out'])}." if document["left_out"] else ""
     axes.text(0, 1.02, how, transform=axes.transAxes, fontsize=8.5, color=GREY)
     return axes
 

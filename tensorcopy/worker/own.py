@@ -76,17 +76,13 @@ def _method(operation: Operation) -> Method:
     if operation.folder and operation.folder not in sys.path:
         sys.path.append(operation.folder)
     for module in operation.imports:
+        topmost = module.partition(".")[0]  # as the `import` statement binds it
         try:
             importlib.import_module(module)
-            topmost = module.partition(".")[0]  # as the `import` statement binds it
             names[topmost] = importlib.import_module(topmost)
-        except Exception as error:  # whatever a module raises: a torch may lack what it uses
-            raise TensorcopyError(
-                f"the operation {operation.name} cannot be imported",
-                got=f"{module}: {'' if isinstance(error, ImportError) else f'{type(error).__name__}: '}{error}",
-                allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
-                next="install it there, or name it in the operation's requires",
-            ) from error
+        except (Exception, SystemExit) as error:  # whatever a module raises: a torch may lack what it uses
+            names[topmost] = _NotImported(operation, module, error)
+            break
     try:
         promises = []
         if operation.promise:
@@ -97,11 +93,23 @@ def _method(operation: Operation) -> Method:
         return make_method(operation.name, operation.code, *promises, on_accelerator=code_on_accelerator, since=since, names=names)
     except (SyntaxError, TypeError) as error:
         raise TensorcopyError(
-            f"the operation {operation.name} is refused",
-            got=f"{type(error).__name__}: {error}",
-            allowed="an expression of x",
-            next=declarations.GUIDE,
+            f"the operation {operation.name} is refused", got=line_of(error), allowed="an expression of x", next=declarations.GUIDE
         ) from error
+
+
+class _NotImported:
+    """Stands for a module that cannot be imported: using it raises the reason, so that only operations that use it fail."""
+
+    def __init__(self, operation: Operation, module: str, error: BaseException) -> None:
+        self._reason = TensorcopyError(
+            f"the operation {operation.name} cannot be imported",
+            got=f"{module}: {error if isinstance(error, ImportError) else line_of(error)}",
+            allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
+            next="install it there, or name it in the operation's requires",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._reason
 
 
 SEED = 2**20 + 7  # any: every release gets the same values

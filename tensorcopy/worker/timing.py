@@ -19,11 +19,12 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import conformance, declarations, devices
+from tensorcopy.worker import conformance, declarations, devices, values
 from tensorcopy.worker.loop import MOVED, Loop, take_turns
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
 from tensorcopy.worker.own import BASELINE, find_method, groups, own_operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
+from tensorcopy.worker.semantics import describe, line_of
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
 REQUEST_TURNS, SIZES_TURNS = 60, 16
@@ -42,21 +43,24 @@ def time_request(
     report_progress : called with the share that is done (0 to 1) and the current step
 
     Returns plain values: "torch", "python", "on", "day", "methods" as `conformance.observed_on` returns them, "turns" with each method's
-    seconds per call by turn, and "baseline" with those of the memcpy baseline. Raises TensorcopyError for a device or size that cannot be
-    used.
+    seconds per call by turn, "baseline" with those of the memcpy baseline, and "left_out" with the reason, by name, why another was not
+    timed: it fails, or its result has not the values of x. Raises TensorcopyError for a device or size that cannot be used.
     """
     devices.require(device)
     _check_numel(numel, "--numel 2**17")
     methods = conformance.observed_on([device], groups())
     kind = "with_grad" if requires_grad else "plain"
-    names = [name for name, row in methods.items() if row["observed"] and row["observed"][device][kind]["gives"] == to]
+    observed = {name: row["observed"][device] for name, row in methods.items() if row["observed"]}
+    names = [name for name, outcomes in observed.items() if outcomes[kind]["gives"] == to]
+    undocumented = {name: outcomes[kind] for name, outcomes in observed.items() if name in own_operations() and not outcomes["as_promised"]}
+    left_out = {name: describe(outcome) for name, outcome in undocumented.items() if outcome["raises"]}
     loops: dict[str, Loop] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         x = _leaf(numel, device, requires_grad)
         for number, name in enumerate(names):
             report_progress(number / len(names) / 4, name)  # the first quarter of the work
-            loops[name] = _method_loop(find_method(name), x, device)
+            _add_loop(find_method(name), x, device, loops, left_out)
         loops[BASELINE] = _baseline_loop("x.copy()", x, device, to_host=to == "ndarray")
         turns = take_turns(
             loops,
@@ -64,7 +68,8 @@ def time_request(
             longest=LONGEST,
             report_turn=lambda turn: report_progress(0.25 + 0.75 * turn / REQUEST_TURNS, f"turn {turn + 1} of {REQUEST_TURNS}"),
         )
-    return {**_measured_on(device), "methods": methods, "baseline": turns.pop(BASELINE), "turns": turns}
+    timed = {name: row for name, row in methods.items() if name not in left_out}
+    return {**_measured_on(device), "methods": timed, "left_out": left_out, "baseline": turns.pop(BASELINE), "turns": turns}
 
 
 def time_sizes(
@@ -83,10 +88,10 @@ def time_sizes(
 
     Returns plain values: these arguments, "torch", "python", "on" and "day", "curves" with each method's "name", "code" and "points", which
     are seconds per call by "numel" ("median", and the quartiles "low" and "high"), and "baseline", the curve of a copy of the same bytes
-    into existing memory, by numpy on the CPU and by the device itself elsewhere. The methods take turns at each size.
+    into existing memory, by numpy on the CPU and by the device itself elsewhere. The methods take turns at each size. "left_out" has the
+    reason, by name, why a method has no curve: it fails, or its result has not the values of x.
 
-    Each method's result is compared with its input first. Raises TensorcopyError for a device or size that cannot be used, and for a
-    method whose result is not a copy, and an unknown `relative_to`.
+    Raises TensorcopyError for a device or size that cannot be used, for a `relative_to` without a curve, and where there is none at all.
     """
     if what not in SWEEPS:
         raise TensorcopyError("there is no such plot", got=repr(what), allowed=" or ".join(SWEEPS), next="tensorcopy plot copies")
@@ -99,15 +104,22 @@ def time_sizes(
     if relative_to and relative_to not in names:
         raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")
     points: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    left_out: dict[str, str] = {}
     on_cpu = "np.copyto(out, x)"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         for place, numel in enumerate(numels):
             report_progress(place / len(numels), f"numel {numel}")
             x = _leaf(numel, device, requires_grad)
+            loops: dict[str, Loop] = {}
             for method in methods:
-                _check_copy(method, x, device)
-            loops = {method.name: _method_loop(method, x, device) for method in methods}
+                if method.name not in left_out:
+                    _add_loop(method, x, device, loops, left_out)
+            if relative_to in left_out or not loops:
+                name = relative_to or next(iter(left_out))
+                raise TensorcopyError(
+                    f"{name} cannot be plotted", got=left_out[name], allowed="a copy of x at every size", next="tensorcopy check"
+                )
             loops[BASELINE] = _baseline_loop(on_cpu, x, device, to_host=what == "conversions")
             for name, seconds in take_turns(loops, SIZES_TURNS, longest=LONGEST).items():
                 low, middle, high = quantiles(seconds, n=4, method="inclusive")
@@ -117,7 +129,12 @@ def time_sizes(
         "device": device,
         "requires_grad": requires_grad,
         **_measured_on(device),
-        "curves": [{"name": method.name, "code": code_on(method, device), "points": points[method.name]} for method in methods],
+        "curves": [
+            {"name": method.name, "code": code_on(method, device), "points": points[method.name]}
+            for method in methods
+            if method.name not in left_out
+        ],
+        "left_out": left_out,
         "baseline": {"name": BASELINE, "code": on_cpu if device == "cpu" else ON_DEVICE, "points": points[BASELINE]},
     }
 
@@ -135,14 +152,28 @@ def _leaf(numel: int, device: str, requires_grad: bool) -> torch.Tensor:
     return torch.ones(numel, device=device).requires_grad_(requires_grad)
 
 
-def _method_loop(method: Method, x: torch.Tensor, device: str) -> Loop:
-    """Return a loop of a method on tensors like x; on x itself where it is large, since it would move anyway."""
+def _add_loop(method: Method, x: torch.Tensor, device: str, loops: dict[str, Loop], left_out: dict[str, str]) -> None:
+    """Add a loop of a method on tensors like x, or the reason why there is none.
+
+    It is on x itself where that is large, since it would move anyway.
+    """
     numel, moves = len(x), len(x) <= MOVED
+    values_of_x = torch.linspace(-2, 3, numel) if moves else x  # ones are also the values of many functions of them
 
     def place() -> Mapping[str, Any]:
         return {"x": _leaf(numel, device, x.requires_grad) if moves else x}
 
-    return Loop(code_on(method, device), place, device=device, nbytes=4 * numel if moves else 0, namespace=method.names)
+    try:
+        y = method.on[device](values_of_x.to(device, copy=True).requires_grad_(x.requires_grad) if moves else x)
+        if not isinstance(y, (torch.Tensor, np.ndarray)):
+            left_out[method.name] = f"returns a {type(y).__name__}"
+        elif not values.equal(y, values_of_x):
+            left_out[method.name] = f"does not copy {numel} elements"
+        else:
+            nbytes = 4 * numel if moves else 0
+            loops[method.name] = Loop(code_on(method, device), place, device=device, nbytes=nbytes, namespace=method.names)
+    except (Exception, SystemExit) as error:  # such as of x.reshape(-1, 2) for an odd number of elements
+        left_out[method.name] = f"{line_of(error)}, with {numel} elements"
 
 
 def _baseline_loop(on_cpu: str, like: torch.Tensor, device: str, *, to_host: bool) -> Loop:
@@ -159,26 +190,6 @@ def _baseline_loop(on_cpu: str, like: torch.Tensor, device: str, *, to_host: boo
 
     nbytes = 4 * numel if numel <= MOVED else 0
     return Loop(on_cpu if device == "cpu" else ON_DEVICE, place, device=device, nbytes=nbytes, slowed=False)
-
-
-def _check_copy(method: Method, x: torch.Tensor, device: str) -> None:
-    try:
-        y = method.on[device](x)
-        values = y if isinstance(y, np.ndarray) else y.detach().cpu().numpy()
-    except Exception as error:  # such as of x.numpy() where x requires grad
-        raise TensorcopyError(
-            f"{code_on(method, device)} cannot be plotted",
-            got=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
-            allowed="a tensor or an ndarray",
-            next="tensorcopy check",
-        ) from error
-    if not np.array_equal(values, x.detach().cpu().numpy()):
-        raise TensorcopyError(
-            f"{code_on(method, device)} does not copy {len(x)} elements",
-            got="other values than x has",
-            allowed="the values of x",
-            next="tensorcopy check",
-        )
 
 
 def _check_numel(numel: int, next: str) -> None:
