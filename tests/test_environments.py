@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import CannotRun, TensorcopyError
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment, runner
 from tests.conftest import NEW
@@ -130,6 +130,22 @@ def test_progress_and_result_are_read_among_other_output(tmp_path):
     result = interpreters.run_probe(python, "probe", report_progress=lambda share, doing: reports.append((share, doing)))
     assert reports == [(0.5, "round 1 of 2")]
     assert result == {"torch": "2.0.0"}
+
+
+def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
+    """Otherwise a bad operation would make a whole environment a damaged one."""
+    for printed, error, kind, what in (
+        ("", "RuntimeError: no", CannotRun, "python cannot import torch"),
+        ('{"imported": true}', "RuntimeError: no", TensorcopyError, "module failed in"),
+        ('{"imported": true}', "ModuleNotFoundError: No module named torch.x", CannotRun, "python cannot import torch"),
+    ):
+        python = interpreter(tmp_path / "python", f"echo '{printed}'; echo '{error}' >&2; exit 1")
+        with pytest.raises(TensorcopyError, match=f"{what}.*: got {error}") as caught:
+            interpreters.run_probe(python, "module")
+        assert type(caught.value) is kind
+    python = interpreter(tmp_path / "python", "echo '{\"imported\": true}'; kill -9 $$")
+    with pytest.raises(TensorcopyError, match=r"module failed in .*: got no output, exit status -9"):
+        interpreters.run_probe(python, "module")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -85,6 +87,7 @@ def run_probe(
     ):
         assert process.stdout is not None
         document: Any = None
+        is_imported = False
         for line in process.stdout:  # the last is the result, unless an own operation has printed
             try:
                 document = json.loads(line)
@@ -92,6 +95,8 @@ def run_probe(
                 document = None
             if isinstance(document, dict) and document.keys() == {"share", "doing"}:
                 report_progress(document["share"], document["doing"])
+            if document == processes.IMPORTED:
+                is_imported, document = True, None
         process.wait()
         errors.seek(0)
         stderr = errors.read().strip()
@@ -99,11 +104,15 @@ def run_probe(
         raise TensorcopyError.of_document(document["error"])
     if isinstance(document, dict) and document and process.returncode == 0:
         return document
+    got = exception_line(stderr) or f"no output, exit status {process.returncode}"
+    following = f"{shlex.join(command)} shows the full error"
+    if is_imported and not re.match(r"(Import|ModuleNotFound)Error", got):
+        raise of_text(stderr) or TensorcopyError(f"{module} failed in {command[0]}", got=got, allowed="no error", next=following)
     raise of_text(stderr) or CannotRun(
         f"{command[0]} cannot import torch and tensorcopy's registry",
-        got=exception_line(stderr) or "no output",
+        got=got,
         allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
-        next=f"{' '.join(command[:4])} shows the full error",
+        next=following,
     )
 
 

@@ -1,8 +1,9 @@
 """One probe in a release's environment.
 
 `python -m tensorcopy.worker.processes MODULE ARGUMENTS…` imports the module and calls its `main(arguments, report_progress)`, which returns
-plain values: the last line. Progress reports are lines before it, such as `{"share": 0.5, "doing": "round 3 of 7"}`. A TensorcopyError is
-printed as `{"error": {...}}`, with exit status 2. `releases/interpreters.py` reads these lines in another process.
+plain values: the last line. The first, `{"imported": true}`, tells that torch and the module were imported. Progress reports follow, such
+as `{"share": 0.5, "doing": "round 3 of 7"}`. A TensorcopyError is printed as `{"error": {...}}`, with exit status 2.
+`releases/interpreters.py` reads these lines in another process.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 from tensorcopy.errors import CannotRun, TensorcopyError
 
+IMPORTED = {"imported": True}
 ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
 
 
@@ -40,7 +42,9 @@ def run_probe(module: str, arguments: Sequence[str]) -> int:
                 allowed="torch 1.9 or newer",
                 next=f"{sys.executable} -m pip install torch, or name another Python",
             ) from error
-        result = importlib.import_module(module).main(arguments, print_progress)
+        probe = importlib.import_module(module)
+        print(json.dumps(IMPORTED), flush=True)
+        result = probe.main(arguments, print_progress)
     except TensorcopyError as error:
         print(json.dumps({"error": error.document()}), flush=True)
         return 2
