@@ -106,12 +106,13 @@ def test_extra_clones_are_detected_and_named(repository, measured):
     done, pair, comment = measured(head)
     assert done.returncode == 1, done.stderr
     changes = {row["parameters"]["method"]: row for row in pair["comparison"]["changes"]}
-    assert {method for method, row in changes.items() if row["verdict"] in ("slower", "faster")} == {"detach_clone"}
-    assert changes["detach_clone"]["ratio"] > 3  # about 6
-    assert 0.8 < changes["clone_detach"]["ratio"] < 1.25
+    assert {method for method, row in changes.items() if row["time_verdict"] in ("slower", "faster")} == {"detach_clone"}
+    assert changes["detach_clone"]["time_ratio"] > 3  # about 6
+    assert 0.8 < changes["clone_detach"]["time_ratio"] < 1.25
     assert changes["detach_twice"]["reason"] == "not_measured_before"
     assert pair["failures"] == []  # base lacks the method: that is no error
-    assert re.search(r"### 🔴 1 of 3 cases slower.*; largest slowdown: copies\.BySize detach\\_clone numel=16, by .*\n", comment)
+    assert re.search(r"### 🔴 Time: 1 slower, 0 faster, .* of 3 cases\.\n", comment)
+    assert "Largest slowdown: copies.BySize detach\\_clone numel=16, by " in comment
 
 
 @pytest.mark.slow
@@ -120,8 +121,8 @@ def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
     head = repository.head((METHODS, "COPIES = Methods(", "# the article's\nCOPIES = Methods("))
     done, pair, comment = measured(head)
     assert done.returncode == 0, done.stderr
-    assert {row["verdict"] for row in pair["comparison"]["changes"]} <= {"unchanged", "unknown"}
-    assert re.search(r"### ⚪ No significant change in 2 cases", comment)
+    assert {row["time_verdict"] for row in pair["comparison"]["changes"]} <= {"unchanged", "unknown"}
+    assert re.search(r"### Time: 0 slower, 0 faster, .* of 2 cases\.\n", comment)
     assert "launch 4 of at most 4" in done.stderr
     again, same, _ = measured(head)
     assert "launch" not in again.stderr
