@@ -32,7 +32,7 @@ def content(shipped_results):
 @pytest.fixture(scope="module")
 def pages(content) -> dict[str, str]:
     """Return some pages of cases, and those of methods, by the end of their address."""
-    templates, places = render.templates_of(content), history.Places.of_machine(content.machine)
+    templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
     addresses = {content.machine.case_address(case).removeprefix("history/epyc-2core/"): case for case in content.machine.cases}
     shown = [next(history._case_page(content, places, addresses[address])) for address in (*SHOWN, COUNTED_ONLY)]
     listed = [*shown, *(page for page in methods.pages(content) if page.address.startswith("methods/"))]
@@ -158,7 +158,7 @@ def test_a_case_without_functions_shows_nothing(content, monkeypatch):
     assert anatomy.of_case(content.machine, case, 3)
     monkeypatch.setitem(content.machine.__dict__, "profiles", {})
     assert anatomy.of_case(content.machine, case, 3) is None
-    templates, places = render.templates_of(content), history.Places.of_machine(content.machine)
+    templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
     page = render.page_text(templates, next(history._case_page(content, places, case)))
     assert 'class="anatomy"' not in page
     assert "<svg" in page

@@ -413,8 +413,9 @@ def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
     for before in reversed(axis[:-1]):
         verdicts: dict[str, list[Verdict]] = {COPIES: [], CONVERSIONS: []}
         for case, series in machine.history.items():
-            if case.spec.module in verdicts and series.unit == suite_specs.SECONDS and {before, axis[-1]} <= {*series.releases}:
-                judged = change(series, series.releases.index(before), series.releases.index(axis[-1]))
+            places = {release: place for place, release in enumerate(series.releases) if series.values[place] is not None}
+            if case.spec.module in verdicts and series.unit == suite_specs.SECONDS and {before, axis[-1]} <= places.keys():
+                judged = change(series, places[before], places[axis[-1]])
                 verdicts[case.spec.module] += [judged.verdict] if judged else []
         tallies = [Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
         every.append(Upgrade(before, axis[-1], tallies[0], tallies[1], _comparison_of(content, machine, before, axis[-1])))
