@@ -184,10 +184,10 @@ def test_the_chart_is_of_the_chosen_device(landing):
     expect(plain.locator(".chart")).to_be_hidden()
 
 
-def test_two_selects_answer_for_any_upgrade(landing):
-    """With the numbers of the table for the newest release; an upgrade is never to an older release."""
+def test_a_select_answers_for_an_upgrade_from_any_release(landing):
+    """With the numbers of the table."""
     page = landing()
-    before, after = page.get_by_label("from release"), page.get_by_label("to release")
+    before = page.get_by_label("from release")
     answer = page.locator(".upgrade .counts")
     page.get_by_text("From every release to 2.15.0").click()
     for release in ("1.13.1", "2.14.1"):
@@ -199,11 +199,6 @@ def test_two_selects_answer_for_any_upgrade(landing):
         sentences = "Copies: {} slower, {} faster of {}. Conversions: {} slower, {} faster of {}."
         assert answer.inner_text().startswith(sentences.format(*copies, *conversions))
     assert answer.get_by_role("link").get_attribute("href") == "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"
-    before.select_option("1.13.1")
-    after.select_option("2.5.1")
-    before.select_option("2.9.1")
-    assert after.input_value() == "2.15.0"
-    assert after.locator("option:not([disabled])").all_inner_texts() == ["2.14.1", "2.15.0"]
     assert page.messages == []
 
 
