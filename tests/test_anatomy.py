@@ -10,13 +10,14 @@ import pytest
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import functions
-from tensorcopy.site import anatomy, render, svg
+from tensorcopy.site import anatomy, render, writer
 from tensorcopy.site.content import ComparisonTable
 from tensorcopy.site.machine import release_versions
 from tensorcopy.site.pages import history, methods
 from tests.test_functions import PROFILES
 
 SHOWN = ("copies.BySize/detach_clone-1.html", "copies.ByGrad/clone_detach-1-True.html", "primitives.BySize/numpy-1.html")
+WHOLE = "whole call"
 COUNTED_ONLY = "instructions.ByDtype/detach_clone-1024-bool.html"
 
 
@@ -51,10 +52,18 @@ def number(text: str) -> int:
     return int(re.sub(r"\s", "", text).replace("−", "-"))
 
 
-def components(html: str) -> dict[str, tuple[str, int, int]]:
-    """Return share, instructions and change of each component in the key."""
-    rows = re.findall(r"<summary>(.*?)<b>(.*?)</b><b>(.*?)</b><b>(.*?)</b></summary>", html)
-    return {name: (text_of(share), number(count), number(change)) for name, share, count, change in rows}
+def components(html: str) -> dict[str, tuple[float, int, int, list[int]]]:
+    """Return share, instructions, change, and the instructions with each release, of each component in the key, and of the whole call."""
+    rows = re.findall(r"<summary>(.*?)<b>(.*?)</b><b>(.*?)</b><b>(.*?)</b></summary><p>(.*?)</p>", html)
+    return {
+        name: (float(share.removesuffix("\u202f%") or 100), number(count), number(change), [number(value) for value in values.split(", ")])
+        for name, share, count, change, values in rows
+    }
+
+
+def releases(html: str) -> list[str]:
+    """Return the names below the bars."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", re.search(r'<g class="n".*?</g>', html)[0])
 
 
 def table(html: str) -> dict[str, list[str]]:
@@ -78,34 +87,42 @@ def test_components_add_up_to_a_call(path):
 
 @pytest.mark.parametrize("address", SHOWN)
 def test_the_shares_add_up_to_the_count_of_the_history(pages, address):
-    """In the key, in the sentence and in each row of the table, which agrees with the column of the releases."""
+    """In the sentence, and with each release, whose total agrees with the column of the releases."""
     page = pages[address]
     html = section(page)
     parts = components(html)
-    total = number(re.search(r"Of ([\d ]+) instructions", text_of(html))[1])
-    assert sum(count for _, count, _ in parts.values()) == pytest.approx(total, abs=len(parts))
-    assert sum(float(share.removeprefix("< ").removesuffix(" %")) for share, _, _ in parts.values()) == pytest.approx(
-        100, abs=len(parts) / 2
-    )
-    rows, releases = table(html), table(re.search(r'<table class="releases.*?</table>', page, re.DOTALL)[0])
+    share, total, change, totals = parts.pop(WHOLE)
+    assert total == number(re.search(r"Of ([\d ]+) instructions", text_of(html))[1]) == totals[-1]
+    assert share == 100 == pytest.approx(sum(share for share, *_ in parts.values()), abs=0.05 * len(parts))
+    assert change == pytest.approx(sum(change for _, _, change, _ in parts.values()), abs=len(parts))
+    columns = list(zip(*(values for *_, values in parts.values()), strict=True))
+    assert [sum(column) for column in columns] == pytest.approx(totals, abs=len(parts))
+    assert [count for _, count, _, _ in parts.values()] == list(columns[-1])
+    rows = table(re.search(r'<table class="releases.*?</table>', page, re.DOTALL)[0])
+    column = rows["torch"].index("instructions")
+    of_release = dict(zip(releases(html), totals, strict=True))
+    counted = {release: number(cells[column]) for release, cells in rows.items() if release in of_release and cells[column]}
+    assert len(counted) >= 7
+    assert list(counted.values()) == pytest.approx([of_release[release] for release in counted], rel=0.02)
+
+
+def test_the_table_of_a_method_has_the_numbers_of_its_key(pages):
+    """A row for each release, the newest first."""
+    html = section(pages["methods/clone_detach.html"])
+    parts, rows = components(html), table(html)
+    whole = parts.pop(WHOLE)
     assert rows.pop("torch") == ["instructions", *parts]
-    column = releases["torch"].index("instructions")
-    compared = 0
-    for release, cells in rows.items():
-        whole, *each = map(number, cells)
-        assert sum(each) == pytest.approx(whole, abs=len(each))
-        compared += bool(releases[release][column])
-        assert not releases[release][column] or number(releases[release][column]) == pytest.approx(whole, rel=0.02)
-    assert compared >= 7
-    assert [number(cell) for cell in next(iter(rows.values()))] == [total, *(count for _, count, _ in parts.values())]
+    assert list(rows) == releases(html)[::-1]
+    by_release = list(zip(whole[3], *(values for *_, values in parts.values()), strict=True))
+    assert [tuple(map(number, cells)) for cells in rows.values()] == by_release[::-1]
 
 
 @pytest.mark.parametrize("address", [*SHOWN, COUNTED_ONLY, "methods/numpy.html"])
 def test_a_component_leads_to_its_functions(content, pages, address):
     """To the heaviest ones of the newest release, each of which belongs to it."""
     html = section(pages[address])
-    listed = re.findall(r"<details class=\"p\d+\"><summary>(.*?)<b>.*?</summary><ul>(.*?)</ul>", html)
-    assert len(listed) == len(components(html)) >= 10
+    listed = re.findall(r'<details class="p\d+"><summary>(.*?)<b>.*?</p><ul>(.*?)</ul>', html)
+    assert len(listed) == len(components(html)) - 1 >= 10
     for component, rows in listed:
         costs = [(number(own), unescape(name)) for own, name in re.findall(r"<li><b>(.*?)</b>(.*?)</li>", rows)]
         assert costs == sorted(costs, key=lambda row: -row[0])
@@ -130,7 +147,7 @@ def test_a_change_is_that_of_each_python_for_itself(content, pages):
     }
     newer, older = ([total for (environment, _), total in totals.items() if environment == each] for each in ("py3.11-cuda", "py3.9-cuda"))
     change = newer[-1] - newer[0] + older[-1] - older[0]
-    assert sum(change for _, _, change in components(html).values()) == pytest.approx(change, abs=11)
+    assert components(html)[WHOLE][2] == round(change)
     assert number(re.search(r"Since torch 1.12.1, ([\d ]+) more: ", text_of(html))[1]) == round(change)
     assert "The largest step: +5 515 from torch 1.12.1 to 1.13.1." in text_of(html)
 
@@ -139,7 +156,7 @@ def test_a_release_without_functions_is_a_gap(content, pages):
     """It has no bar, and a label says why; the bars stand on each other without a hole."""
     html = section(pages["copies.BySize/detach_clone-1.html"])
     counted = {version(result) for result in content.machine.results if result.place in content.machine.profiles}
-    names = re.findall(r"<text[^>]*>([^<]*)</text>", re.search(r'<g class="n".*?</g>', html)[0])
+    names = releases(html)
     assert names == [release for release in release_versions(content.machine.series) if release in counted]
     assert html.count(">not counted</text>") == 4
     ends: dict[int, int] = {}
@@ -190,7 +207,7 @@ def test_neighbouring_components_differ_in_lightness():
             for weight, share in zip((0.2126, 0.7152, 0.0722), shares)
         )
 
-    sheet = svg.STYLESHEET.read_text(encoding="utf-8")
+    sheet = (writer.STATIC / "anatomy.css").read_text(encoding="utf-8")
     colours = re.findall(r"^\.p(\d+) \{ --part: light-dark\((#\w+), (#\w+)\); \}$", sheet, re.MULTILINE)
     assert [int(number) for number, *_ in colours] == list(range(1, len(analysis.COMPONENTS) + 1))
     judged = re.findall(r"--(?:slower|faster): light-dark\((#\w+), (#\w+)\)", sheet)

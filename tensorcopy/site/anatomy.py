@@ -82,6 +82,15 @@ class Anatomy:
         return self.bars[-1]
 
     @property
+    def total(self) -> Part:
+        """The whole call as a part."""
+        return Part("whole call", 0, self.newest.total, 1.0, sum(part.change for part in self.parts), ())
+
+    def values(self, component: str) -> list[float]:
+        """Return the instructions of a component in each bar."""
+        return [bar.parts.get(component, 0) for bar in self.bars]
+
+    @property
     def address(self) -> str:
         """The address of the case's history."""
         return self.machine.case_address(self.case)
@@ -100,7 +109,7 @@ class Anatomy:
         others = 1 - sum(part.share for part in named)
         shares = [f"{part.name} {percent(part.share, 0)}" for part in named] + [f"all others {percent(others, 0)}"] * (others >= 0.005)
         text = f"Of {whole(self.newest.total)} instructions with torch {self.newest.release}: {', '.join(shares)}."
-        total = sum(part.change for part in self.parts)
+        total = self.total.change
         largest = sorted(self.parts, key=lambda part: -abs(part.change))[:NAMED_CHANGES]
         changes = ", ".join(f"{part.name} {signed(part.change)}" for part in largest if signed(part.change) != "0")
         return f"{text} Since torch {self.since}, {whole(abs(total))} {'fewer' if total < 0 else 'more'}: {changes}." if changes else text

@@ -38,10 +38,10 @@ from tensorcopy.site.page import File, Page
 from tensorcopy.worker.declarations import Project
 
 STATIC = Path(__file__).with_name("static")
-STYLESHEETS = ("tensorcopy.css",)
+STYLESHEETS = ("tensorcopy.css", "anatomy.css")
 ICON = "icon.svg"
 CHART_SCRIPTS = ("history-data.js", "history-chart.js")
-SCRIPTS = ("tensorcopy.js", "landing.js", *CHART_SCRIPTS, "choose.js", "not-found.js")
+SCRIPTS = ("tensorcopy.js", "landing.js", "anatomy.js", *CHART_SCRIPTS, "choose.js", "not-found.js")
 CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
 PAGE = ("theme", "copy", "search", "tables", "plots", "pairs", "menu", "start")
 PARTS = {  # the files that become one script

@@ -6,5 +6,5 @@ document.querySelectorAll("table[data-filter]").forEach(addFilter);
 document.querySelectorAll("[data-search]").forEach(addCaseFilter);
 document.querySelectorAll("table[data-sort]").forEach(addSorting);
 document.querySelectorAll("table[data-bars]").forEach(addBars);
-document.querySelectorAll(".plot.case, .plot.changes, .plot.parts").forEach(addReading);
+document.querySelectorAll(".plot.case, .plot.changes").forEach(addReading);
 document.querySelectorAll("form[data-pairs]").forEach(addPairs);
