@@ -486,11 +486,12 @@ def _rule(plot: Plot, rule: Rule) -> str:
 
 
 def _flags(plot: Plot) -> str:
-    """Draw the label of each change above the values, and a line from it down to the points beside it, or to the axis without any."""
+    """Draw the label of each change above the values, and a line down to the points beside it or the bar, or to the axis without any."""
     lines = ""
     for flag, row in plot.placed_flags:
-        beside = [plot.at(point.x, point.y)[1] for line in plot.lines for point in line.points if point and abs(point.x - flag.x) <= 0.5]
-        end = min(beside, default=plot.bottom + CLEAR) - CLEAR
+        values = [(point.x, point.y) for line in plot.lines for point in line.points if point]
+        values += [(x, high) for bars in plot.bars for x, _, high in bars.spans]
+        end = min((plot.at(x, y)[1] for x, y in values if abs(x - flag.x) <= 0.5), default=plot.bottom + CLEAR) - CLEAR
         lines += f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(end)}"
     texts = []
     for flag, row in plot.placed_flags:
