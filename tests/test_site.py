@@ -9,7 +9,6 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
-from itertools import combinations
 from pathlib import PurePosixPath
 from statistics import median
 from urllib.parse import unquote

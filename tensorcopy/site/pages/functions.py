@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from tensorcopy.analysis.comparisons import version
 from tensorcopy.report import why
 from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
@@ -12,6 +13,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
+from tensorcopy.site.pages.docs import findings
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -21,7 +23,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a script for each change of a machine whose functions were counted; in a project, for its own operations only."""
-    cases: dict[str, Case] = {}
+    cases, known = dict[str, Case](), findings(content)
     for listed in machine.cases:
         cases.setdefault(functions.name_of(listed), listed)
     for change in machine.causes.values():
@@ -44,6 +46,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "rows": list(why.rows(change.difference)),
             "history": machine.case_address(case) if case else "",
             "comparison": comparison,
+            "findings": [finding for finding in known if finding.is_about(result.code, {version(change.after)})],
             "script": script,
             "commands": [why.command(side, file_name) for side in (change.before, change.after)] if script else [],
         }
