@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from html import unescape
 from io import StringIO
 from itertools import pairwise
 
@@ -22,7 +21,7 @@ from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import history
 from tests import launch_files
 from tests.conftest import measured
-from tests.test_claims import false_lines
+from tests.test_claims import false_lines, holds, text_of
 
 SAMPLE = 20  # one case page in so many is rendered here; the slow tests render all
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
@@ -44,11 +43,6 @@ def site(content) -> dict[str, str]:
     index = [page for page in history.pages(content) if page.address == "history/index.html"]
     chosen = [page for number in range(0, len(case_pages), 2 * SAMPLE) for page in case_pages[number : number + 2]]
     return {page.address: page.text if hasattr(page, "text") else render.page_text(templates, page) for page in (*index, *chosen)}
-
-
-def text_of(html: str) -> str:
-    """Return the text of HTML, with plain spaces."""
-    return re.sub(r"[\u202f\u2009]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
 
 
 def elements(tag: str, html: str) -> list[str]:
@@ -96,16 +90,8 @@ def in_table(page: str, number: int) -> set[tuple[str, str]]:
         size = re.search(rf"{told}([+−][\d.]+ %)(.*)", cells[column])
         if size:
             changes.add((cells[0], size[1]))
-            if told:
-                assert cells[column][0] == "▼▲"[size[1][0] == "+"]
-                assert not size[2].strip() or in_interval(size[1], size[1] + size[2]), cells
+            assert not told or (size[2].strip() and holds(cells[column][0], size[1] + size[2])), cells
     return changes
-
-
-def in_interval(size: str, interval: str) -> bool:
-    """Return whether a size lies in an interval that repeats it, "+5.0 % +3.0 to +7.0 %", and all on one side of 0."""
-    numbers = [float(text.replace("−", "-")) for text in re.findall(r"[+−]?[\d.]+", interval)]
-    return interval.startswith(size) and numbers[1] <= numbers[0] <= numbers[2] and (numbers[1] >= 0 or numbers[2] <= 0)
 
 
 def in_csv(text: str, column: str) -> set[tuple[str, str]]:
