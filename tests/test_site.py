@@ -17,9 +17,8 @@ import feedparser
 import jsonschema
 import pytest
 
-from tensorcopy.analysis import standings
+from tensorcopy.analysis import comparisons, standings
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.analysis.paired import DETECTABLE
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
@@ -306,18 +305,13 @@ def test_a_change_on_the_landing_page_names_its_methods(shipped):
         assert re.search(r"</a>: \w+ .* (faster|slower).*[:;] ?.*<code>.*</code> [+−]\d+\u202f% in \d+ cases?", text), text
 
 
-def test_the_landing_page_tells_what_would_have_been_seen(shipped):
+def test_the_landing_page_tells_what_would_have_been_seen(shipped, content):
     """By size, in the sentence on the newest release and in the tiles, as on the page of the newest pair and in its CSV."""
     texts = [Tags(shipped[address]).text.replace("\u202f", " ") for address in ("index.html", f"{NEWEST_PAIR}.html")]
     news, compared = (re.search(r"The smallest slowdown that would have been seen: (.*?)(?:\.|, each)\s", text)[1] for text in texts)
-    rows = [row for row in csv.DictReader(StringIO(shipped[f"{NEWEST_PAIR}.csv"])) if row["time_low"]]
-    sizes = {"≤ 2¹⁴": (0, 2**14), "2¹⁷": (2**17, 2**17), "≥ 2²⁰": (2**20, 2**30)}
-    for name, (least, most) in sizes.items():
-        of_size = [row for row in rows if least <= int(re.search(r"numel=(\d+)", row["case"])[1]) <= most]
-        seen = median((float(row["time_high"]) / float(row["time_low"])) ** (DETECTABLE / 2) - 1 for row in of_size)
-        shown = re.search(rf"([\d.]+) % \({name}\)", news)[1]
-        assert float(shown) == pytest.approx(100 * seen, abs=0.06)  # the CSV has six digits
-        assert f"<dt>Smallest slowdown that would have been seen, {name} elements</dt><dd>{shown} %</dd>" in shipped["index.html"]
+    for name, seen in comparisons.sensitivity(comparisons.between(*content.machine.series[0].results[-2:]).changes).items():
+        assert f"{100 * seen:.1f} % ({name})" in news
+        assert f"<dt>Smallest slowdown that would have been seen, {name} elements</dt><dd>{100 * seen:.1f} %</dd>" in shipped["index.html"]
     assert compared.replace(" elements", "") == news
 
 

@@ -54,7 +54,7 @@ class Step:
     """A change of level.
 
     index : of the first point of the new level
-    before, after : the levels, in the values' unit; in a history of a case the values of this release and the one before
+    before, after : the levels, in the values' unit; in a history of a case the value of the release before, and that times the change
     p : the probability that noise alone shows such a step in a series of this length
     interval : of the ratio, at 95 %; None of levels, and of a count
     until : the index of the later step that brings the level back to `before` within the noise, or beyond it; None if none does
@@ -160,7 +160,7 @@ def steps(
         worst = min(tests, key=lambda i: (tests[i].passed, not tests[i].spike, tests[i].t), default=-1)
         if worst < 0 or tests[worst].passed:
             ps = [known[cut] if cut in known else tests[i].p for i, cut in enumerate(cuts)]
-            return _steps(points, measured, cuts, ps, noise, smallest, known)
+            return _steps(points, measured, cuts, ps, noise, smallest)
         del cuts[worst]
     return []
 
@@ -172,13 +172,8 @@ def _steps(
     p: Sequence[float],
     noise: _Noise,
     smallest: float,
-    known: Mapping[int, float],
 ) -> list[Step]:
-    """Return the steps at cuts that have passed.
-
-    measured : the index of each point in the series
-    known : cuts whose change is that between two points, whatever the levels beside it are
-    """
+    """Return the steps at cuts that have passed; measured : the index of each point in the series."""
     n = len(points.y)
     parts = _levels_between(cuts, n)
     level = [_median_of(points.y[part]) for part in parts]
@@ -195,12 +190,11 @@ def _steps(
     result = []
     for i, cut in enumerate(cuts):
         back = next((cuts[j] for j in range(i + 1, len(cuts)) if is_back(i, j + 1)), None)
-        before, after = (points.y[cut - 1], points.y[cut]) if cut in known else (level[i], level[i + 1])
         result.append(
             Step(
                 index=measured[cut],
-                before=math.exp(before),
-                after=math.exp(after),
+                before=math.exp(level[i]),
+                after=math.exp(level[i + 1]),
                 p=p[i],
                 until=None if back is None else measured[back],
             )

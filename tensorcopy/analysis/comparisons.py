@@ -16,6 +16,7 @@ from statistics import median
 
 import numpy as np
 
+from tensorcopy import numbers
 from tensorcopy.analysis import paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
@@ -46,7 +47,7 @@ FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from
 SAME_TIMER = ("asv_runner",)  # it takes the samples
 
 KINDS = (2**14, 2**17)  # elements
-SIZES = ("≤ 2¹⁴", "2¹⁷", "≥ 2²⁰")  # of the kinds; no suite has a size between 2¹⁷ and 2²⁰
+SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 
 LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
 REPEATS = 2  # a change of a count is at least so many times the repeatability
@@ -199,7 +200,7 @@ def points(comparison: Comparison, case: Case) -> list[Point]:
 def kind(case: Case) -> tuple[str, int]:
     """Return the kind of a case, whose variances are alike: its device, and whether dispatch, caches or memory decide its time."""
     numel = dict(case.parameters).get("numel", "")
-    return case.device, sum(int(numel) > limit for limit in KINDS) if numel else -1
+    return case.device, sum(int(numel) > limit for limit in KINDS) if numel.isdecimal() else -1
 
 
 def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:

@@ -332,7 +332,8 @@ def heaviest(profile: Profile, number: int, least: float) -> dict[str, list[tupl
     costs: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for function, cost in profile.functions.items():
         costs[group_of(function)][function[1]] += cost.own
-    costs[OTHER][LEFT_OUT] = max(0.0, profile.instructions - sum(cost.own for cost in profile.functions.values()))
+    if (rest := profile.instructions - sum(cost.own for cost in profile.functions.values())) > 0:
+        costs[OTHER][LEFT_OUT] = rest
     ranked = {component: sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:number] for component, by_name in costs.items()}
     return {
         component: [row for index, row in enumerate(rows) if not index or row[1] >= least * profile.instructions]

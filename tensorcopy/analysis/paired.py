@@ -14,7 +14,7 @@ towards it. Holm's step-down keeps the chance of even one false alarm among all 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil, exp, inf, isfinite, log
 from typing import Any, NamedTuple, TypeVar
@@ -24,6 +24,7 @@ import numpy as np
 from tensorcopy.results.effects import fit, met
 
 MARGIN = 0.03  # the smallest change to report
+NINE_OF_TEN = 1.28  # standard errors by which nine of ten estimates lie less too low
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
 FEWEST = 3  # launches on each side
 FEWEST_CASES = 4  # whose variances estimate a prior
@@ -139,6 +140,7 @@ class Change:
     count : the exact count beside the time, which does not decide it; of a case that is only counted, the count itself
     unit : of before and after
     way : how the sides were compared, see `Difference`
+    detectable : the smallest slowdown that would be called one in nine of ten cases; None where nothing was computed
     """
 
     verdict: Verdict
@@ -155,22 +157,12 @@ class Change:
     count: CountPair | None = None
     unit: str = "seconds"
     way: str = PAIRED
+    detectable: float | None = None
 
     @property
     def size(self) -> float:
         """The ratio that the verdict is about; 1 if unknown."""
-        return self.ratio or 1.0
-
-    @property
-    def detectable(self) -> float | None:
-        """The smallest slowdown that these launches would have shown in nine of ten cases; None where nothing was computed."""
-        if self.interval is None:
-            return None
-        return exp(log(self.interval[1] / self.interval[0]) / 2 * DETECTABLE) - 1
-
-
-# In half widths. Holm's threshold for hundreds of cases is some 2; 9 of 10 estimates lie less than 1.28 standard errors too low.
-DETECTABLE = 3.3
+        return 1.0 if self.ratio is None else self.ratio
 
 
 def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
@@ -326,7 +318,9 @@ def judge(
         halves = stdtrit(total, 1 - alpha / 2) * errors
         thresholds = stdtrit(total, 1 - alpha / 2 / len(testable)) * errors
         for number, (case, each) in enumerate(testable.items()):
-            changes[case] = _verdict(each, ps[number], float(halves[number]), float(thresholds[number]), margin, alpha)
+            judged = _verdict(each, ps[number], float(halves[number]), float(thresholds[number]), margin, alpha)
+            seen = max(float(thresholds[number]), log(1 + margin)) + NINE_OF_TEN * float(errors[number])
+            changes[case] = replace(judged, detectable=exp(seen) - 1)
     return {case: changes[case] for case in differences}
 
 

@@ -204,12 +204,19 @@ def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mappi
 
     changes : from the release before, by index
 
-    A step between levels whose own release does not show it is left out: nothing is called slower while its interval includes 1.
+    A step between levels is left out where the comparison says unchanged, or where its interval includes 1: a release that does not show
+    it is not called slower.
     """
     sized = {}
     for step in steps:
         change = changes.get(step.index)
-        if change and change.interval and change.ratio and (change.interval[0] > 1 if step.ratio > 1 else change.interval[1] < 1):
+        if (
+            change
+            and change.verdict is not Verdict.UNCHANGED
+            and change.interval
+            and change.ratio
+            and not change.interval[0] <= 1 <= change.interval[1]
+        ):
             before = next(value for value in reversed(values[: step.index]) if value is not None)
             sized[step.index] = replace(step, before=before, after=before * change.ratio, interval=change.interval)
     return tuple(replace(step, until=step.until if step.until in sized else None) for step in sized.values())

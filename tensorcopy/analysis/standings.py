@@ -35,12 +35,23 @@ class Standing:
 
     @property
     def is_open(self) -> bool:
-        """Whether the newest release is slower than the best one."""
-        return self.cost is not None and self.cost.verdict is Verdict.SLOWER
+        """Whether the newest release of the series measured the case, and is slower than the best one."""
+        is_last = self.newest == len(self.series.releases) - 1
+        return is_last and self.cost is not None and self.cost.verdict is Verdict.SLOWER
+
+    @property
+    def ratio(self) -> float:
+        """The time with the newest release over that with the best one; 1 without a better one."""
+        return self.cost.size if self.cost else 1.0
+
+    @property
+    def best_release(self) -> str:
+        """The best release; "" without one."""
+        return "" if self.best is None else self.series.releases[self.best]
 
     @property
     def open(self) -> tuple[Step, ...]:
-        """The slowdowns since the best release that no later release took back; all of them where each was, in part."""
+        """The slowdowns since the best release that are not taken back; all of them where each was, in part."""
         if not self.is_open or self.best is None:
             return ()
         slower = [step for step in self.series.steps if step.index > (self.best or 0) and step.ratio > 1]
@@ -124,12 +135,6 @@ class OpenRegression:
         case = self.worst.series.case
         return dict(case.parameters).get("method", case.spec.label)
 
-    @property
-    def costs(self) -> tuple[float, ...]:
-        """The smallest and the largest ratio of the newest release to the best; one where they are equal."""
-        ratios = [standing.cost.size for standing in (self.standings[-1], self.worst) if standing.cost]
-        return tuple(dict.fromkeys(ratios))
-
 
 def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
     """Return the open regressions by method, the most expensive first."""
@@ -138,8 +143,8 @@ def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
         if each.is_open:
             case = each.series.case
             by_method.setdefault((dict(case.parameters).get("method", case.suite), case.device), []).append(each)
-    return sorted((OpenRegression(_ordered(members)) for members in by_method.values()), key=lambda each: -each.costs[-1])
+    return sorted((OpenRegression(_ordered(members)) for members in by_method.values()), key=lambda each: -each.worst.ratio)
 
 
 def _ordered(standings: Sequence[Standing]) -> tuple[Standing, ...]:
-    return tuple(sorted(standings, key=lambda each: -(each.cost.size if each.cost else 1.0)))
+    return tuple(sorted(standings, key=lambda each: -each.ratio))

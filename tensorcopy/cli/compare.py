@@ -83,6 +83,7 @@ def add(commands: Any) -> None:
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis.paired import Verdict
     from tensorcopy.report import formats, terminal
+    from tensorcopy.report.sentences import WORK
 
     if options.format not in ("text", *formats.FORMATS):
         raise TensorcopyError(
@@ -100,7 +101,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
     if incomplete(comparison.problems, options.strict):
         return 2
-    if not any(change.interval or change.count for change in comparison.changes.values()):
+    if not any(change.interval or change.verdict in WORK for change in comparison.changes.values()):
         none = "no case has enough launches on both sides" if comparison.changes else "no case matches --case and --device"
         print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
         return NOTHING_COMPARED

@@ -62,7 +62,7 @@ class Advice:
     numel : elements that it was measured with
     measured : "here", or "shipped" with the package
     torch, on, day : the release, the processor and the date of the measurement
-    left_out : the reason, by name, why an own operation was not measured: it fails, or its result has not the values of x
+    left_out : the reason, by name, why an own operation was not measured: it fails, or its result does not have the values of x
     """
 
     request: CopyRequest

@@ -16,7 +16,7 @@ from typing import Any
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.numbers import multiple, percent, quantity
-from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, caption, headline, largest, not_included, ordered, sentence
+from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, WORK, caption, headline, largest, not_included, ordered, sentence
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
@@ -32,6 +32,7 @@ HEADER = (
     "p",
     "before",
     "after",
+    "work_verdict",
     "instructions_ratio",
     "launches",
     "way",
@@ -54,7 +55,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as a document; comparison.schema.json describes that of a pull request.
 
     Times in seconds."""
-    changes = comparison.changes
+    changes, verdicts = comparison.changes, [change.verdict for change in comparison.changes.values()]
     sides = [
         {"label": label, "machine": side.machine, "python": side.python, "build": side.build, "provenance": side.provenance}
         for label, side in zip(comparison.labels, (comparison.before, comparison.after))
@@ -63,7 +64,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         **dict(zip(("before", "after"), sides)),
         "margin": comparison.margin,
         "alpha": comparison.alpha,
-        "counts": {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in TIME},
+        "counts": {verdict.value: verdicts.count(verdict) for verdict in (WORK if {*WORK} & {*verdicts} else TIME)},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],
     }
@@ -110,6 +111,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "detectable": _six(change.detectable),
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure,
+        "work_verdict": count.verdict.value if count else None,
         "instructions_ratio": _six(count.ratio) if count and count.unit == INSTRUCTIONS else None,
         "count": count
         and {

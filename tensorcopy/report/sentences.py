@@ -14,7 +14,7 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import JOINED, MOST_LAUNCHES, PAIRED, UNPAIRED, Change, CountPair, Reason, Verdict
 from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
-from tensorcopy.analysis.standings import OpenRegression
+from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import change_size, count, counted, percent, quantity, signed_interval, signed_percent
 from tensorcopy.results.suite_specs import SECONDS
@@ -157,15 +157,19 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     return f"{direction} by {change_size(step.ratio)}{within}{until}"
 
 
-def cost_text(change: Change, release: str) -> str:
-    """Return what the newest release costs against an earlier one: "+12.1 % (+10.4 to +13.8 %) against 2.9.1"."""
-    return f"{signed_percent(change.size)} ({signed_interval(change.interval or (1.0, 1.0))}) against {release}"
+def cost_text(standing: Standing) -> str:
+    """Return what a case costs against its best release: "+12.1 % (+10.4 to +13.8 %) against 2.9.1"; "" where it costs nothing."""
+    cost = standing.cost if standing.is_open else None
+    return (
+        f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}) against {standing.best_release}" if cost and cost.interval else ""
+    )
 
 
 def extent_text(regression: OpenRegression) -> str:
-    """Return what the cases of a method cost: "+380.5 to +388.3 % in 3 cases"."""
-    ends = " to ".join(signed_percent(ratio).removesuffix(" %") for ratio in regression.costs)
-    return f"{ends} % in {counted(len(regression.standings), 'case')}"
+    """Return what the cases of a method cost, at most: "up to +388.3 % (+378.5 to +398.3 %) in 3 cases"."""
+    cost, number = regression.worst.cost, len(regression.standings)
+    size = f"{signed_percent(cost.size)} ({signed_interval(cost.interval)})" if cost and cost.interval else ""
+    return f"{'up to ' if number > 1 else ''}{size} in {counted(number, 'case')}"
 
 
 def change_text(change: ReleaseChange) -> str:
@@ -223,7 +227,7 @@ def caption(comparison: Comparison) -> list[str]:
 
 
 def sensitivity_text(comparison: Comparison) -> str:
-    """Return the smallest slowdown that would have been seen: "5.2 % (≤ 2¹⁴ elements), 3.1 % (2¹⁷)"; "" where nothing was compared."""
+    """Return the smallest slowdown that would have been seen: "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared."""
     sizes = [(name, percent(size, 1)) for name, size in comparisons.sensitivity(comparison.changes).items()]
     texts = [f"{size} ({name}{' elements' if number == 0 else ''})" if name else size for number, (name, size) in enumerate(sizes)]
     return ", ".join(texts)

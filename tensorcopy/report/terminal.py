@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
 from tensorcopy.analysis.paired import MOST_LAUNCHES, PAIRED, Change, Verdict
-from tensorcopy.analysis.series import CaseSeries, changes_by_release
+from tensorcopy.analysis.series import CaseSeries, changes_by_release, releases_of
 from tensorcopy.analysis.standings import open_regressions, standing
 from tensorcopy.numbers import counted, duration, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.sentences import (
@@ -61,14 +61,14 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     changes = comparison.changes
     ranked = ordered(changes.items())
     shown: list[Row] = ranked if all_cases else []
-    notes = [*reasons(comparison), *caption(comparison)]
+    notes, more = [*reasons(comparison), *caption(comparison)], list[str]()
     if not all_cases:
         for verdict in CHANGED:
             of_verdict = [row for row in ranked if row[1].verdict is verdict]
             shown += of_verdict[:LARGEST_CHANGES]
             if (others := len(of_verdict) - LARGEST_CHANGES) > 0:
                 what = f"with {verdict.value} {of_verdict[0][1].unit}" if verdict in WORK else verdict.value
-                notes[:0] = [f"and {others} others {what}: {how_to_list} lists them"]
+                more.append(f"and {counted(others, 'other')} {what}: {how_to_list} lists them")
     before, after = comparison.labels
     lines = [f"{before} → {after}, on {comparison.on}", *headline(changes.values()), ""]
     for case, change in shown:
@@ -77,14 +77,14 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     lines += [""] if shown else []
     if any(change.verdict is Verdict.UNKNOWN for change in changes.values()) and not all_cases:
         notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
-    return Text("\n".join([*lines, *notes, *not_included(comparison.problems)]))
+    return Text("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]))
 
 
 def _figures(change: Change) -> str:
     """Return before and after, the change of the time with its interval or reason, and that of the instructions."""
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
     if change.verdict in WORK:
-        return f"{sides}   {signed_percent(change.size)}"
+        return f"{sides}   {count_text(change.count)}" if change.count else sides
     time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
     if change.verdict is Verdict.UNKNOWN:
         more = f"~{change.more_launches}" if change.more_launches else f">{MOST_LAUNCHES}"
@@ -131,7 +131,7 @@ def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
             cells[round((WIDTH - 1) * (size - low) / (high - low)) if high > low else 0] = sign
         return "".join(cells)
 
-    what = f"{DIFFERENCE} difference" if change.way == PAIRED else "A and B as measured, against the mean of A"
+    what = f"{DIFFERENCE} difference" if change.way == PAIRED else "A and B, without the launch's part, against the mean of A"
     left, right = signed_percent(exp(low)), signed_percent(exp(high))
     lines = [f"launches ({what}, {ZERO} none)", f"{'':14}{left}{right:>{WIDTH - len(left)}}"]
     for started, of_launch in by_launch.items():
@@ -212,17 +212,23 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     all_cases : list every case, and not only the `LARGEST` of a method
     """
     known = [each for case_series in by_case.values() if (each := standing(case_series))]
+    if not known:
+        return Text("Open regressions: no case is timed")
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
     methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}"
-    lines = [f"Open regressions: {methods}", f"on {next(iter(by_case.values())).on}"]
+    newest = releases_of(each.series for each in known)[-1]
+    lines = [f"Open regressions with torch {newest}: {methods}", f"on {next(iter(by_case.values())).on}"]
     for regression in regressions:
         lines += ["", f"{regression.method}: {extent_text(regression)}"]
         for each in regression.standings if all_cases else regression.standings[:LARGEST]:
             before, after = map(duration, each.times)
-            against = cost_text(each.cost, each.series.releases[each.best]) if each.cost and each.best is not None else ""
             since = ", ".join(f"{each.series.releases[step.index]} ({signed_percent(step.ratio)})" for step in each.open)
-            lines += [f"  {case_name(each.series.case)}", f"    {before} → {after}   {against}", f"    since {since}"]
+            lines += [
+                f"  {case_name(each.series.case)}",
+                f"    {before} → {after}   {cost_text(each)}",
+                *([f"    since {since}"] if since else []),
+            ]
         more = 0 if all_cases else len(regression.standings) - LARGEST
         lines += [f"  and {more} more: --all lists them"] if more > 0 else []
     return Text("\n".join(lines))

@@ -46,12 +46,12 @@ class Effects:
             if counts[column, number]
         }
 
-    def launch_times(self, column: int, case: Case) -> dict[str, float]:
-        """Return the time of a case in each launch of a column, by the launch's start, without what disturbed all sides of the launch."""
+    def launch_times(self, column: int, case: Case) -> list[float]:
+        """Return a column's time of a case in each launch, without the launch's part."""
         seconds, _, _, residuals = self._fitted()
         number = self.cases[case]
         times = seconds[column, number] * np.exp(residuals[:, column, number])
-        return {start: float(time) for start, time in zip(self.started, times) if not np.isnan(time)}
+        return [float(time) for time in times if not np.isnan(time)]
 
     def error_of_mean(self, column: int, cases: Sequence[Case]) -> float:
         """Return the standard error of a column's part in the mean of some cases, over launches; 0 where they cannot tell it."""

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.numbers import signed_percent
-from tensorcopy.report.sentences import extent_text
+from tensorcopy.report.sentences import cost_text, extent_text
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, MachineChange, changes_of, found
 from tensorcopy.site.machine import Machine
@@ -56,13 +56,14 @@ def _open(content: Content, machine: Machine) -> Iterator[Entry]:
         worst, largest = regression.worst, regression.worst.largest
         series = worst.series
         release = series.releases[largest.index if largest else worst.newest]
-        text = f"{machine.case_code(series.case)}: {extent_text(regression)} against its best release"
+        since = f", since {', '.join(worst.since)}" if worst.since else ""
+        text = f"{regressions.code_of(machine, series.case)}: {extent_text(regression)} against its best release"
         yield Entry(
             ("open", machine.name, series.case.device, regression.method, release),
             found(*series.sides(largest.index if largest else worst.newest)),
             f"torch {machine.newest.version}: {text}",
             f"{regressions.address_of(content, machine)}#{regressions.anchor(regression)}",
-            f"{machine.name}: {text}; largest: {case_name(series.case)}, {regressions.cost(worst)}, since {', '.join(worst.since)}",
+            f"{machine.name}: {text}; largest: {case_name(series.case)}, {cost_text(worst)}{since}",
         )
 
 

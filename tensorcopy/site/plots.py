@@ -123,7 +123,7 @@ def launch_times(result: Result, case: Case) -> list[float]:
     """Return the time of a case in each launch of a result, without what disturbed all sides of the launch."""
     if result.effects is None or result.column is None or case not in result.timings:
         return []
-    return list(result.effects.launch_times(result.column, case).values())
+    return result.effects.launch_times(result.column, case)
 
 
 def of_components(

@@ -77,12 +77,13 @@ def _method(operation: Operation) -> Method:
         sys.path.append(operation.folder)
     for module in operation.imports:
         topmost = module.partition(".")[0]  # as the `import` statement binds it
+        if isinstance(names.get(topmost), _NotImported):
+            continue
         try:
             importlib.import_module(module)
             names[topmost] = importlib.import_module(topmost)
         except (Exception, SystemExit) as error:  # whatever a module raises: a torch may lack what it uses
             names[topmost] = _NotImported(operation, module, error)
-            break
     try:
         promises = []
         if operation.promise:

@@ -44,7 +44,7 @@ def time_request(
 
     Returns plain values: "torch", "python", "on", "day", "methods" as `conformance.observed_on` returns them, "turns" with each method's
     seconds per call by turn, "baseline" with those of the memcpy baseline, and "left_out" with the reason, by name, why another was not
-    timed: it fails, or its result has not the values of x. Raises TensorcopyError for a device or size that cannot be used.
+    timed: it fails, or its result does not have the values of x. Raises TensorcopyError for a device or size that cannot be used.
     """
     devices.require(device)
     _check_numel(numel, "--numel 2**17")
@@ -89,9 +89,9 @@ def time_sizes(
     Returns plain values: these arguments, "torch", "python", "on" and "day", "curves" with each method's "name", "code" and "points", which
     are seconds per call by "numel" ("median", and the quartiles "low" and "high"), and "baseline", the curve of a copy of the same bytes
     into existing memory, by numpy on the CPU and by the device itself elsewhere. The methods take turns at each size. "left_out" has the
-    reason, by name, why a method has no curve: it fails, or its result has not the values of x.
+    reason, by name, why a method has no curve: it fails, or its result does not have the values of x.
 
-    Raises TensorcopyError for a device or size that cannot be used, for a `relative_to` without a curve, and where there is none at all.
+    Raises TensorcopyError for a device or size that cannot be used, a `relative_to` without a curve, and where no method can be plotted.
     """
     if what not in SWEEPS:
         raise TensorcopyError("there is no such plot", got=repr(what), allowed=" or ".join(SWEEPS), next="tensorcopy plot copies")

@@ -101,7 +101,19 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
 
 
 # of the CSV: `tensorcopy compare --format csv` has the others, too
-COLUMNS = ("case", "metric", "time_verdict", "time_ratio", "time_low", "time_high", "p", "before", "after", "instructions_ratio")
+COLUMNS = (
+    "case",
+    "metric",
+    "time_verdict",
+    "time_ratio",
+    "time_low",
+    "time_high",
+    "p",
+    "before",
+    "after",
+    "work_verdict",
+    "instructions_ratio",
+)
 
 
 @dataclass(frozen=True)
@@ -147,8 +159,9 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
     causes = {key: cause for key, cause in machine.causes.items() if (cause.before, cause.after) == (before, after)}
 
     def cause(case: Case) -> CauseLink | None:
-        """Return the link to the functions behind a case's change; None where none were counted."""
-        return cause_link(causes, after, case)
+        """Return the link to the functions behind a case's change; None where its count is equal, or none were counted."""
+        pair = changes[case].count
+        return None if pair and not pair.changed else cause_link(causes, after, case)
 
     values = {
         "comparison": comparison,

@@ -18,7 +18,7 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
 from tensorcopy.analysis.standings import change, standing
-from tensorcopy.numbers import count, duration, percent
+from tensorcopy.numbers import count, duration, percent, signed_interval, unbroken
 from tensorcopy.report.sentences import TIME
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
@@ -251,7 +251,8 @@ def _cost(options: Sequence[Option], translate: Translate) -> Markup:
     slower = max((option for option in others if option.timing and not option.among_fastest), key=lambda option: option.time, default=None)
     parts = [translate("cost", code=code_markup(first.code), time=duration(first.time), numel=count(int(first.case["numel"])))]
     parts += [translate("cost_tied" if tied > 1 else "cost_tied_once", tied=tied)] if tied else []
-    parts += [translate("cost_slower", code=code_markup(slower.code), ratio=f"{slower.time / first.time:.1f}")] if slower else []
+    if slower and slower.change and slower.change.ratio and first.change is None:  # the ratio to the fastest is that to the first
+        parts.append(translate("cost_slower", code=code_markup(slower.code), ratio=f"{slower.change.ratio:.2f}"))
     return translate("semicolon").join(parts)
 
 
@@ -262,10 +263,11 @@ def _regressions(machine: Machine, translate: Translate) -> list[dict[str, Any]]
         worst, largest = regression.worst, regression.worst.largest
         rows.append(
             {
-                "code": machine.case_code(worst.series.case),
+                "code": regressions.code_of(machine, worst.series.case),
                 "address": f"{addresses.REGRESSIONS}#{regressions.anchor(regression)}",
                 "line": regressions.line(machine, regression),
-                "costs": translate("to").join(whole_percent(ratio) for ratio in regression.costs),
+                "cost": whole_percent(worst.ratio),
+                "interval": unbroken(signed_interval(worst.cost.interval, " … ", 0)) if worst.cost and worst.cost.interval else "",
                 "cases": len(regression.standings),
                 "release": worst.series.releases[largest.index] if largest else "",
                 "size": whole_percent(largest.ratio) if largest else "",
@@ -300,7 +302,7 @@ def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
     if seen:
         sizes = translate("and").join(translate("news_size", size=percent(size, 1), numel=name) for name, size in seen.items())
         sentences.append(translate("news_seen", sizes=sizes))
-    return Markup(" ").join(sentences)
+    return translate("space").join(sentences)
 
 
 def _latest(content: Content, machine: Machine) -> Comparison | None:

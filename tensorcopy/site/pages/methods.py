@@ -95,7 +95,7 @@ def _method_pages(content: Content) -> Iterator[Page]:
         values = {
             "name": name,
             "code": code,
-            "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen)}."
+            "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen).rstrip('.')}."
             if (seen := observed(machine.result, name, "with_grad"))
             else "Not observed with the newest torch.",
             "anatomies": (anatomies := _anatomies(machine, name)),

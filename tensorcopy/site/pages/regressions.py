@@ -10,8 +10,9 @@ from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
 from tensorcopy.report import why
-from tensorcopy.report.sentences import cost_text, extent_text
+from tensorcopy.report.sentences import extent_text
 from tensorcopy.results import functions
+from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
@@ -69,6 +70,11 @@ def anchor(regression: OpenRegression) -> str:
     return addresses.slug(regression.method if device == "cpu" else f"{regression.method}-{device}")
 
 
+def code_of(machine: Machine, case: Case) -> str:
+    """Return the code of a case, with its device unless that is the CPU."""
+    return machine.case_code(case) + ("" if case.device == "cpu" else f" on {case.device}")
+
+
 def line(machine: Machine, regression: OpenRegression) -> str:
     """Return the sparkline of the case with the largest cost, strong since its best release."""
     worst = regression.worst
@@ -80,11 +86,13 @@ def row(content: Content, machine: Machine, regression: OpenRegression, known: t
     worst = regression.worst
     largest = worst.largest
     code = machine.case_code(worst.series.case)
+    device = worst.series.case.device
     release = worst.series.releases[largest.index] if largest else ""
     link, issue = _cause(content, machine, regression)
     return {
         "anchor": anchor(regression),
         "code": code,
+        "on": "" if device == "cpu" else device,
         "method": regression.method,
         "extent": extent_text(regression),
         "line": line(machine, regression),
@@ -105,7 +113,7 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
         "circumstances": circumstances(series.case),
         "address": machine.case_address(series.case),
         "times": standing.times,
-        "best": series.releases[standing.best or 0],
+        "best": standing.best_release,
         "cost": standing.cost,
         "since": [
             (series.releases[step.index], signed_percent(step.ratio), content.comparison_address(*series.sides(step.index)))
@@ -116,12 +124,16 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
 
 def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tuple[CauseLink | None, str]:
     """Return the functions behind the largest slowdown that has a profile, and the issue to file about it; "" where none can be."""
-    slowdowns = [(each.series, step) for each in regression.standings for step in each.open]
-    for series, step in sorted(slowdowns, key=lambda slowdown: -slowdown[1].ratio):
-        link = cause_link(machine.causes, series.sides(step.index)[1], series.case)
-        if link and link.change.difference.total > 0:
-            return link, _issue(content, machine, link)
-    return None, ""
+    links = [
+        (bool(link.of), -step.ratio, link)
+        for each in regression.standings
+        for step in each.open
+        if (link := cause_link(machine.causes, each.series.sides(step.index)[1], each.series.case)) and link.change.difference.total > 0
+    ]
+    if not links:
+        return None, ""
+    is_similar, _, link = min(links, key=lambda row: row[:2])  # the case itself before a similar one
+    return link, "" if is_similar else _issue(content, machine, link)
 
 
 def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
@@ -143,15 +155,10 @@ def _fixed(machine: Machine) -> list[Fixed]:
     for standing in machine.standings.values():
         for step in standing.closed:
             releases = standing.series.releases
-            code = machine.case_code(standing.series.case)
+            code = code_of(machine, standing.series.case)
             groups.setdefault((code, releases[step.index], releases[step.until or 0]), []).append((step.ratio, standing))
     rows = []
     for (code, release, until), members in groups.items():
         ratio, standing = max(members, key=lambda member: member[0])
         rows.append(Fixed(code, release, until, ratio, len(members), machine.case_address(standing.series.case)))
     return sorted(rows, key=lambda row: -row.ratio)
-
-
-def cost(standing: Standing) -> str:
-    """Return what a case costs against its best release; "" where it costs nothing."""
-    return cost_text(standing.cost, standing.series.releases[standing.best or 0]) if standing.is_open and standing.cost else ""

@@ -46,7 +46,7 @@ const historyControls = (() => {
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
     against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", machineChanged: "マシンが変わりました",
     dashed: "破線: 古い Python（換算値）。", dotted: (over) => `点線: ${over}。`,
-    band: "線を指すと 95 % 信頼区間を示します。", zone: "線を指すと 95 % 信頼区間と、前リリースから検出できない変化の範囲（淡い領域）を示します。",
+    band: "線を指すと 95 % 信頼区間を示します。", zone: "線を指すと 95 % 信頼区間と、前リリースとの差を検出できない範囲（淡い領域）を示します。",
     seen: "検出限界",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
     tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法",
