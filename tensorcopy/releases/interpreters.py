@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -105,7 +106,7 @@ def run_probe(
         return document
     got = exception_line(stderr) or f"no output, exit status {process.returncode}"
     following = f"{shlex.join(command)} shows the full error"
-    if is_imported:
+    if is_imported and not re.match(r"(Import|ModuleNotFound)Error", got):
         raise of_text(stderr) or TensorcopyError(f"{module} failed in {command[0]}", got=got, allowed="no error", next=following)
     raise of_text(stderr) or CannotRun(
         f"{command[0]} cannot import torch and tensorcopy's registry",
