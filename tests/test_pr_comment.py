@@ -90,7 +90,8 @@ def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_p
     }
     for reason in set(Reason) - {Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED}:  # nothing is counted for a pull request
         verdict = pr_comment.TESTED.get(reason, (Verdict.UNKNOWN,))[0]
-        tested = {"ratio": 1.25, "interval": (1.2, 1.3)} if reason in pr_comment.TESTED else {}
+        of_reason = {"ratio": 1.01, "interval": (0.99, 1.02)} if reason is Reason.WITHIN_MARGIN else {"ratio": 1.25, "interval": (1.2, 1.3)}
+        tested = of_reason if reason in pr_comment.TESTED else {}
         change = Change(verdict, reason, **numbers, **tested)
         text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: change})))))
         assert formats.escaped(sentences.sentence(replace(change, differences=(), failure=""))) in text
@@ -106,8 +107,18 @@ def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_p
         {"time_low": None},
         {"time_ratio": None},
         {"reason": "too_few_launches"},
+        {"time_verdict": "unchanged", "reason": "within_margin"},
     ],
-    ids=["verdict", "the other way", "an interval with 1", "outside its interval", "no interval", "no ratio", "reason"],
+    ids=[
+        "verdict",
+        "the other way",
+        "an interval with 1",
+        "outside its interval",
+        "no interval",
+        "no ratio",
+        "reason",
+        "beyond the margin",
+    ],
 )
 def test_a_change_that_contradicts_itself_is_not_shown(comparison, tmp_path, fields):
     """Nor is anything else of its file."""

@@ -12,11 +12,13 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any, NoReturn
 
 from fastjsonschema import JsonSchemaValueException, compile
 
 from tensorcopy.analysis.paired import PAIRED, Change, Reason, Verdict
+from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
 from tensorcopy.worker.devices import DEVICES
@@ -26,6 +28,7 @@ FILE = "comparison.json"
 LARGEST = 4 * 2**20  # bytes of such a file
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:+()\[\] -]")  # of cases, as the schema has them
 LONGEST_NAME, LONGEST_WORD, MOST_PARAMETERS, LONGEST_FAILURE = 160, 80, 12, 1000  # as the schema has them
+ROUNDED = 1e-5  # relative: the file has six digits
 LINE = 300  # characters of a line that is quoted
 SECTION = 28_000  # characters; two devices fit into a comment
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
@@ -150,12 +153,16 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     hardware = [provenance["cpu"], *(provenance["accelerators"].values() if document["device"] != "cpu" else ())]
     torch = [f"torch {pair['torch'][0]}"] if pair["kind"] == "code" else []
     on = ", ".join([*torch, *hardware, f"Python {comparison['after']['python']}"])
-    rows = [(row["case"], _change(row)) for row in comparison["changes"]]
-    return "\n".join([formats.comparison_text(labels, on, comparison["margin"], rows), *failures])
+    rows = [(row["case"], _change(row, comparison["margin"])) for row in comparison["changes"]]
+    seen = [change.detectable for _, change in rows if change.detectable is not None]
+    notes = [f"smallest slowdown that would have been seen: {percent(median(seen), 1)} (median of the cases)"] if seen else []
+    return "\n".join([formats.comparison_text(labels, on, comparison["margin"], rows, notes=notes), *failures])
 
 
-def _change(row: Mapping[str, Any]) -> Change:
+def _change(row: Mapping[str, Any], margin: float) -> Change:
     """Return a change of the file. Its differences and its failure are left out: they are text.
+
+    margin : of the comparison
 
     Raises _Refused for a contradiction.
     """
@@ -168,6 +175,8 @@ def _change(row: Mapping[str, Any]) -> Change:
         or (tested and not low <= ratio <= high)
         or (verdict is Verdict.SLOWER and low < 1)
         or (verdict is Verdict.FASTER and high > 1)
+        or (verdict is Verdict.UNCHANGED and max(high, 1 / low) > (1 + margin) * (1 + ROUNDED))
+        or (reason is Reason.CHANGED and max(ratio, 1 / ratio) < (1 + margin) * (1 - ROUNDED))
     ):
         raise _Refused("contradicts itself")
     return Change(
@@ -181,6 +190,7 @@ def _change(row: Mapping[str, Any]) -> Change:
         launches=(row["launches"][0], row["launches"][1]),
         more_launches=row["more_launches"],
         way=row["way"] or PAIRED,
+        detectable=row["detectable"],
     )
 
 
