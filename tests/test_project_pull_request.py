@@ -201,13 +201,13 @@ def compared(python: Path, folder: Path, head: str) -> tuple[int, dict[str, dict
 
 @pytest.mark.slow
 def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder):
-    """It is not the comparison that fails, which would end without a result and a comment."""
+    """Its operations fail, with the error of their import; nothing is compared, and the command says so."""
     edited(folder / "operations.py", "import torch\n", "import nothing_of_the_kind\n")
     commit_all(folder, "head")
     request, paths = PullRequest(sha(folder, "HEAD~1"), sha(folder), launches=3, interpreter="same"), configuration.paths()
     (pair,) = pull_request.pairs(request, paths)
     result = pull_request.measure_and_judge(pair, request, paths, monotonic() + 60, lambda progress: None)
-    assert result.comparison is None
+    assert not result.compared
     (lines,) = (result.failures[each.name] for each in pair.revisions[1:])
     assert "nothing_of_the_kind" in lines[0]
     assert pull_request.exit_code([result]) == 2

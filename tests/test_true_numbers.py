@@ -39,13 +39,13 @@ def stored(folder: Path) -> dict[str, bytes]:
 
 
 def test_killed_measurements_lose_double_and_halve_no_launch(checkout):
-    """Ten times at random moments; then the same command takes what is missing."""
+    """Four times at random moments; then the same command takes what is missing."""
     command = ["measure", NEWEST.version, "--launches", "4", "--machine", "killed", "--bench", ONE_SIZE]
     chance, folder = random.Random(), checkout.root / "results" / "killed"
     first = checkout.run("tensorcopy", *command[:2], "--launches", "1", *command[4:])  # which installs both releases
     assert first.returncode == 0, first.stderr
     before = stored(folder)
-    for moment in [chance.uniform(0.5, 25) for _ in range(10)]:
+    for moment in [chance.uniform(0.5, 25) for _ in range(4)]:
         run_and_kill(checkout, command, [moment])
         after = stored(folder)
         assert before.items() <= after.items()
