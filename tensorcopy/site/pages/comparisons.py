@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison, version
 from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.report.formats import as_csv
+from tensorcopy.report.formats import HEADER, as_csv
 from tensorcopy.report.sentences import CHANGED, TIME, WORK, headline, largest, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -100,20 +100,8 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
     )
 
 
-# of the CSV: `tensorcopy compare --format csv` has the others, too
-COLUMNS = (
-    "case",
-    "metric",
-    "time_verdict",
-    "time_ratio",
-    "time_low",
-    "time_high",
-    "p",
-    "before",
-    "after",
-    "work_verdict",
-    "instructions_ratio",
-)
+OMITTED = ("device", "launches", "way", "detectable", "reason", "text")  # in the CSV; `tensorcopy compare --format csv` has them
+COLUMNS = tuple(name for name in HEADER if name not in OMITTED)
 
 
 @dataclass(frozen=True)
