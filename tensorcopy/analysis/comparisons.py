@@ -137,7 +137,7 @@ def _within(effects: Effects, before: int, after: int) -> dict[Case, Difference 
 
 @lru_cache(maxsize=256)  # pairs of releases
 def chained(pairs: tuple[tuple[Result, Result], ...]) -> Mapping[Case, Change]:
-    """Return the change of each case from the first result of the first pair to the last of the last.
+    """Return the change of each case over a chain of pairs of results.
 
     pairs : each of one Python, and each but the first begins with the release that the one before ends with
     """
@@ -153,7 +153,10 @@ def chained(pairs: tuple[tuple[Result, Result], ...]) -> Mapping[Case, Change]:
 
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
-    """Return the change of the geometric mean of some cases; None of sides that were not measured together."""
+    """Return the change of the geometric mean of some cases.
+
+    None of two sides that were not measured on one machine.
+    """
     effects = before.effects
     if effects is None or effects is not after.effects or before.column is None or after.column is None:
         return None
@@ -204,9 +207,10 @@ def kind(case: Case) -> tuple[str, int]:
 
 
 def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
-    """Return the smallest slowdown that would have been seen, by size: the median of `Change.detectable` over the cases of each kind.
+    """Return the smallest slowdown that would have been seen, by size.
 
-    Its keys are those of `SIZES`, with the device where there are several; "" stands for cases without a size.
+    It is the median of `Change.detectable` over the cases of each kind. Its keys are those of `SIZES`, with the device where there are
+    several; "" stands for cases without a size.
     """
     by_kind: dict[tuple[str, int], list[float]] = {}
     for case, change in changes.items():

@@ -37,7 +37,10 @@ Case = TypeVar("Case", bound=Hashable)
 
 
 class Verdict(str, Enum):
-    """Of a time, one of the first four; of an exact count, such as of instructions, one of the others. Neither decides the other."""
+    """The verdict on a time, one of the first four, or on an exact count.
+
+    Neither decides the other.
+    """
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -231,7 +234,10 @@ def of_launches(differences: Numbers) -> Difference:
 
 
 def summed(differences: Sequence[Difference]) -> Difference:
-    """Return the sum of independent differences, such as of one Python and of the next; its freedom is Welch's (1947)."""
+    """Return the sum of independent differences, such as of two Pythons.
+
+    Its degrees of freedom are those of Welch (1947).
+    """
     errors = [(each.variance / each.count, each.freedom) for each in differences]
     error, count = sum(error for error, _ in errors), 1 / sum(1 / each.count for each in differences)
     freedom = error**2 / sum(error**2 / free for error, free in errors if free) if error else 0.0

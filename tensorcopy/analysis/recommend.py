@@ -151,7 +151,7 @@ class Option:
         return self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
 
     @property
-    def standing(self) -> str:
+    def rank(self) -> str:
         """ "fastest", "tied" with it or "slower"; "" if it was not measured."""
         if self.timing is None:
             return ""

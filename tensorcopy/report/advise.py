@@ -214,7 +214,7 @@ def _matching_method(option: Option) -> MatchingMethod:
         code=option.code,
         seconds=option.timing.seconds if option.timing else None,
         multiple=option.multiple,
-        verdict=option.standing,
+        verdict=option.rank,
         ratio=option.change.ratio if option.change else None,
         caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
     )

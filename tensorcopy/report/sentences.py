@@ -158,7 +158,10 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
 
 
 def cost_text(standing: Standing) -> str:
-    """Return what a case costs against its best release: "+12.1 % (+10.4 to +13.8 %) against 2.9.1"; "" where it costs nothing."""
+    """Return what a case costs against its best release; "" for nothing.
+
+    For example "+12.1 % (+10.4 to +13.8 %) against 2.9.1".
+    """
     cost = standing.cost if standing.is_open else None
     return (
         f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}) against {standing.best_release}" if cost and cost.interval else ""
@@ -166,7 +169,10 @@ def cost_text(standing: Standing) -> str:
 
 
 def extent_text(regression: OpenRegression) -> str:
-    """Return what the cases of a method cost, at most: "up to +388.3 % (+378.5 to +398.3 %) in 3 cases"."""
+    """Return the largest cost among the cases of a method.
+
+    For example "up to +388.3 % (+378.5 to +398.3 %) in 3 cases".
+    """
     cost, number = regression.worst.cost, len(regression.standings)
     size = f"{signed_percent(cost.size)} ({signed_interval(cost.interval)})" if cost and cost.interval else ""
     return f"{'up to ' if number > 1 else ''}{size} in {counted(number, 'case')}"
@@ -227,7 +233,10 @@ def caption(comparison: Comparison) -> list[str]:
 
 
 def sensitivity_text(comparison: Comparison) -> str:
-    """Return the smallest slowdown that would have been seen: "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared."""
+    """Return the smallest slowdown that would have been seen, by size.
+
+    For example "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared.
+    """
     sizes = [(name, percent(size, 1)) for name, size in comparisons.sensitivity(comparison.changes).items()]
     texts = [f"{size} ({name}{' elements' if number == 0 else ''})" if name else size for number, (name, size) in enumerate(sizes)]
     return ", ".join(texts)

@@ -205,7 +205,7 @@ def _grids(machine: Machine, releases: Sequence[str]) -> list[tuple[CostTable, l
                 line = sparkline(where.series, releases, since, "slower" if where.is_open else "", span)
                 value = duration(where.series.measured[where.newest] or 0.0)
                 cost = whole_percent(where.cost.size) if where.is_open and where.cost else ""
-                best = where.series.releases[where.best or 0] if cost else ""
+                best = where.best_release if cost else ""
                 address = addresses.of_case(machine.name, where.series.case)
                 cells.append({"numel": numel, "rank": rank, "address": address, "line": line, "value": value, "cost": cost, "best": best})
             rows.append((method, machine.code(method, table.device), cells))

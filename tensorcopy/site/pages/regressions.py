@@ -1,4 +1,4 @@
-"""Open regressions: what each method costs with the newest release against its best one, since when and why; and those that were fixed."""
+"""Open regressions: what each method costs against its best release, since when and why; and those that a later release closed."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def code_of(machine: Machine, case: Case) -> str:
 
 
 def line(machine: Machine, regression: OpenRegression) -> str:
-    """Return the sparkline of the case with the largest cost, strong since its best release."""
+    """Return the sparkline of the worst case, strong since its best release."""
     worst = regression.worst
     return sparkline(worst.series, release_versions(machine.series), worst.best or 0, "slower")
 
 
 def row(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
-    """Return a method with its cases, its largest slowdown with the functions behind it, what was found out, and an issue to file."""
+    """Return a method with its cases, its largest slowdown, its causes and an issue."""
     worst = regression.worst
     largest = worst.largest
     code = machine.case_code(worst.series.case)
@@ -123,7 +123,10 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
 
 
 def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tuple[CauseLink | None, str]:
-    """Return the functions behind the largest slowdown that has a profile, and the issue to file about it; "" where none can be."""
+    """Return the functions behind the largest slowdown that has a profile.
+
+    And the issue to file about it; "" where none can be.
+    """
     links = [
         (bool(link.of), -step.ratio, link)
         for each in regression.standings
@@ -137,7 +140,7 @@ def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tu
 
 
 def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
-    """Return the text of an issue for PyTorch's tracker, about the case whose functions were counted; "" where it cannot be written."""
+    """Return an issue about the case whose functions were counted; "" for none."""
     before, after = link.change.before, link.change.after
     case = next((case for case in machine.cases if functions.name_of(case) == link.change.name), None)
     comparison = content.comparison_address(before, after)
