@@ -26,7 +26,7 @@ WORKING = {  # with a regular expression of what is printed
     "show": (["show", TAG], r"tensor +2\.\d+±\S*μs"),
     "show everything": (["show"], r"Machine    : box\nEnvironment: py3.11-cuda\n\n +5c488690\n +d0f2af8b"),
     "show an environment": (["show", "-E", "py3.11-cuda", TAG], r"box/py3.11-cuda"),
-    "compare": (["compare", BEFORE, TAG], rf"\| \+ +\| \S+±\S*s +\| \S+±\S*s +\| +1\.2 \| {COPY}\('tensor', 16\) +\|"),
+    "compare": (["compare", BEFORE, TAG], rf"\| \+ +\| \S+s +\| \S+s +\| 1\.2\d* \(1\.\d+ to 1\.\d+\) +\| {COPY}\('tensor', 16\) +\|"),
     "update": (["update"], "Updating results data"),
     "setup": (["setup"], r"^· Creating environments\n· py3\.11-\w+(\n· py3\.9-\w+)?$"),  # as far as there are these Pythons
     "setup of an interpreter": (["setup", "-E", "interpreter:same"], r"^· Creating environments\n· py3\.\d+-\w+-interpreter$"),
@@ -45,7 +45,7 @@ REFUSED = {  # with parts of the last line
     "an existing Python": (["run", "-E", "existing:same", RELEASE], ["got -E existing", "-E interpreter:same"]),
     "virtualenv": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
     "an unknown environment": (["show", "-E", "nonsense", TAG], ["got -E nonsense"]),
-    "an unknown release": (["compare", "v9", TAG], ["unknown torch release: got 'v9'"]),
+    "an unknown release": (["compare", "v9", TAG], ["unknown torch release or git revision: got 'v9'"]),
     "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
     "a Python without torch": (
         ["run", "-E", f"interpreter:{PYTHON}", RELEASE],

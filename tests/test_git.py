@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.ci import git
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import git
 
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 

@@ -123,7 +123,7 @@ def machine(tmp_path, monkeypatch) -> Machine:
     monkeypatch.setattr(Measurement, "opened", lambda measurement, paths: made.opened(measurement, paths))
     for name, stand_in in (("take", made.take), ("count", made.count), ("suites_of", lambda side: made.suites)):
         monkeypatch.setattr(launch, name, stand_in)
-    for module in ("measure.taking", "measure.now", "cli.measure"):
+    for module in ("measure.taking", "measure.now", "measure.history", "cli.measure", "cli.compare"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")

@@ -13,7 +13,7 @@ import pytest
 from tensorcopy.cli import arguments
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan
+from tensorcopy.measure import plan, settings
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import NEW
@@ -28,10 +28,10 @@ NO_NAMES = ("", ".", "..", "../box", "a/b", "a\\b", "a:b", "-box", ".box", "box.
 
 def test_a_duration_has_units_and_a_machine_a_name_that_may_be_a_folder():
     """Of other texts, the error says what is allowed."""
-    assert {text: arguments.duration(text) for text in DURATIONS} == DURATIONS
+    assert {text: settings.duration(text) for text in DURATIONS} == DURATIONS
     for text in NO_DURATIONS:
         with pytest.raises(argparse.ArgumentTypeError, match="allowed: hours, minutes or seconds, such as 5h, 90m or 1h30m"):
-            arguments.duration(text)
+            settings.duration(text)
     for name in ("xeon-2core", "h200", "a", "a.b_c+d", "機械", "x" * 64):
         assert arguments.machine_name(name) == name
     for name in NO_NAMES:

@@ -20,6 +20,7 @@ from tensorcopy import configuration
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.cli import main, parser
+from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.worker import declarations
@@ -70,8 +71,13 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 def checkouts(folder: Path) -> list[Path]:
     """Return the folders with the files of the last two commits."""
-    request = PullRequest(sha(folder, "HEAD~1"), sha(folder))
-    return list(pull_request.checkouts(request, configuration.paths()).values())
+    return [revisions.checked_out(sha(folder, name), configuration.paths()) for name in ("HEAD~1", "HEAD")]
+
+
+def environments(folder: Path, name: str) -> Path:
+    """Return the folder of the environments of a commit."""
+    measurement = plan.Measurement(release_table.load()[-1], "3.11")
+    return revisions.of(measurement, sha(folder, name), "").path(configuration.paths()).parent
 
 
 def test_each_commit_has_its_files_and_shares_the_environments(folder):
@@ -80,11 +86,10 @@ def test_each_commit_has_its_files_and_shares_the_environments(folder):
     commit_all(folder, "head")
     base, head = checkouts(folder)
     assert [(place / "operations.py").read_text().count("clone()") for place in (base, head)] == [0, 1]
-    for place in (base, head):
+    for name, place in (("HEAD~1", base), ("HEAD", head)):
         for _ in range(2):
-            paths = pull_request.own_paths(place, (base, head), configuration.paths())
-            assert paths.environments == place / ".asv" / "env"
-            assert paths.environments.resolve() == folder / ".asv" / "env"
+            assert environments(folder, name) == place / ".asv" / "env"
+            assert environments(folder, name).resolve() == folder / ".asv" / "env"
             shutil.rmtree(folder / ".asv" / "env")
     (base / "mark").touch()
     assert checkouts(folder) == [base, head]
@@ -92,13 +97,14 @@ def test_each_commit_has_its_files_and_shares_the_environments(folder):
 
 
 @pytest.mark.parametrize("requires", ['"einops==0.8.1"', '"."', "1"], ids=["version", "folder", "invalid"])
-def test_commits_that_need_other_packages_have_environments_of_their_own(folder, requires):
-    """A folder is the one of each commit; an invalid project is left to its side, which names the error."""
+def test_a_commit_that_needs_other_packages_has_environments_of_its_own(folder, requires):
+    """Other ones than the checkout; a folder is the one of each commit."""
     edited(folder / "tensorcopy.toml", "[project]\n", "[project]\nrequires = [" + requires + "]\n")
     commit_all(folder, "head")
-    folders = checkouts(folder)
-    for place in folders:
-        assert not pull_request.own_paths(place, folders, configuration.paths()).environments.exists()
+    if requires != '"."':
+        git(folder, "checkout", "-q", "HEAD~1")
+    declarations.project_in.cache_clear()
+    assert not environments(folder, "main").exists()
 
 
 def test_a_project_below_the_top_takes_the_whole_repository(folder):
@@ -117,7 +123,7 @@ def test_a_project_below_the_top_takes_the_whole_repository(folder):
     commit_all(folder, "two")
     os.chdir(below)
     base, head = checkouts(folder)
-    assert base.parts[-2:] == ("base", "over-torch")
+    assert base.parts[-2:] == (sha(folder, "HEAD~1")[:12], "over-torch")
     declared = declarations.project_in(head)
     assert declared.suites == head.parent / "benchmarks"
     assert declared.requirements() == ["--editable", str(head.parent)]
@@ -244,7 +250,7 @@ def test_the_job_that_keeps_measurements_runs_nothing_of_the_project(folder):
 @pytest.mark.parametrize(
     ("before", "after", "arguments", "message"),
     [
-        ("", "", ["--release", "0.1"], "base and head have no torch in common here: got 0.1"),
+        ("", "", ["--release", "0.1"], "have no torch in common here: got 0.1"),
         ("./library", "./library", ["--interpreter", "same"], "cannot have the packages of two commits: got requires that differ"),
         ("einops==0.8.0", "einops==0.8.1", ["--interpreter", "same"], "cannot have the packages of two commits: got requires that differ"),
     ],
@@ -265,6 +271,6 @@ def test_a_commit_without_a_project_is_refused(folder, capsys):
     git(folder, *AUTHOR, "commit", "-qm", "without")
     commit_all(folder, "with")
     assert error_of(capsys) == (
-        f"tensorcopy: base has no project: got no tensorcopy.toml in {sha(folder, 'HEAD~1')[:8]}; allowed: two commits of a project; "
-        "next: name a commit that has it: --base COMMIT"
+        f"tensorcopy: {sha(folder, 'HEAD~1')[:8]} has no project: got no tensorcopy.toml in it; allowed: commits of a project; "
+        "next: name a commit that has it"
     )

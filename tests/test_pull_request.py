@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.analysis import looks
 from tensorcopy.ci import pull_request
-from tensorcopy.ci.pull_request import PullRequest, Revision, RevisionPair
+from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
-from tensorcopy.measure import plan
+from tensorcopy.measure import now, plan, revisions, taking
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tests import launch_files
@@ -152,8 +153,8 @@ def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
     paths = Paths(Path("results"), Path("site"), repository.folder / ".asv" / "env", ("3.11",))
     (pair,) = pull_request.pairs(PullRequest(*shas), paths)
     assert pair.kind == "release"
-    assert [each.measurement.release for each in pair.revisions] == list(release_table.load())[-2:]
-    assert [each.sha for each in pair.revisions] == shas[1:] * 2  # both with head's suites
+    assert [each.release for each in pair.revisions] == list(release_table.load())[-2:]
+    assert [each.commit for each in pair.revisions] == shas[1:] * 2  # both with head's suites
 
 
 BASE, HEAD = "2.15.0#" + "b" * 40, "2.15.0#" + "a" * 40
@@ -169,19 +170,20 @@ class Looks:
         release = release_table.load()[-1]
         measurement = plan.Measurement(release, "3.11", build="cuda")
         names = [f"{side} {name[-8:]}" for side, name in (("base", BASE), ("head", HEAD))]
-        pair = RevisionPair("code", *(Revision(name, side[7:], measurement) for name, side in zip(names, (BASE, HEAD))))
-        stored = launch_files.write(folder / "all", cases, launches=launches, machine=pull_request.MACHINE, **options)
-        self.selections: list[str] = []
+        pair = RevisionPair("code", *(revisions.of(measurement, side[7:], name) for name, side in zip(names, (BASE, HEAD))))
+        stored = launch_files.write(folder / "all", cases, launches=launches, machine="box", **options)
+        paths = Paths(Path("results"), Path("site"), folder / "env", ("3.11",))
+        job = taking.Job(paths, "box", folder=folder / "results")
+        (job.results / "box").mkdir(parents=True)
+        self.timed: list[list[str]] = []  # of each look
 
-        def take(selection: str, number: int) -> bool:
-            self.selections.append(selection)
-            if number > len(stored):
-                return False
-            (folder / "results" / pull_request.MACHINE).mkdir(parents=True, exist_ok=True)
-            shutil.copy(stored[number - 1], folder / "results" / pull_request.MACHINE)
-            return True
+        def take(look, cases) -> bool:
+            self.timed.append([case["method"] for case in cases])
+            for path in stored[:look]:
+                shutil.copy(path, job.results / "box")
+            return look <= len(stored)
 
-        self.comparison = pull_request.judged(pair, PullRequest("b" * 40, "a" * 40), folder / "results", take)
+        self.comparison = looks.judge(now.looks(16), take, lambda alpha: pull_request.compared(pair, job, alpha))
         self.verdicts = {case["method"]: change.verdict.value for case, change in self.comparison.changes.items()}
 
 
@@ -200,36 +202,33 @@ IN_DOUBT = {"copies.BySize.time_copy empty_like_copy 16": of_both([1.0, 1.0] * 8
 
 def test_what_is_clear_is_decided_at_the_first_look(tmp_path):
     """A slowdown, a speedup, and what is equal."""
-    looks = Looks(tmp_path, CLEAR)
-    assert looks.verdicts == {"tensor": "unchanged", "clone_detach": "slower", "detach_clone": "faster", "new_tensor": "unchanged"}
-    assert looks.selections == [""] * 4
-    assert looks.comparison.alpha == pytest.approx(0.05 / 3)  # there could have been three looks
+    planned = Looks(tmp_path, CLEAR)
+    assert planned.verdicts == {"tensor": "unchanged", "clone_detach": "slower", "detach_clone": "faster", "new_tensor": "unchanged"}
+    assert planned.timed == [[]]
+    assert planned.comparison.alpha == pytest.approx(0.05 / 3)  # there could have been three looks
 
 
 def test_what_is_undecided_alone_is_timed_further(tmp_path):
     """Until the last look, or until no launch can be taken; the others keep their verdicts."""
-    looks = Looks(tmp_path, {**CLEAR, **IN_DOUBT})
-    assert looks.verdicts["clone_detach"] == "slower"
-    assert looks.verdicts["empty_like_copy"] == "unknown"
-    assert len(looks.selections) == 16
-    for selection in looks.selections[4:]:
-        assert re.search(selection, "copies.BySize.time_copy('empty_like_copy', 16)")
-        assert not re.search(selection, "copies.BySize.time_copy('clone_detach', 16)")
+    planned = Looks(tmp_path, {**CLEAR, **IN_DOUBT})
+    assert planned.verdicts["clone_detach"] == "slower"
+    assert planned.verdicts["empty_like_copy"] == "unknown"
+    assert planned.timed == [[], ["empty_like_copy"], ["empty_like_copy"]]
 
 
 def test_the_end_of_the_time_is_no_error(tmp_path):
     """What was measured until then is judged."""
-    looks = Looks(
+    planned = Looks(
         tmp_path,
         {name: of_both([1.0] * 5, [1.3] * 5) for name in (*CLEAR, *IN_DOUBT)}
         | {"copies.BySize.time_copy clone 16": of_both([1.0] * 5, [0.9, 1.1, 0.9, 1.1, 0.9])},
     )
-    assert looks.verdicts["tensor"] == "slower"
-    assert looks.verdicts["clone"] == "unknown"
+    assert planned.verdicts["tensor"] == "slower"
+    assert planned.verdicts["clone"] == "unknown"
 
 
 def test_a_case_that_one_commit_lacks_is_named_and_an_error_is_named_once(tmp_path):
-    looks = Looks(
+    planned = Looks(
         tmp_path,
         {
             **CLEAR,
@@ -239,10 +238,10 @@ def test_a_case_that_one_commit_lacks_is_named_and_an_error_is_named_once(tmp_pa
             "copies.BySize.time_copy broken 1024": of_both(1.0, "ValueError: no"),
         },
     )
-    reasons = {case["method"]: change.reason.value for case, change in looks.comparison.changes.items()}
+    reasons = {case["method"]: change.reason.value for case, change in planned.comparison.changes.items()}
     assert (reasons["added"], reasons["removed"], reasons["broken"]) == ("not_measured_before", "not_measured_after", "not_measured_after")
-    assert pull_request.failure_lines(looks.comparison.before) == []
-    assert pull_request.failure_lines(looks.comparison.after) == ["copies.BySize broken numel=16 and 1 more: ValueError: no"]
+    assert pull_request.failure_lines(planned.comparison.before) == []
+    assert pull_request.failure_lines(planned.comparison.after) == ["copies.BySize broken numel=16 and 1 more: ValueError: no"]
 
 
 def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):

@@ -74,9 +74,9 @@ def test_an_unknown_version_ends_asv_with_exit_code_2(repo, caplog, name):
     with pytest.raises(SystemExit) as caught:
         repo.get_hash_from_name(name)
     assert caught.value.code == 2
-    assert f"unknown torch release: got '{name}'" in caplog.text
+    assert f"unknown torch release or git revision: got '{name}'" in caplog.text
     with pytest.raises(NoSuchNameError):
-        repo.get_hash_from_name("main")
+        repo.get_hash_from_name("no-such-branch")
 
 
 def test_a_range_skips_releases_that_cannot_be_installed(repo, monkeypatch, caplog):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 from os.path import relpath
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -21,9 +22,9 @@ from tensorcopy.analysis import paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import related
+from tensorcopy.results import reader, related
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Effects
+from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import UNKNOWN_NAME
 
@@ -113,6 +114,24 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
         changes[case] = replace(change, before=times[0], after=times[1], count=count)
     compared = sum(change.p is not None for change in changes.values())
     return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared, alpha)
+
+
+def of_places(
+    folder: Path, machine: str, before: Column, after: Column, *, margin: float = MARGIN, alpha: float = ALPHA
+) -> Comparison | None:
+    """Compare two results in a folder of launches, as `between`; None where one of them has no launch.
+
+    before, after : `Result.place`
+
+    Raises TensorcopyError for a damaged file, where one has none.
+    """
+    loaded = reader.load_results(folder)
+    by_place = {each.place: each for each in loaded.results if each.machine == machine}
+    if before not in by_place or after not in by_place:
+        if loaded.problems:
+            raise loaded.problems[0]
+        return None
+    return between(by_place[before], by_place[after], margin=margin, alpha=alpha)
 
 
 def _differences(before: Result, after: Result) -> dict[Case, Difference | None]:

@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 
 from asv import environment
 from asv.commands.asv_profiling import Profile
-from asv.commands.compare import Compare
 from asv.commands.find import Find
 from asv.commands.publish import Publish
 from asv.commands.rm import Rm
@@ -28,10 +27,11 @@ from asv.console import log
 from tensorcopy.asv_plugin import projection
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.measure import revisions
 from tensorcopy.results import reader
 
 ERROR_FILE = "TENSORCOPY_ERROR"  # environment variable: where the process that started asv reads the error as JSON
-READERS = (Compare, Profile, Publish, Show, Update)  # commands that read results
+READERS = (Profile, Publish, Show, Update)  # commands that read results
 KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
 
@@ -93,21 +93,23 @@ def paths_of(conf: Any) -> Paths:
     return Paths(results, html, environments, tuple(conf.pythons))
 
 
-def project(conf: Any) -> None:
+def project(conf: Any, *, with_revisions: bool = False) -> None:
     """Let asv read a projection of the launches, and log a warning for each that cannot be read."""
     paths = paths_of(conf)
     with exit_on_error():
-        conf.launches_dir, conf.results_dir = str(paths.results), str(projection.folder_of(paths.results, paths.projection))
-        for problem in reader.load_results(paths.results).problems:
-            log.warning(str(problem))
+        folders = [paths.results, *([revisions.results_of(paths)] if with_revisions else [])]
+        conf.launches_dir, conf.results_dir = str(paths.results), str(projection.folder_of(folders, paths.projection))
+        for folder in folders:
+            for problem in reader.load_results(folder).problems:
+                log.warning(str(problem))
 
 
 def prepare() -> None:
     """Let asv's commands read launches, and end with exit code 2, before they do anything, where they do not suit them."""
     for command in READERS:
 
-        def read(conf: Any, options: Any, run: Any = command.run_from_conf_args) -> Any:
-            project(conf)
+        def read(conf: Any, options: Any, command: Any = command, run: Any = command.run_from_conf_args) -> Any:
+            project(conf, with_revisions=command is Show)
             return run(conf, options)
 
         command.run_from_conf_args = read

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -20,7 +21,7 @@ from asv.commands.common_args import add_environment
 from tensorcopy.asv_plugin.commands import exit_on_error, paths_of
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan
+from tensorcopy.measure import plan, revisions
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, minor
@@ -30,9 +31,12 @@ from tensorcopy.worker import declarations
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     """Base of both environments, with names in results like "py3.11-cuda"."""
 
+    interpreter = ""  # whose torch is measured; "" where uv installs it
+
     def __init__(self, conf: Any, python: str, build: str, tagged_env_vars: Any) -> None:
         self._python, self._requirements = python, {"build": build}
         self._installed: environments.Environment | None = None
+        self._variables: Mapping[str, str] = {}
         self._commit: str | None = None
         self._paths = paths_of(conf)
         super().__init__(conf, python, self._requirements, tagged_env_vars)
@@ -68,25 +72,32 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         raise NotImplementedError
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
-        release = release_table.find(commit_hash)
+        """Install a release, or of a git revision the newest torch that it supports and its package."""
+        release = release_table.load().of(commit_hash)
         with exit_on_error():
-            if reason := self.why_not(release):
+            if release is None:
+                paths = replace(self._paths, pythons=(self.python,))
+                measurement: Measurement = revisions.under_newest({"": commit_hash}, paths, interpreter=self.interpreter)[0]
+            elif reason := self.why_not(release):
                 raise TensorcopyError(
                     f"torch {release.version} cannot be used in {self.name}",
                     got=reason,
                     allowed="a release that has a wheel for its Python",
                     next="-E with another environment",
                 )
-            self._installed = self.measurement(release).opened(self._paths)
-        self._commit = release.sha
-        self._set_commit_hash(release.sha)
+            else:
+                measurement = self.measurement(release)
+            self._installed = measurement.opened(self._paths)
+            self._variables = measurement.side(self._installed, self._paths).variables
+        self._commit = commit_hash
+        self._set_commit_hash(commit_hash)
 
     def run(self, args: list[str], **kwargs: Any) -> Any:
         assert self._installed is not None
-        folders = [interpreters.package_folder(self._paths.environments), interpreters.runner_folder(self._paths.environments)]
-        search_path = interpreters.search_path(folders, self._installed.python)
-        asked = {**(kwargs.get("env") or os.environ), **self._global_env_vars, **declarations.variables(), **self._installed.own}
-        variables = {**environments.steady(), **asked, **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)}
+        runner = str(interpreters.runner_folder(self._paths.environments))
+        search_path = os.pathsep.join([self._variables["PYTHONPATH"], runner])
+        variables = {**(kwargs.get("env") or {}), **self._global_env_vars, **self._variables}
+        variables |= dict.fromkeys(interpreters.SEARCH_PATHS, search_path)
         return util.check_output([str(self._installed.python), *args], **{**kwargs, "env": variables})
 
 
@@ -149,7 +160,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
                     allowed="interpreter:same, or interpreter:PYTHON with a program on the PATH or its path",
                     next="-E interpreter:same",
                 )
-            self._measurement = plan.in_interpreter(python)
+            self.interpreter, self._measurement = python, plan.in_interpreter(python)
         super().__init__(conf, self._measurement.python, self._measurement.build, tagged_env_vars)
         TorchReleases.why_not_here = staticmethod(self.why_not)
 

@@ -1,25 +1,27 @@
-"""`asv run` and `asv continuous`: releases take turns, and each launch becomes a file.
+"""`asv run`, `asv continuous` and `asv compare`: releases or git revisions take turns, and each launch becomes a file.
 
-asv itself would measure one release after the other, each with another state of the machine. `asv run` measures releases beside the
-reference release, `asv continuous` two releases beside each other. What is printed looks as asv's users know it.
+asv itself would measure one after the other, each with another state of the machine. `asv run` measures releases beside the reference
+release, and revisions beside each other; `asv continuous` measures two until every case is decided. What is printed looks as asv's users
+know it.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, NoReturn
 
 import tabulate
 from asv import environment, util
 from asv.benchmarks import Benchmarks
+from asv.commands.compare import Compare
 from asv.commands.continuous import Continuous
 from asv.commands.run import Run
 from asv.console import log
@@ -30,26 +32,29 @@ from asv.results import get_filename
 from asv.runner import log_benchmark_result
 from asv_runner.console import color_print
 
-from tensorcopy.analysis import comparisons, paired
+from tensorcopy.analysis import comparisons, looks, paired
+from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.asv_plugin import projection
 from tensorcopy.asv_plugin.commands import exit_on_error, paths_of
 from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import launch, plan
+from tensorcopy.measure import git, history, launch, now, plan, revisions, settings, taking
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.taking import Job, take_counts, take_launches, unpaired
+from tensorcopy.measure.progress import Progress
+from tensorcopy.measure.revisions import Revision
+from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import launches, reader, series_key
-from tensorcopy.results.cases import Case, cases_of
+from tensorcopy.results.cases import cases_of
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
-from tensorcopy.worker import hardware
+from tensorcopy.worker import hardware, nvidia
 
 ROUNDS = paired.FEWEST  # launches of `asv run`: with fewer, no difference is judged
-PAIRED_ROUNDS = 8  # of `asv continuous`: the differences of two releases have a standard error below 1 %
+MOST_REVISIONS = 16  # sides of a launch: each has a process
 DOTS = 60  # of a launch, on a terminal
 EXISTING_ONLY = "a launch has every case of its releases"
 MARKS = {Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.UNKNOWN: " "}
@@ -73,30 +78,39 @@ ATTRIBUTES = ("rounds", "cpu_affinity")  # of asv's -a that a launch has
 
 
 def measure_in_turns() -> None:
-    """Let `asv run` and `asv continuous` take launches."""
-    for command, measure in ((Run, _run), (Continuous, _continuous)):
+    """Let `asv run` and `asv continuous` take launches, and `asv compare` judge them."""
+    for command, act in ((Run, _run), (Continuous, _continuous), (Compare, _compare)):
 
-        def measured(conf: Any, options: Any, measure: Callable[[Any, Namespace], int] = measure) -> int:
+        def acted(conf: Any, options: Any, act: Callable[[Any, Namespace], int] = act) -> int:
             with exit_on_error():
-                return measure(conf, options)
+                return act(conf, options)
 
-        command.run_from_conf_args = measured
+        command.run_from_conf_args = acted
 
 
 def _run(conf: Any, options: Namespace) -> int:
-    """Measure releases beside the reference, print their times, and return asv's exit code: 2 where a case has failed."""
-    with _job(conf, options) as job:
-        environments, stored = _environments(conf, options), reader.load_results(job.paths.results).results
-        measured = {(each.sha, each.environment) for each in stored if each.machine == job.machine and each.timings}
-        chosen = _measurements(environments, _releases(conf, options, {sha for sha, _ in measured}))
-        if options.skip_existing or options.skip_existing_commits:
-            chosen = [each for each in chosen if each.place not in measured]
+    """Measure releases beside the reference, or revisions beside each other, print their times, and return asv's exit code.
+
+    It is 2 where a case has failed.
+    """
+    given = settings.from_environment()
+    until = monotonic() + given.budget
+    with _job(conf, options, given.device) as job:
+        chosen = _chosen(conf, options, job, is_resumed=bool(given.launches))
         if not chosen:
             log.info("every release that can be measured here has a result")
             return 0
-        reference = plan.reference(job.paths.pythons)
-        if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
-            job = replace(job, reference=reference)
+        of_revisions = isinstance(chosen[0], Revision)
+        if of_revisions:
+            job = _beside_environments(job)
+        else:
+            if given.device == "cuda":
+                chosen, lines = plan.runnable(chosen, nvidia.visible_gpus()[0])
+                for line in lines:
+                    log.warning(line)
+            reference = plan.reference(job.paths.pythons)
+            if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
+                job = replace(job, reference=reference)
         timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
         if not timed and not counting:
             raise TensorcopyError(
@@ -105,52 +119,83 @@ def _run(conf: Any, options: Namespace) -> int:
                 allowed="a regular expression on names",
                 next="asv check",
             )
-        failed = False
-        for group in plan.groups(chosen, job.reference, sys.maxsize):
-            taken = _taken(group, job, _rounds(options, ROUNDS)) if timed else []
-            if counting:
-                log.info("Counting")
-                counts, problems = take_counts(group, job, counting, report_progress=lambda _: log.dot())
-                taken += counts
-                for problem in problems:
-                    log.error(str(problem))
-                failed |= bool(problems)
-            for measurement in group:
-                failed |= measurement in job.failed or _print_values(conf, measurement, taken, {*timed, *counting}, job)
+        there = taking.Missing(chosen, job, 0, timed).counts()
+        launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
+        every = {*chosen, *filter(None, [job.reference])}
+        size = given.environments or (MOST_REVISIONS if of_revisions else len(every))
+        taken = history.take(
+            taking.Missing(chosen, job, launches, timed, given.shard),
+            plan.groups(chosen, job.reference, size),
+            together=of_revisions or len(every) <= size,
+            counts=counting,
+            with_functions=not (options.bench or options.quick or of_revisions),
+            until=until,
+            report_progress=_Log(),
+        )
+        log.flush()
+        without = job.failed.pop(job.reference, None) if job.reference and job.reference not in chosen else None
+        for error in [*dict.fromkeys(job.failed.values()), *taken.problems]:
+            log.error(str(error))
+        if without:
+            log.warning(str(without))
+        if taking.unpaired(taken.launches):
+            log.warning(f"no release took turns with {chosen[0]}: its times are compared with other such ones only, in wide intervals")
+        failed = bool(job.failed or taken.problems)
+        for measurement in chosen:
+            if measurement not in job.failed:
+                failed |= _print_values(conf, measurement, taken.launches, {*timed, *counting}, job)
+        if taken.left and monotonic() >= until:
+            log.info(f"stopped at the end of its time: {counted(taken.left, 'launch')} left; the same command takes them")
     return 2 if failed else 0
 
 
+class _Log:
+    """Log each new stage of a run, and a dot for each step of it."""
+
+    def __init__(self) -> None:
+        self._stage, self._dots = "", 0
+
+    def __call__(self, progress: Progress) -> None:
+        stage, _, _ = progress.doing.partition(": ")
+        if stage != self._stage:
+            self._stage, self._dots = stage, 0
+            log.info(f"{stage[:1].upper()}{stage[1:]}")
+        elif int(progress.done * DOTS) > self._dots:
+            self._dots = int(progress.done * DOTS)
+            log.dot()
+
+
 def _continuous(conf: Any, options: Namespace) -> int:
-    """Measure two releases beside each other, print the table of changes, and return asv's exit code: 1 where a case is slower."""
-    if options.factor <= 1:
-        raise TensorcopyError(
-            "a change of this factor is none", got=f"--factor {options.factor:g}", allowed="more than 1", next="leave --factor out: 1.1"
-        )
+    """Measure two releases or revisions beside each other until every case is decided, and print the table of changes.
+
+    Returns asv's exit code: 1 where a case is slower, 2 where a side cannot be measured.
+    """
+    _check_factor(options)
     repo = get_repo(conf)
     try:
-        after = release_table.find(repo.get_hash_from_name(options.branch))
-        before = release_table.find(repo.get_hash_from_parent(after.sha) if options.base is None else repo.get_hash_from_name(options.base))
+        after = repo.get_hash_from_name(options.branch)
+        before = repo.get_hash_from_parent(after) if options.base is None else repo.get_hash_from_name(options.base)
     except NoSuchNameError as error:
         raise util.UserError(f"Unknown commit {error}") from error
-    environments = _environments(conf, options)
-    reasons = {each: each.why_not(before) or each.why_not(after) for each in environments}
-    usable = [each for each, reason in reasons.items() if not reason]
-    if not usable:
-        raise TensorcopyError(
-            "no environment has both releases",
-            got="; ".join(reasons.values()),
-            allowed="a Python that both have wheels for",
-            next=f"tensorcopy compare {before.version} {after.version}, by way of other releases",
-        )
+    if before == after:
+        raise TensorcopyError("nothing to compare", got=f"{after[:8]} twice", allowed="two releases or revisions", next="name another")
+    given = settings.from_environment()
+    until = monotonic() + given.budget
+    names = (options.base or f"{options.branch}^", options.branch)
     rows: list[_Line] = []
-    with _job(conf, options) as job:
-        for each in usable:
-            sides = [each.measurement(before), each.measurement(after)]
-            taken = _taken(sides, job, _rounds(options, PAIRED_ROUNDS))
-            if job.failed:
+    with _job(conf, options, given.device) as job:
+        pairs = _pairs(conf, options, job, (before, after), names)
+        if isinstance(pairs[0][0], Revision):
+            job = _beside_environments(job)
+        for sides in pairs:
+            comparison = _judged(sides, job, options, until)
+            if job.failed or comparison is None:
+                for problem in job.failed.values():
+                    log.error(str(problem))
                 return 2
-            rows += _lines(taken[-1], _results(sides, job), job.selection, options, each.name if len(usable) > 1 else "")
-    _print_changes(rows, (before, after), options)
+            place = sides[0].environment if len(pairs) > 1 else ""
+            rows += _lines(comparison, reader.load_results(job.results).launches, job.selection, options, place)
+    _print_changes(rows, ((before, names[0]), (after, names[1])), options)
     marks = {row.mark for row in rows}
     worse, better = bool(marks & {"+", "!"}), "-" in marks
     color = "red" if worse else "green"
@@ -163,8 +208,134 @@ def _continuous(conf: Any, options: Namespace) -> int:
     return int(worse)
 
 
+def _compare(conf: Any, options: Namespace) -> int:
+    """Print the table of changes between two releases or revisions that were measured, and return 0."""
+    _check_factor(options)
+    if not options.use_stats:
+        raise TensorcopyError("a change cannot be told without statistics", got="--no-stats", allowed="intervals", next="leave it out")
+    paths, repo = paths_of(conf), get_repo(conf)
+    with exit_on_error():
+        shas = [repo.get_hash_from_name(name) for name in (options.revision1, options.revision2)]
+    of_release = [release_table.load().of(sha) is not None for sha in shas]
+    if any(of_release) != all(of_release):
+        _refuse_mixture(options.revision1, options.revision2)
+    loaded = reader.load_results(paths.results if all(of_release) else revisions.results_of(paths))
+    for problem in loaded.problems:
+        log.warning(str(problem))
+    named = [each.name for each in environment.get_environments(conf, options.env_spec, verbose=False)] if options.env_spec else None
+    by_place: dict[tuple[str, str, str], dict[str, Result]] = {}
+    for result in loaded.results:
+        if options.machine in (None, result.machine) and (named is None or result.environment in named):
+            torch = "" if all(of_release) else release_table.load().version(result.sha)
+            by_place.setdefault((result.machine, result.environment, torch), {})[result.revision or result.sha] = result
+    shared = {place: [of[sha] for sha in shas] for place, of in by_place.items() if all(sha in of for sha in shas)}
+    if not shared:
+        raise TensorcopyError(
+            "no machine has measured both",
+            got=f"{options.revision1} and {options.revision2}",
+            allowed="two releases, or two git revisions, with results",
+            next=f"asv continuous {options.revision1} {options.revision2}",
+        )
+    machines = sorted({machine for machine, _, _ in shared})
+    if len(machines) > 1:
+        raise TensorcopyError(
+            "several machines have measured both", got=", ".join(machines), allowed="one", next=f"--machine {machines[0]}"
+        )
+    rows = [
+        line
+        for (_, place, torch), (before, after) in shared.items()
+        for line in _lines(
+            comparisons.between(before, after, margin=options.factor - 1),
+            loaded.launches,
+            "",
+            options,
+            " with torch ".join(filter(None, [place, torch])) if len(shared) > 1 else "",
+        )
+    ]
+    _print_changes(rows, ((shas[0], options.revision1), (shas[1], options.revision2)), options)
+    return 0
+
+
+def _check_factor(options: Namespace) -> None:
+    if options.factor <= 1:
+        raise TensorcopyError(
+            "a change of this factor is none", got=f"--factor {options.factor:g}", allowed="more than 1", next="leave --factor out: 1.1"
+        )
+
+
+def _refuse_mixture(before: str, after: str) -> NoReturn:
+    raise TensorcopyError(
+        "a release of torch cannot be compared with a git revision",
+        got=f"{before} and {after}",
+        allowed="two releases, or two git revisions under one torch",
+        next="asv continuous main HEAD",
+    )
+
+
+def _pairs(conf: Any, options: Namespace, job: Job, shas: tuple[str, str], names: tuple[str, str]) -> list[tuple[Measurement, Measurement]]:
+    """Return the two sides in each environment that has both releases; of revisions, under the newest torch. Raises TensorcopyError."""
+    environments = _environments(conf, options)
+    before, after = (release_table.load().of(sha) for sha in shas)
+    if before is None and after is None:
+        first, second = _revisions(environments, dict(zip(names, shas)), job)
+        return [(first, second)]
+    if before is None or after is None:
+        _refuse_mixture(*names)
+    reasons = {each: each.why_not(before) or each.why_not(after) for each in environments}
+    usable = [each for each, reason in reasons.items() if not reason]
+    if not usable:
+        raise TensorcopyError(
+            "no environment has both releases",
+            got="; ".join(reasons.values()),
+            allowed="a Python that both have wheels for",
+            next=f"tensorcopy compare {before.version} {after.version}, by way of other releases",
+        )
+    return [(each.measurement(before), each.measurement(after)) for each in usable]
+
+
+def _revisions(environments: Sequence[_MeasuringEnvironment], commits: Mapping[str, str], job: Job) -> list[Revision]:
+    """Return commits, by name, under the newest torch that one of the environments has. Raises TensorcopyError."""
+    paths = replace(job.paths, pythons=tuple(each.python for each in environments))
+    made = revisions.under_newest(commits, paths, interpreter=environments[0].interpreter)
+    for each in made:
+        if pointers := git.pointers(revisions.checked_out(each.commit, paths)):
+            names = ", ".join(pointers[:3]) + (", …" if pointers[3:] else "")
+            log.warning(f"{each.name} has pointers of Git LFS in place of files: {names}; install git-lfs, and repeat")
+    return made
+
+
+def _beside_environments(job: Job) -> Job:
+    """Return a job whose launches are of revisions, unless they are not kept."""
+    return job if job.folder else replace(job, folder=revisions.results_of(job.paths))
+
+
+def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace, until: float) -> Comparison | None:
+    """Take launches of two sides until every case is decided, and return their comparison; None where one cannot be measured."""
+    most = _rounds(options, now.FEW_LOOKS[-1])
+    names = " and ".join(each.name if isinstance(each, Revision) else each.release.tag for each in sides)
+    if isinstance(sides[0], Revision):
+        names += f" under {sides[0].release.tag}"
+
+    def report_launch(number: int) -> launch.ReportCase:
+        log.info(f"Launch {number} of at most {most}: {names} [{sides[0].environment}]")
+        return lambda done, of, suite: log.dot() if done % max(1, of // DOTS) == 0 else None
+
+    def compared(alpha: float) -> Comparison | None:
+        before, after = (side.place for side in sides)
+        return comparisons.of_places(job.results, job.machine, before, after, margin=options.factor - 1, alpha=alpha)
+
+    try:
+        return looks.judge(now.looks(most), now.taker(sides, job, until, report_launch), compared)
+    except TensorcopyError:
+        if not job.failed:
+            raise
+        return None
+    finally:
+        log.flush()
+
+
 @contextmanager
-def _job(conf: Any, options: Namespace) -> Iterator[Job]:
+def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
     """Yield the launches that options ask for; their folder is a temporary one where they are not kept.
 
     Raises TensorcopyError for options that a launch cannot have.
@@ -193,33 +364,15 @@ def _job(conf: Any, options: Namespace) -> Iterator[Job]:
     paths = paths_of(conf)
     machine = _machine(options.machine, reader.load_results(paths.results))
     selection = "|".join(f"(?:{expression})" for expression in options.bench or ())
+    selection = plan.on_device(selection, device) if device else selection
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
-        yield Job(paths, machine, selection, core=cores[0], folder=None if kept else Path(folder))
+        yield Job(paths, machine, selection, device=device or "", core=cores[0], folder=None if kept else Path(folder))
 
 
 def _rounds(options: Namespace, usual: int) -> int:
     """Return the number of launches."""
     return 1 if options.quick else (options.attribute or {}).get("rounds", usual)
-
-
-def _taken(sides: Sequence[Measurement], job: Job, rounds: int) -> list[Launch]:
-    """Take launches of these sides, beside the job's reference; what cannot be measured is logged, and `job.failed` has it."""
-    for each in (*sides, *([job.reference] if job.reference else [])):
-        if not each.is_installed(job.paths):
-            log.info(f"Installing torch {each.release.version} on Python {each.python}")
-    names = ", ".join(f"{each.release.tag} [{each.environment}]" for each in sides) if len(sides) < 4 else f"{len(sides)} releases"
-    beside = f" beside {job.reference.release.tag}" if job.reference and job.reference not in sides else ""
-    taken: list[Launch] = []
-    for number in range(rounds):
-        log.info(f"Launch {number + 1} of {rounds}: {names}{beside}")
-        taken += take_launches(sides, job, report_case=lambda done, of, suite: log.dot() if done % max(1, of // DOTS) == 0 else None)
-    log.flush()
-    for error in job.failed.values():
-        log.error(str(error))
-    if unpaired(taken):
-        log.warning(f"no release took turns with {names}: its times are compared with other such ones only, in wide intervals")
-    return taken
 
 
 def _machine(named: str | None, results: Results) -> str:
@@ -241,16 +394,20 @@ def _environments(conf: Any, options: Namespace) -> list[_MeasuringEnvironment]:
     return environments
 
 
-def _releases(conf: Any, options: Namespace, measured: set[str]) -> list[Release]:
-    """Return the releases of asv's range; measured : the SHAs of those that this machine has times of."""
-    repo = get_repo(conf)
-    named = options.range
-    old: list[str] | None = None
+def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> list[Measurement]:
+    """Return what asv's range means: releases in each environment that has them, or revisions under the newest torch.
+
+    is_resumed : whether "NEW" without a new release means the newest two, to complete their launches
+    """
+    environments, repo, named = _environments(conf, options), get_repo(conf), options.range
+    stored = [each for each in reader.load_results(job.paths.results).results if each.machine == job.machine and each.timings]
+    measured = {each.sha for each in stored}
     if named is None:
         shas = [repo.get_hash_from_name(None)]
-    elif named == "NEW":
-        old = sorted(measured)
-        shas = repo.get_new_branch_commits(conf.branches, old)
+    elif named == plan.NEW:
+        shas = [release.sha for release in plan.new(measured)]
+        if measured.issuperset(shas) and not is_resumed:
+            return []
     elif named == "EXISTING":
         shas = [sha for sha in repo.get_branch_commits(None) if sha in measured]
     elif named in ("ALL", "TAGS"):
@@ -258,10 +415,17 @@ def _releases(conf: Any, options: Namespace, measured: set[str]) -> list[Release
     else:
         shas = repo.get_hashes_from_range(named)
     if options.date_period is not None:
-        shas = repo.filter_date_period(shas, options.date_period, old)
+        shas = repo.filter_date_period(shas, options.date_period, sorted(measured) if named == plan.NEW else None)
     if options.steps is not None:
         shas = util.pick_n(shas, options.steps)
-    return [release_table.find(sha) for sha in shas]
+    if shas and release_table.load().of(shas[0]) is None:
+        chosen: Sequence[Measurement] = _revisions(environments, {sha[:8]: sha for sha in shas}, job)
+        stored = [each for each in reader.load_results(revisions.results_of(job.paths)).results if each.machine == job.machine]
+    else:
+        chosen = _measurements(environments, [release_table.find(sha) for sha in shas])
+    if options.skip_existing or options.skip_existing_commits:
+        chosen = [each for each in chosen if each.place not in {result.place for result in stored}]
+    return list(chosen)
 
 
 def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Sequence[Release]) -> list[Measurement]:
@@ -286,14 +450,15 @@ def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Seque
 
 def _print_values(conf: Any, measurement: Measurement, taken: Sequence[Launch], suites: Collection[str], job: Job) -> bool:
     """Print the times and counts of a release as asv does, and return whether a case has failed in these launches."""
-    release, (result,) = measurement.release, _results([measurement], job)
-    documents = projection.documents(replace(reader.load_results(job.results), results=(result,)))
+    loaded = reader.load_results(job.results)
+    result = next(each for each in loaded.results if each.machine == job.machine and each.place == measurement.place)
+    documents, commit = projection.documents([result], loaded.launches), result.revision or result.sha
     with tempfile.TemporaryDirectory() as folder:
         projection.write(documents, Path(folder))
-        values = AsvResults.load(str(Path(folder) / get_filename(job.machine, release.sha, measurement.environment)))
+        values = AsvResults.load(str(Path(folder) / get_filename(job.machine, commit, projection.environment_of(result))))
     described = [each for name, each in documents["benchmarks.json"].items() if name in suites]
     benchmarks = Benchmarks(conf, described, regex=job.selection)
-    log.info(f"For {conf.project} commit {get_repo(conf).get_decorated_hash(release.sha, 8)}:")
+    log.info(f"For {conf.project} commit {get_repo(conf).get_decorated_hash(commit, 8)}:")
     with log.indent():
         log.info(f"Benchmarking {measurement.environment}")
         with log.indent():
@@ -302,20 +467,13 @@ def _print_values(conf: Any, measurement: Measurement, taken: Sequence[Launch], 
                 log_benchmark_result(values, benchmarks[name])
     failures: dict[str, bool] = {}
     for each in taken:
-        numbers = [str(number) for number, side in enumerate(each.sides) if (side.sha, side.environment) == measurement.place]
+        numbers = [str(number) for number, side in enumerate(each.sides) if side.place == measurement.place]
         for name, suite in each.suites.items():
             for by_side in suite.failed.values():
                 failures |= {f"{name}: {by_side[number]}": True for number in (*numbers, launches.ALL) if numbers and number in by_side}
     for failure in failures:
         log.error(failure)
     return bool(failures)
-
-
-def _results(measurements: Sequence[Measurement], job: Job) -> list[Result]:
-    """Return the results of measurements on this machine."""
-    results = [each for each in reader.load_results(job.results).results if each.machine == job.machine and not each.revision]
-    by_place = {(each.sha, each.environment): each for each in results}
-    return [by_place[each.place] for each in measurements]
 
 
 @dataclass(frozen=True)
@@ -344,39 +502,33 @@ class _Line:
         return [self.mark, before, "failed" if self.mark == "!" else after, ratio, self.name]
 
 
-def _lines(taken: Launch, sides: Sequence[Result], selection: str, options: Namespace, place: str) -> list[_Line]:
-    """Return a line for each selected case of a launch; place : the environment, where there are several."""
-    before, after = sides
-    changes = comparisons.between(before, after, margin=options.factor - 1).changes
+def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str) -> list[_Line]:
+    """Return a line for each selected case of a comparison.
+
+    launches : that describe the suites; place : the environment, where there are several
+    """
+    before, after = comparison.before, comparison.after
     lines = []
-    for text, case in _names(taken, selection):
-        if case in changes:
-            fails = case in before.timings and case in after.failures and case not in after.timings
-            mark = "!" if fails else MARKS[changes[case].verdict]
-            lines.append(_Line(mark, f"{text} [{place}]" if place else text, changes[case], options.factor))
+    for name, suite in projection.newest(launches).items():
+        for text, case in zip(
+            launch.names_of(name, suite.params), cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)))
+        ):
+            if case in comparison.changes and re.search(selection, text):
+                change = comparison.changes[case]
+                fails = case in before.timings and case in after.failures and case not in after.timings
+                mark = "!" if fails else MARKS[change.verdict]
+                lines.append(_Line(mark, f"{text} [{place}]" if place else text, change, options.factor))
     return lines
 
 
-def _names(taken: Launch, selection: str) -> list[tuple[str, Case]]:
-    """Return the selected cases of a launch, with asv's names."""
-    return [
-        (text, case)
-        for name, suite in taken.suites.items()
-        for text, case in zip(
-            launch.names_of(name, suite.params), cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)))
-        )
-        if re.search(selection, text)
-    ]
-
-
-def _print_changes(rows: Sequence[_Line], releases: tuple[Release, Release], options: Namespace) -> None:
-    """Print the table of changes as `asv continuous` does."""
+def _print_changes(rows: Sequence[_Line], sides: Sequence[tuple[str, str]], options: Namespace) -> None:
+    """Print the table of changes as asv does; sides : SHA and name of both."""
     shown = [row for row in rows if not (options.only_changed and row.mark == " ")]
     if options.sort == "ratio":
         shown.sort(key=lambda row: -row.ratio if isfinite(row.ratio) else 0.0)
     elif options.sort == "name":
         shown.sort(key=lambda row: row.name)
-    before, after = (f"[{release.sha[:8]}] <{release.tag}>" for release in releases)
+    before, after = (f"[{sha[:8]}] <{name}>" for sha, name in sides)
     headers = ["Change", f"Before {before}", f"After {after}", f"Ratio ({1 - paired.ALPHA:.0%} interval)", "Benchmark (Parameter)"]
     groups = GROUPS if options.split else {"".join(GROUPS): "All benchmarks:"}
     for marks, title in groups.items():

@@ -12,9 +12,10 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from itertools import chain
 from math import exp, isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, cases_of
 from tensorcopy.results.launches import Launch, Suite
-from tensorcopy.results.reader import Result, Results
+from tensorcopy.results.reader import Result
 
 COLUMNS = (
     *("result", "params", "version", "started_at", "duration"),
@@ -41,9 +42,10 @@ KEPT_SECONDS = 3600.0  # a projection of other launches may still be read by an 
 Row = list[Any]  # the columns of a benchmark
 
 
-def folder_of(results_dir: Path, projections: Path) -> Path:
-    """Return the folder with asv's files for the launches in `results_dir`; it is written below `projections` unless it is there."""
-    known = results_dir.absolute(), reader.folder_state(results_dir), [release.sha for release in release_table.load()], __version__
+def folder_of(folders: Sequence[Path], projections: Path) -> Path:
+    """Return the folder with asv's files for the launches in `folders`; it is written below `projections` unless it is there."""
+    states = [(folder.absolute(), reader.folder_state(folder)) for folder in folders]
+    known = states, [release.sha for release in release_table.load()], __version__
     folder = projections / hashlib.sha256(repr(known).encode()).hexdigest()[:16]
     if folder.exists():
         folder.touch()  # it is in use, see `_remove_old`
@@ -52,7 +54,8 @@ def folder_of(results_dir: Path, projections: Path) -> Path:
     _remove_old(projections)
     draft = Path(tempfile.mkdtemp(dir=projections, prefix="."))
     try:
-        write(documents(reader.load_results(results_dir)), draft)
+        loaded = [reader.load_results(folder) for folder in folders]
+        write(documents(chain(*(each.results for each in loaded)), [*chain(*(each.launches for each in loaded))]), draft)
         with suppress(OSError):  # another asv was faster
             draft.rename(folder)
     finally:
@@ -75,23 +78,24 @@ def write(files: Mapping[str, Any], folder: Path) -> None:
         (folder / path).write_text(json.dumps(document), encoding="utf-8")
 
 
-def documents(results: Results) -> dict[str, dict[str, Any]]:
+def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[str, dict[str, Any]]:
     """Return asv's files by path: benchmarks.json, and of each machine machine.json and a file for each release and environment.
 
-    Revisions of a project, and builds of torch that are no release, are in none.
+    Builds of torch that are no release are in none.
     """
-    files: dict[str, dict[str, Any]] = {"benchmarks.json": {**_benchmarks(_newest(results.launches)), "version": Benchmarks.api_version}}
-    for result in results.results:
+    files: dict[str, dict[str, Any]] = {"benchmarks.json": {**_benchmarks(newest(launches)), "version": Benchmarks.api_version}}
+    for result in results:
         release = release_table.load().of(result.sha)
-        if release is None or result.revision:
+        if release is None:
             continue
+        commit, name = result.revision or result.sha, environment_of(result)
         machine = _machine(result)
-        own = [launch for launch in results.launches if _is_of(launch, result)]
+        own = [launch for launch in launches if _is_of(launch, result)]
         midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
         files[f"{result.machine}/machine.json"] = {**machine, "version": Machine.api_version}
-        files[get_filename(result.machine, result.sha, result.environment)] = {
-            "commit_hash": result.sha,
-            "env_name": result.environment,
+        files[get_filename(result.machine, commit, name)] = {
+            "commit_hash": commit,
+            "env_name": name,
             "date": int(midnight.timestamp() * 1000),
             "params": {**machine, "python": result.python, "build": result.build},
             "python": result.python,
@@ -105,7 +109,12 @@ def documents(results: Results) -> dict[str, dict[str, Any]]:
     return files
 
 
-def _newest(launches: Collection[Launch]) -> dict[str, Suite]:
+def environment_of(result: Result) -> str:
+    """Return the name of an environment for asv; that of a git revision has its torch."""
+    return f"{result.environment}-torch{release_table.load().version(result.sha)}" if result.revision else result.environment
+
+
+def newest(launches: Collection[Launch]) -> dict[str, Suite]:
     """Return every suite as the newest launch that has it describes it."""
     return {name: suite for launch in sorted(launches, key=lambda each: each.id) for name, suite in launch.suites.items()}
 
@@ -149,7 +158,7 @@ def _rows(result: Result, launches: Sequence[Launch]) -> dict[str, Row]:
     """Return the row of every benchmark that a result has; launches : of its machine."""
     started = int(datetime.fromisoformat(max(result.launches)).timestamp() * 1000)
     rows: dict[str, Row] = {}
-    for name, suite in _newest(launches).items():
+    for name, suite in newest(launches).items():
         cases = cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)))
         if not any(case in values for values in (result.timings, result.counts, result.failures) for case in cases):
             continue

@@ -1,4 +1,4 @@
-"""Torch releases as the commits of a repository."""
+"""Torch releases as the commits of a repository, beside the git revisions of this checkout."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from asv.repo import NoSuchNameError, Repo
 
 from tensorcopy.asv_plugin.commands import end_with, exit_on_error
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import git
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 
@@ -21,7 +22,8 @@ RELEASE_NAME = re.compile(r"v\d|\d+\.")  # matches no SHA
 class TorchReleases(Repo):  # type: ignore[misc]
     """The table of releases behind asv's interface of a repository.
 
-    A commit's hash is PyTorch's own, a tag is like "v2.15.0". The order is by version, not by date: 2.2.2 came out after 2.3.0.
+    A commit's hash is PyTorch's own, a tag is like "v2.15.0". The order is by version, not by date: 2.2.2 came out after 2.3.0. A name that
+    is no release may be a git revision of this checkout, such as "main", "HEAD~1" or a SHA.
 
     why_not_here : a function from a release to the reason why this machine cannot measure it, or "". The environments set it for
         `asv run`; only then do ranges leave releases out.
@@ -52,8 +54,10 @@ class TorchReleases(Repo):  # type: ignore[misc]
         return f"{latest_result}..{self.get_branch_name(branch)}"
 
     def get_date(self, hash: str) -> int:
-        release = self._find(hash)
-        return int(datetime.combine(release.date, time(), timezone.utc).timestamp() * 1000)
+        found = self._find(hash)
+        if isinstance(found, str):
+            return git.date(found) * 1000
+        return int(datetime.combine(found.date, time(), timezone.utc).timestamp() * 1000)
 
     def get_date_from_name(self, name: str) -> int:
         return self.get_date(name)
@@ -61,32 +65,43 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def get_hashes_from_range(self, range: str) -> list[str]:
         """Return the SHAs of a range, newest first.
 
-        "A..B" means the releases after A up to B, "A^!" or "A" that release alone, and the branch all releases.
+        "A..B" means the releases or commits after A up to B, "A^!" or "A" that one alone, and the branch all releases.
         """
-        if range.endswith("^!"):
-            return self._hashes([self._named(range[:-2])], single=True)
-        if ".." in range:
-            first, last = range.split("..", 1)
-            releases = list(self._releases)
-            start = releases.index(self._named(first)) + 1 if first else 0
-            end = releases.index(self._named(last)) + 1 if last else len(releases)
-            return self._hashes(releases[start:end])
-        if range in (BRANCH, "HEAD", ""):
+        if range in (BRANCH, ""):
             return self._hashes(list(self._releases))
-        return self._hashes([self._named(range)], single=True)
+        first, dots, last = range.removesuffix("^!").partition("..")
+        if not dots:
+            found = self._named(first)
+            return [found] if isinstance(found, str) else self._hashes([found], single=True)
+        ends = [self._named(name) for name in (first, last) if name]
+        if any(isinstance(end, str) for end in ends):
+            with exit_on_error():
+                if not all(isinstance(end, str) for end in ends):
+                    raise TensorcopyError(
+                        "a range has a release and a git revision",
+                        got=range,
+                        allowed="A..B of two releases, or of two revisions",
+                        next="asv compare A B",
+                    )
+                return git.commits(range)
+        releases = list(self._releases)
+        start = releases.index(self._named(first)) + 1 if first else 0  # type: ignore[arg-type]
+        end = releases.index(self._named(last)) + 1 if last else len(releases)  # type: ignore[arg-type]
+        return self._hashes(releases[start:end])
 
     def get_hash_from_name(self, name: str | None) -> str:
-        """Return the SHA of a branch, a tag, a version or a SHA.
+        """Return the SHA of a branch, a tag, a version, a git revision or a SHA.
 
         An unknown version ends asv with exit code 2.
         """
-        if name is not None and RELEASE_NAME.match(name):
-            return str(self._named(name).sha)
-        return str(self._find(name).sha)
+        return _sha(self._named(name) if name is not None and RELEASE_NAME.match(name) else self._find(name))
 
     def get_hash_from_parent(self, name: str) -> str:
-        """Return the SHA of the release before `name`, by version."""
-        index = self._releases.index(self._find(name))
+        """Return the SHA of the release before `name`, by version; of a git revision that of its first parent."""
+        found = self._find(name)
+        if isinstance(found, str):
+            return _sha(self._find(f"{found}^"))
+        index = self._releases.index(found)
         if index == 0:
             raise NoSuchNameError(f"{name}^")
         return str(self._releases[index - 1].sha)
@@ -115,27 +130,36 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def get_revisions(self, commits: set[str]) -> dict[str, int]:
         return {release.sha: index for index, release in enumerate(self._releases) if release.sha in commits}
 
-    def _find(self, name: str | None) -> Release:
-        """Return a release by a name that asv passes.
+    def _find(self, name: str | None) -> Release | str:
+        """Return a release, or the SHA of a git revision, by a name that asv passes.
 
-        Raises NoSuchNameError, as asv's interface demands.
+        A name that is both is a release. Raises NoSuchNameError, as asv's interface demands.
         """
-        if name in (None, BRANCH, "HEAD"):
+        if name in (None, BRANCH):
             return self._releases[-1]
         try:
             return release_table.find(str(name))
         except TensorcopyError as error:
+            if commit := git.find(str(name)):
+                return commit
             raise NoSuchNameError(str(error)) from error
 
-    def _named(self, name: str) -> Release:
-        """Return a release by a name that a user has typed.
+    def _named(self, name: str) -> Release | str:
+        """Return a release, or the SHA of a git revision, by a name that a user has typed.
 
         An unknown name ends asv with exit code 2.
         """
-        if name in (BRANCH, "HEAD"):
-            return self._releases[-1]
-        with exit_on_error():
-            return release_table.find(name)
+        try:
+            return self._find(name)
+        except NoSuchNameError:
+            end_with(
+                TensorcopyError(
+                    "unknown torch release or git revision",
+                    got=repr(name),
+                    allowed=f"{self._releases[0].tag} to {self._releases[-1].tag}, or a branch, tag or SHA of this repository",
+                    next="tensorcopy list releases, or git log",
+                )
+            )
 
     def _hashes(self, releases: list[Release], single: bool = False) -> list[str]:
         """Return the SHAs of the releases that this machine can measure.
@@ -164,3 +188,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
             log.warning("no release of this range can be measured here")
             raise SystemExit(0)  # asv would report an empty list as an error
         return hashes
+
+
+def _sha(found: Release | str) -> str:
+    return found if isinstance(found, str) else found.sha

@@ -1,52 +1,33 @@
 """A pull request, measured and judged. Prints nothing.
 
 Its base is compared with its head, and each torch release that it adds with the release before it. The two sides take turns in launches:
-two revisions under the same torch, or two releases under head's code. A commit of tensorcopy times its own suites with its own registry.
-The commits of a project are timed by this tensorcopy, each in a clone: what differs is the project, its operations, its suite and its
-package.
-
-Launches are judged at a few fixed numbers of them. A case that is decided takes part in no further one, so most pull requests need only the
-first few. Launches of an interrupted run are used again. The result is a document (comparison.schema.json). A pull request's code has run
-to write it, so `pr_comment` reads it as untrusted input.
+two revisions under the same torch, or two releases under head's code. What `asv continuous` has measured of them is used. The result is a
+document (comparison.schema.json). A pull request's code has run to write it, so `pr_comment` reads it as untrusted input.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Iterable, Sequence
+import platform
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from tensorcopy.analysis import comparisons, looks, paired
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Verdict
-from tensorcopy.ci import git
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import launch, plan
-from tensorcopy.measure.launch import Side
-from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure import git, now, plan, revisions
 from tensorcopy.measure.progress import Progress
-from tensorcopy.releases import interpreters, release_table
-from tensorcopy.releases.environments import Environment
+from tensorcopy.measure.revisions import Revision
+from tensorcopy.measure.taking import Job
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
-from tensorcopy.results import launches, reader
-from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.worker import declarations
 
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
-TABLE = "tensorcopy/releases.toml"
-NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision is measured without them
-SIDES = ("base", "head")
 CODE, RELEASE = "code", "release"  # kinds of pairs
-MACHINE = "here"  # the machine's name in results that are read once
-LOOKS = (4, 8, 16)  # launches after which is judged: four decide what is clear, sixteen halve their intervals
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
 MARGINS = {CODE: 0.02, RELEASE: paired.MARGIN}
@@ -67,7 +48,7 @@ class PullRequest:
 
     base: str
     head: str
-    launches: int = LOOKS[-1]
+    launches: int = now.FEW_LOOKS[-1]
     suites: str = ""
     release: str = ""
     interpreter: str = ""
@@ -77,24 +58,6 @@ class PullRequest:
     def selection(self) -> str:
         """A regular expression on asv's names for the suites on the device."""
         return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        """The numbers of launches after which is judged."""
-        return (*(look for look in LOOKS if look < self.launches), self.launches)
-
-
-@dataclass(frozen=True)
-class Revision:
-    """The files of a commit, and the torch release that they measure.
-
-    name : "base 1234abcd" or "torch 2.15.0", as the comment prints it
-    sha : of the commit
-    """
-
-    name: str
-    sha: str
-    measurement: Measurement
 
 
 @dataclass(frozen=True)
@@ -143,7 +106,6 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
     Base and head are left out if nothing that is measured changed except the table, which a project does not have. Raises TensorcopyError
     if both are the same commit, if they cannot be compared, and if this machine can install no suitable torch.
     """
-    commits = dict(zip(SIDES, (request.base, request.head), strict=True))
     if request.base == request.head:
         raise TensorcopyError(
             "there is nothing to compare",
@@ -152,58 +114,23 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
             next="--base main --head HEAD",
         )
     release_pairs = []
-    if declarations.project():
-        _, below = git.place()
-        for side, sha in commits.items():
-            if not git.has(sha, f"{below}{declarations.FILE}"):
-                raise TensorcopyError(
-                    f"{side} has no project",
-                    got=f"no {below}{declarations.FILE} in {sha[:8]}",
-                    allowed="two commits of a project",
-                    next=f"name a commit that has it: --{side} COMMIT",
-                )
-        if request.interpreter:
-            packages = [_packages(folder) for folder in checkouts(request, paths).values()]
-            if None not in packages and packages[0] != packages[1]:
-                raise TensorcopyError(
-                    "an interpreter cannot have the packages of two commits",
-                    got="requires that differ, or that name a folder",
-                    allowed="the same versions in both commits, such as einops==0.8",
-                    next="leave out --interpreter",
-                )
-        releases: Sequence[Release] = release_table.load()
-    else:
-        base_table, head_table = (release_table.load(folder / TABLE) for folder in checkouts(request, paths).values())
+    if not declarations.project():
+        base_table, head_table = (revisions.table_of(sha, paths) for sha in (request.base, request.head))
         known = {release.version for release in base_table}
         for consecutive in zip(head_table, head_table[1:], strict=False):
             if consecutive[1].version not in known:
-                before, after = (
-                    Revision(f"torch {release.version}", request.head, _measurement(request, paths, release)) for release in consecutive
-                )
+                before, after = (_with_release(request, paths, release) for release in consecutive)
                 release_pairs.append(RevisionPair(RELEASE, before, after))
-        changed = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != TABLE]
-        if release_pairs and not changed:
+        changed = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != revisions.TABLE]
+        if not changed:
             return release_pairs
-        releases = [release for release in base_table if release in head_table]
-    if request.interpreter:
-        measurement = plan.in_interpreter(request.interpreter, [request.release] if request.release else [])
-    else:  # the newest release in both tables that this machine can install
-        wanted = [release for release in reversed(releases) if request.release in ("", release.version)]
-        usable = next(filter(None, (plan.installable(release, paths.pythons)[0] for release in wanted)), None)
-        if usable is None:
-            raise TensorcopyError(
-                "base and head have no torch in common here",
-                got=request.release or f"{len(releases)} releases in both tables, none of which this machine can install",
-                allowed="a release in both tables, and a Python with its wheel",
-                next="tensorcopy list releases lists them",
-            )
-        measurement = usable
-    base, head = (Revision(f"{side} {sha[:8]}", sha, measurement) for side, sha in commits.items())
+    commits = {f"{side} {sha[:8]}": sha for side, sha in (("base", request.base), ("head", request.head))}
+    base, head = revisions.under_newest(commits, paths, version=request.release, interpreter=request.interpreter)
     return [RevisionPair(CODE, base, head), *release_pairs]
 
 
-def _measurement(request: PullRequest, paths: Paths, release: Release) -> Measurement:
-    """Return the measurement of a release that only head's table may have.
+def _with_release(request: PullRequest, paths: Paths, release: Release) -> Revision:
+    """Return head with a release that only its table may have.
 
     Raises TensorcopyError if this machine cannot install it.
     """
@@ -215,80 +142,7 @@ def _measurement(request: PullRequest, paths: Paths, release: Release) -> Measur
             allowed="a machine that can install it and the release before it",
             next="leave out --interpreter" if request.interpreter else f"uv python install {release.pythons[-1]}",
         )
-    return measurement
-
-
-def checkouts(request: PullRequest, paths: Paths) -> dict[str, Path]:
-    """Return the folder with the files of base and that of head, by SHA. A project is cloned with its repository."""
-    root, commits = _root(request, paths), dict(zip((request.base, request.head), SIDES))
-    if not declarations.project():
-        for sha, name in commits.items():
-            git.export(sha, root / name, without=NOT_EXPORTED)
-        return {sha: root / name for sha, name in commits.items()}
-    _, below = git.place()
-    for sha, name in commits.items():
-        git.clone(sha, root / name)
-    return {sha: root / name / below for sha, name in commits.items()}
-
-
-def _root(request: PullRequest, paths: Paths) -> Path:
-    return paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}"
-
-
-def results_of(pair: RevisionPair, request: PullRequest, paths: Paths) -> Path:
-    """Return the folder of a pair's launches, which are not of the published history."""
-    measured = "\n".join([request.selection, *(f"{each.sha} {each.measurement}" for each in pair.revisions)])
-    return _root(request, paths) / f"results-{hashlib.sha256(measured.encode()).hexdigest()[:8]}"
-
-
-def side(revision: Revision, request: PullRequest, paths: Paths) -> Side:
-    """Return a revision as a side of launches, with its environment, which is installed where it is missing.
-
-    Raises TensorcopyError for a commit that declares something invalid, and for an environment that cannot be made.
-    """
-    folders = checkouts(request, paths)
-    folder, measurement = folders[revision.sha], revision.measurement
-    with declarations.in_folder(folder):
-        if declarations.project():
-            own = own_paths(folder, folders.values(), paths)
-            return replace(measurement.side(_opened(measurement, own), own), revision=revision.sha)
-    made = measurement.side(_opened(measurement, paths), paths)
-    search_path = os.pathsep.join([str(folder), made.variables["PYTHONPATH"]])  # its own tensorcopy first
-    variables = {**made.variables, **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)}
-    variables.pop(declarations.VARIABLE, None)  # it declares its own
-    return replace(made, suites=folder / "benchmarks", variables=variables, revision=revision.sha)
-
-
-@cache  # both commits of tensorcopy use one
-def _opened(measurement: Measurement, paths: Paths) -> Environment:
-    return measurement.opened(paths)
-
-
-def own_paths(folder: Path, folders: Iterable[Path], paths: Paths) -> Paths:
-    """Return the paths of a project's commit: it uses the environments of `paths`, unless base and head need different packages.
-
-    folder : of the commit; folders : of both
-    """
-    link = folder / ".asv" / "env"
-    needs = [_packages(each) for each in folders]
-    if needs[0] == needs[1]:
-        paths.environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
-        if not link.exists():
-            link.parent.mkdir(exist_ok=True)
-            link.symlink_to(paths.environments, target_is_directory=True)
-    return replace(paths, environments=link)
-
-
-def _packages(folder: Path) -> list[str] | None:
-    """Return what a project's environments need beside torch; None for an invalid project, whose side names the error."""
-    try:
-        declared = declarations.project_in(folder)
-        of_operations = [
-            package for operation in declarations.operations_of_file(folder / declarations.FILE) for package in operation.requires
-        ]
-    except (TensorcopyError, OSError):
-        return None
-    return [*of_operations, *(declared.requirements() if declared else ())]
+    return revisions.of(measurement, request.head, f"torch {release.version}")
 
 
 def measure_and_judge(
@@ -296,82 +150,33 @@ def measure_and_judge(
 ) -> PairResult:
     """Take launches of a pair until every case is decided, the last look is over or the time is; return their comparison.
 
-    until : when no further case begins, on the clock of `time.monotonic`
+    until : when no further launch begins, on the clock of `time.monotonic`
     """
-    result, results, sides = PairResult(pair), results_of(pair, request, paths), list[Side]()
-    for revision in pair.revisions:
-        try:
-            sides.append(side(revision, request, paths))
-        except TensorcopyError as error:
-            result.failures[revision.name] = [_line(error)]
-    if result.failures:
-        return result
-    if len({each.prefix and each.prefix.resolve() for each in sides}) == 1:
-        sides = [replace(each, prefix=None) for each in sides]  # what the page cache does with one torch, it does to both
-
-    def take(selection: str, number: int) -> bool:
-        if monotonic() > until:
-            return False
-        report_case = _reporter(f"{pair.kind}, launch {number} of at most {request.launches}", report_progress)
-        try:
-            launches.write(results, launch.take(sides, MACHINE, selection=selection, until=until, report_case=report_case))
-        except launch.SideFailed as error:
-            result.failures[pair.revisions[sides.index(error.side)].name] = [f"the suites cannot be imported: {error.got}"]
-        except TensorcopyError as error:
-            if number == 1 and monotonic() < until:  # later, what is undecided fails now
-                result.failures[pair.after.name] = [_line(error)]
-        else:
-            return True
-        return False
-
-    result.comparison = judged(pair, request, results, take)
+    result = PairResult(pair)
+    folder = revisions.results_of(paths)
+    job = Job(paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
+    report_launch = now.reporter(f"{pair.kind}, ", request.launches, report_progress)
+    try:
+        result.comparison = looks.judge(
+            now.looks(request.launches),
+            now.taker(pair.revisions, job, until, report_launch, resumes=True),
+            lambda alpha: compared(pair, job, alpha),
+        )
+    except TensorcopyError as error:
+        failed = job.failed or {pair.after: error}
+        result.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in pair.revisions if each in failed}
     if result.comparison:
         for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
-            lines = [*result.failures.get(revision.name, ()), *failure_lines(measured)]
-            result.failures.update({revision.name: lines} if lines else {})
+            if lines := failure_lines(measured):
+                result.failures[revision.name] = lines
     return result
 
 
-def judged(pair: RevisionPair, request: PullRequest, results: Path, take: Callable[[str, int], bool]) -> Comparison | None:
-    """Return the comparison of a pair after as many looks as it needs; None without a launch.
-
-    take : adds a launch of a selection to `results`, given its number; returns whether there may be more
-    """
-
-    def take_until(look: int, cases: Sequence[Case]) -> bool:
-        selection = plan.expression_of(cases) if cases else request.selection
-        there = len([*results.glob(f"{MACHINE}/*.json")])
-        return all(take(selection, number) for number in range(there + 1, look + 1))
-
-    return looks.judge(request.looks, take_until, lambda alpha: compared(results, pair, alpha))
-
-
-def _line(error: TensorcopyError) -> str:
-    return f"{error.what}: {error.got}"
-
-
-def _reporter(title: str, report_progress: Callable[[Progress], None]) -> launch.ReportCase:
-    """Return a function that reports the progress of a launch."""
-    start = monotonic()
-
-    def report_case(done: int, of: int, suite: str) -> None:
-        remaining = (monotonic() - start) / done * (of - done) if done else 0.0
-        report_progress(Progress(f"{title}: {suite}", done / of, remaining))
-
-    return report_case
-
-
-def compared(results: Path, pair: RevisionPair, alpha: float) -> Comparison | None:
+def compared(pair: RevisionPair, job: Job, alpha: float) -> Comparison | None:
     """Return the comparison of a pair by its launches; None without any. Raises TensorcopyError for a damaged one."""
-    loaded = reader.load_results(results)
-    by_side = {(each.sha, each.revision): each for each in loaded.results}
-    found = [by_side.get((each.measurement.release.sha, each.sha)) for each in pair.revisions]
-    if found[0] is None or found[1] is None:
-        if loaded.problems:
-            raise loaded.problems[0]
-        return None
-    judged = comparisons.between(found[0], found[1], margin=MARGINS[pair.kind], alpha=alpha)
-    return replace(judged, labels=(pair.before.name, pair.after.name))
+    before, after = (revision.place for revision in pair.revisions)
+    judged = comparisons.of_places(job.results, job.machine, before, after, margin=MARGINS[pair.kind], alpha=alpha)
+    return judged and replace(judged, labels=(pair.before.name, pair.after.name))
 
 
 def failure_lines(result: Result) -> list[str]:
@@ -393,7 +198,7 @@ def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, A
         "pairs": [
             {
                 "kind": result.pair.kind,
-                "torch": [revision.measurement.release.version for revision in (result.pair.before, result.pair.after)],
+                "torch": [revision.release.version for revision in result.pair.revisions],
                 "comparison": pr_comment.admissible(formats.document(result.comparison)) if result.comparison else None,
                 "failures": [
                     [name == result.pair.before.name, [line[:MAX_LENGTH] for line in lines[:MAX_LINES]]]
@@ -414,4 +219,4 @@ def exit_code(results: Sequence[PairResult]) -> int:
         return 1
     if any(result.failures for result in results):
         return 2
-    return 0 if results and all(result.compared for result in results) else 3
+    return 0 if all(result.compared for result in results) else 3

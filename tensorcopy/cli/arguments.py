@@ -6,16 +6,11 @@ import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tensorcopy.errors import TensorcopyError
 
-if TYPE_CHECKING:
-    from tensorcopy.measure.plan import Shard
-
 RESULTS = Path("results")
 MACHINE = "a machine in results; default: the last that measured what the command needs"
-MOST_LAUNCHES = 1000  # of a release
 LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
@@ -38,15 +33,6 @@ def expression(text: str) -> str:
     return text
 
 
-def duration(text: str) -> float:
-    """Return the seconds of a duration such as 5h, 90m, 30s or 1h30m."""
-    parts = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", text, re.ASCII)
-    seconds = sum(int(number or 0) * unit for number, unit in zip(parts.groups(), (3600, 60, 1))) if parts else 0
-    if not seconds:
-        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: hours, minutes or seconds, such as 5h, 90m or 1h30m")
-    return float(seconds)
-
-
 def machine_name(text: str) -> str:
     """Return a valid name of a machine unchanged: it becomes a folder of the results."""
     if not re.fullmatch(rf"\w[\w.+-]{{0,{LONGEST_NAME - 1}}}", text) or text.endswith(".") or len(text.encode()) > LONGEST_FOLDER:
@@ -54,31 +40,6 @@ def machine_name(text: str) -> str:
             f"got {text[:LONGEST_NAME]!r}; allowed: up to {LONGEST_NAME} letters, digits and . _ + - after a letter or digit"
         )
     return text
-
-
-def launch_count(text: str) -> int:
-    """Return a number of launches."""
-    if not re.fullmatch("[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_LAUNCHES:
-        raise argparse.ArgumentTypeError(f"got {text[:LONGEST_NAME]!r}; allowed: 1 to {MOST_LAUNCHES}")
-    return int(text)
-
-
-def two_or_more(text: str) -> int:
-    """Return a number of environments."""
-    number = int(text)
-    if number < 2:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the reference and a release")
-    return number
-
-
-def shard(text: str) -> Shard:
-    """Return a part of a sharded run."""
-    number, slash, of = text.partition("/")
-    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
-    from tensorcopy.measure.plan import Shard
-
-    return Shard(int(number), int(of))
 
 
 def completion(shell: str, parser: argparse.ArgumentParser) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import duration, expression, launch_count
+from tensorcopy.cli.arguments import expression
 from tensorcopy.cli.output import progress_bar
+from tensorcopy.measure.settings import duration, launch_count
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 ARTIFACT = Path("comparison")
 RUNNERS = Path(".github/runners.toml")
-LAUNCHES, BUDGET = 16, "20m"  # few, because people wait for the answer
+LAUNCHES, BUDGET = 16, "12m"  # few, because people wait for the answer
 
 
 def add(commands: Any) -> None:
@@ -39,7 +40,7 @@ def add(commands: Any) -> None:
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
     launches = f"at most N launches; they end as soon as every case is decided; default: {LAUNCHES}"
     pull.add_argument("--launches", type=launch_count, default=LAUNCHES, metavar="N", help=launches)
-    budget = f"begin no case after this time, and judge what there is; default: {BUDGET}"
+    budget = f"begin no launch after this time, and judge what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
     pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases; default: every timed case")
     pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
@@ -69,7 +70,8 @@ def add(commands: Any) -> None:
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.ci import git, pull_request
+    from tensorcopy.ci import pull_request
+    from tensorcopy.measure import git
     from tensorcopy.report import pr_comment, terminal
     from tensorcopy.results import writing
 
@@ -88,11 +90,12 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     with progress_bar() as report_progress:
         paths = configuration.paths()
         pairs = pull_request.pairs(request, paths)
-        share = options.budget / len(pairs)
-        for number, pair in enumerate(pairs, 1):
-            results.append(pull_request.measure_and_judge(pair, request, paths, start + number * share, report_progress))
+        for number, pair in enumerate([*pairs, None]):
             text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
             writing.replace(options.out / pr_comment.FILE, text + "\n")  # after each pair: a later one may fail
+            if pair:
+                until = start + options.budget * (number + 1) / len(pairs)
+                results.append(pull_request.measure_and_judge(pair, request, paths, until, report_progress))
     for result in results:
         if result.comparison is not None:
             how_to_list = f"tensorcopy ci comment {options.out}"
@@ -101,7 +104,9 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             )
         for name, lines in result.failures.items():
             console.print(f"{name} failed:", *(f"  {line}" for line in lines), sep="\n", soft_wrap=True)
-    if not results or not all(result.compared for result in results):
+    if not results:
+        console.print("nothing that is measured changed")
+    elif not all(result.compared for result in results):
         print("tensorcopy: nothing was compared: no case has enough launches with both sides", file=sys.stderr)
     return pull_request.exit_code(results)
 
@@ -135,7 +140,8 @@ def _unlabel(options: argparse.Namespace, console: Console) -> int:
 
 
 def _propose(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.ci import git, github
+    from tensorcopy.ci import github
+    from tensorcopy.measure import git
 
     if not git.publish(options.branch, options.title, options.paths):
         console.print(f"Nothing changed in {', '.join(options.paths)}")

@@ -10,12 +10,14 @@ from dataclasses import replace
 from math import exp, log, sqrt
 from pathlib import Path
 from statistics import median
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, duration, expression
+from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression
 from tensorcopy.cli.output import incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.settings import duration
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -142,25 +144,32 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     """Measure both sides here, and compare them. Raises TensorcopyError."""
     from tensorcopy import configuration
     from tensorcopy.analysis import comparisons, looks
-    from tensorcopy.measure import now
-    from tensorcopy.measure.taking import Job
-    from tensorcopy.results import reader
+    from tensorcopy.measure import now, plan, taking
+    from tensorcopy.results import launches
 
     paths = configuration.paths()
     sides = now.sides([options.before, options.after], paths.pythons)
+    folder = paths.environments.parent / now.FOLDER / launches.new_id()
+    until = monotonic() + options.budget
 
     def wanted(case: Case) -> bool:
         return bool(re.search(options.case, comparisons.case_name(case))) and options.device in ("", case.device) and case.spec.torch
 
     with output.progress_bar() as report_progress:
-        job = now.opened(sides, Job(paths, now.MACHINE, device=options.device), report_progress)
-
-        def compared(alpha: float) -> Comparison:
-            by_place = {(each.sha, each.environment): each for each in reader.load_results(job.results).results}
-            before, after = (by_place[side.place] for side in sides)
-            return comparisons.between(before, after, margin=margin, alpha=alpha)
-
-        comparison = looks.judge(now.LOOKS, now.taker(sides, job, wanted, options.budget, report_progress), compared)
+        job = taking.Job(paths, now.MACHINE, device=options.device, folder=folder)
+        taking.open_all(sides, job, report_progress)
+        for error in job.failed.values():
+            raise error
+        cases = [case for case in now.cases(sides, job) if wanted(case)]
+        if not cases:
+            raise TensorcopyError(
+                "no case to measure", got="none that --case and --device select", allowed="a timed case", next="tensorcopy list times"
+            )
+        take = now.taker(sides, replace(job, selection=plan.expression_of(cases)), until, now.reporter("", now.LOOKS[-1], report_progress))
+        places = [side.place for side in sides]
+        comparison = looks.judge(
+            now.LOOKS, take, lambda alpha: comparisons.of_places(job.results, job.machine, *places, margin=margin, alpha=alpha)
+        )
     assert comparison is not None  # there is a first launch
     return comparison
 

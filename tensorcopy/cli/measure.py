@@ -15,9 +15,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, duration, expression, launch_count, machine_name, shard, two_or_more
+from tensorcopy.cli.arguments import RESULTS, expression, machine_name
 from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import settings
 from tensorcopy.numbers import counted
 from tensorcopy.worker.devices import DEVICES
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 RUNNERS = Path(".github/runners.toml")
 LAUNCHES = 12  # of every release: the intervals of half of the cases are narrower than 1.5 %
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
-OF_DOUBTS = 6  # more of a step in doubt
 MACHINE = "this machine's name in results; default: its host name"
 REBUILD = "build environments anew in which a file is missing"
 
@@ -56,30 +56,15 @@ def add(commands: Any) -> None:
         metavar="RANGE",
         help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python), or NEW: those newer than any measured here, and two before; default: all",
     )
-    taken.add_argument(
-        "--launches", type=launch_count, default=LAUNCHES, metavar="N", help=f"that each release shall have; default: {LAUNCHES}"
-    )
+    settings.add(taken, str(LAUNCHES))
     taken.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     taken.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
-    taken.add_argument("--device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
     taken.add_argument("--core", type=int, metavar="N", help="pin to this core; default: in each launch another that this process may use")
     taken.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
     )
     taken.add_argument(
         "--reference", metavar="PYTHON", help="a Python whose torch takes turns with it; default: torch 2.8.0, beside an interpreter none"
-    )
-    taken.add_argument(
-        "--shard", type=shard, metavar="K/N", help="take part K of the missing launches, on one of N machines of the same kind"
-    )
-    taken.add_argument("--environments", type=two_or_more, metavar="N", help="keep at most N environments on the disk")
-    taken.add_argument(
-        "--for",
-        type=duration,
-        default=inf,
-        dest="budget",
-        metavar="TIME",
-        help="begin no launch after this time, such as 5h or 1h30m, and exit 0",
     )
     taken.add_argument("--rebuild", action="store_true", help=REBUILD)
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
@@ -188,10 +173,10 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import functions, plan, taking
-    from tensorcopy.worker import hardware, nvidia
+    from tensorcopy.measure import history, plan, taking
+    from tensorcopy.worker import nvidia
 
-    until = monotonic() + options.budget
+    until = monotonic() + (options.budget or inf)
     paths = configuration.paths()
     device = options.device or plan.named_device(options.bench) or _device_of(options.machine)  # that must be usable
     machine = _own_name(options.machine, paths)
@@ -209,44 +194,33 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     size = options.environments or len(every)
     _prepare(options, every, paths, size, console)
     groups = plan.groups(measurements, reference, size)
-    problems: list[TensorcopyError] = []
-    profiled = 0
+    whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
     with progress_bar(console) as report_progress:
         suites, counts = _suites(measurements, job, report_progress)
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
-
-        def finish(group: Sequence[Measurement]) -> None:
-            nonlocal profiled
-            if options.no_counts:
-                return
-            own = [each for each in group if each in measurements]
-            problems.extend(taking.take_counts(own, job, counts, until=until, report_progress=report_progress)[1])
-            if not hardware.missing_valgrind() and monotonic() < until:
-                written, errors = functions.count_all(functions.not_counted(own, job), job, report_progress)
-                problems.extend(errors)
-                profiled += len(written)
-
-        launches = taking.take_missing(
-            missing, groups, together=len(every) <= size, finish=finish, until=until, report_progress=report_progress
+        taken = history.take(
+            missing,
+            groups,
+            together=len(every) <= size,
+            counts=None if options.no_counts else counts,
+            with_functions=True,
+            doubts=_doubts(measurements, job, options.launches) if whole else None,
+            until=until,
+            report_progress=report_progress,
         )
-        left = sum(missing.of(group) for group in groups)
-        whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments or left)
-        if whole and not job.failed:
-            doubts = _doubts(measurements, job, options.launches)
-            launches += taking.take_of_doubts(doubts, job, OF_DOUBTS, until=until, report_progress=report_progress)
     without = job.failed.pop(reference, None) if reference and reference not in measurements else None
     print_warnings([without] if without else [])
-    print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems])
+    print_errors(problems := [*dict.fromkeys(job.failed.values()), *taken.problems])
     _print_what_is_not_measured(job, console)
     _print_counts(measurements, missing, suites, console)
-    if profiled:
-        console.print(f"functions of {counted(profiled, 'release')} counted, in results/{machine}")
-    if taking.unpaired(launches):
+    if taken.profiled:
+        console.print(f"functions of {counted(taken.profiled, 'release')} counted, in results/{machine}")
+    if taking.unpaired(taken.launches):
         console.print(
             "unpaired: measured alone, and compared with unpaired launches only; --reference PYTHON names a torch to take turns with"
         )
-    if left and monotonic() >= until:
-        console.print(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
+    if taken.left and monotonic() >= until:
+        console.print(f"stopped at the end of its time: {counted(taken.left, 'launch')} left; the same command takes them")
     return 2 if problems else 0
 
 
@@ -313,19 +287,16 @@ def _print_what_is_not_measured(job: Job, console: Console) -> None:
 def _doubts(measurements: Sequence[Measurement], job: Job, launches: int) -> Any:
     """Return a function that returns the steps in doubt between these measurements, as the results are then."""
     from tensorcopy.analysis import doubts
+    from tensorcopy.measure.history import OF_DOUBTS
     from tensorcopy.measure.taking import LOOKS, Doubt
     from tensorcopy.results import reader
 
     by_place = {each.place: each for each in measurements}
 
     def now() -> list[Doubt]:
-        results = [
-            each
-            for each in reader.load_results(job.results).results
-            if each.machine == job.machine and (each.sha, each.environment) in by_place
-        ]
+        results = [each for each in reader.load_results(job.results).results if each.machine == job.machine and each.place in by_place]
         return [
-            Doubt(by_place[before.sha, before.environment], by_place[after.sha, after.environment], cases)
+            Doubt(by_place[before.place], by_place[after.place], cases)
             for before, after, cases in doubts.in_doubt(results, launches, launches + LOOKS * OF_DOUBTS)
         ]
 
@@ -389,7 +360,7 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.ci import git
+    from tensorcopy.measure import git
     from tensorcopy.results import merge
 
     with tempfile.TemporaryDirectory() as temporary:

@@ -86,7 +86,7 @@ class Search:
         """Return the seconds of the case with each build, by launch. Raises BuildFailed."""
         sides = [self._opened(build) for build in builds]
         places = [side.place for side in sides]
-        kept = [each for each in self.job.stored() if [(side.sha, side.environment) for side in each.sides] == places]
+        kept = [each for each in self.job.stored() if [side.place for side in each.sides] == places]
         if len(kept) < LAUNCHES:
             self.report(f"torch {', '.join(builds)} beside each other")
             kept += taking.take_launches(sides, self.job, count=LAUNCHES - len(kept))
@@ -107,7 +107,7 @@ class Search:
     def functions(self, build: str) -> Profile:
         """Return the functions that the case runs with a build. Raises BuildFailed."""
         side, folder = self._opened(build), self.job.results / MACHINE
-        if not functions.paths_of(folder, *side.place):
+        if not functions.paths_of(folder, *side.place[:2]):
             self.report(f"instructions of torch {build}")
             try:
                 document = counting.counted(self.job.opened[side], f"^{re.escape(self.name)}$")
@@ -115,8 +115,8 @@ class Search:
                 raise
             except TensorcopyError as error:
                 raise BuildFailed(error.what, got=build, allowed=error.allowed, next=error.next) from error
-            functions.write(functions.path_of(folder, *side.place), document)
-        return functions.read(functions.paths_of(folder, *side.place)[-1]).of(self.name)
+            functions.write(functions.path_of(folder, *side.place[:2]), document)
+        return functions.read(functions.paths_of(folder, *side.place[:2])[-1]).of(self.name)
 
     def _opened(self, build: str) -> Measurement:
         """Return the measurement of a build, whose environment is open. Raises BuildFailed."""

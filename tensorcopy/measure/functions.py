@@ -23,13 +23,13 @@ COUNT = 150.0  # a rough estimate in seconds
 def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
     """Return the measurements whose instructions were counted, and whose functions were not."""
     counted = {
-        (side.sha, side.environment)
+        side.place
         for each in job.stored()
         for side in each.sides
         if any(suite.values and suite_specs.find(name).metric == suite_specs.INSTRUCTIONS for name, suite in each.suites.items())
     }
     folder = job.results / job.machine
-    return [each for each in measurements if each.place in counted and not functions.paths_of(folder, *each.place)]
+    return [each for each in measurements if each.place in counted and not functions.paths_of(folder, *each.place[:2])]
 
 
 def count_all(
@@ -46,7 +46,7 @@ def count_all(
         reporter.at(index)
         try:
             job.side(measurement)
-            path = functions.path_of(job.results / job.machine, *measurement.place)
+            path = functions.path_of(job.results / job.machine, *measurement.place[:2])
             functions.write(path, counted(job.opened[measurement]))
             written.append(path)
         except DiskError:

@@ -171,8 +171,10 @@ def started(sides: Sequence[Side], core: int | None = None) -> Iterator[list[_Pr
 
     Raises SideFailed for a side that cannot import them.
     """
-    for prefix in {side.prefix for side in sides if side.prefix}:
-        forget_pages(prefix)
+    prefixes = {side.prefix and side.prefix.resolve() for side in sides}
+    if len(sides) == 1 or len(prefixes) > 1:  # what the page cache does with one torch, it does to all sides
+        for prefix in filter(None, prefixes):
+            forget_pages(prefix)
     processes: list[_Process] = []
     with tempfile.TemporaryDirectory(prefix="tensorcopy-") as folder:
         try:
@@ -211,7 +213,6 @@ def take(
     reference: int | None = None,
     turns: int = TURNS,
     core: int | None = None,
-    until: float = float("inf"),
     report_case: ReportCase = lambda done, of, suite: None,
 ) -> Launch:
     """Let all sides time the cases of a selection in turns, and return the launch.
@@ -220,7 +221,6 @@ def take(
     selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
     reference : the number of the side that every launch of the machine has
     core : to pin to; one that this process may use where there is none, and none on a system that cannot
-    until : when no further case begins, on the clock of `time.monotonic`
 
     The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed.
     """
@@ -234,8 +234,6 @@ def take(
         chance.shuffle(jobs)
         by_case: dict[tuple[str, int], Turns] = {}
         for done, (name, text) in enumerate(jobs):
-            if monotonic() > until:
-                break
             report_case(done, len(jobs), name)
             longest = LONGEST_VALUE if suites[name].get("setup_cache_key") else LONGEST_CASE
             turns_of_case = take_turns(processes, name, [places.get(text) for places in of_side], turns, longest)

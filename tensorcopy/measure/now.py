@@ -1,69 +1,84 @@
-"""Compare two environments now: launches of both, until every case is decided or the time is over. Prints nothing."""
+"""Let two environments or revisions take turns until every case is decided or the time is over. Prints nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, taking
+from tensorcopy.measure.launch import ReportCase
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import release_table
-from tensorcopy.results import launches
 from tensorcopy.results.cases import Case, cases_of
 
 LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
+FEW_LOOKS = (4, 8, 16)  # where people wait for the answer: four decide what is clear, sixteen halve their intervals
 MACHINE = "here"  # the machine's name in results that are read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
 
+ReportLaunch = Callable[[int], ReportCase]  # given the number of a launch, returns the function that is called with its cases
 
-def opened(sides: Sequence[Measurement], job: Job, report_progress: taking.ReportProgress) -> Job:
-    """Return a job with a new folder for its launches, and opened environments. Raises TensorcopyError where a side has none."""
-    job = replace(job, folder=job.paths.environments.parent / FOLDER / launches.new_id())
-    taking.open_all(sides, job, report_progress)
-    for error in job.failed.values():
-        raise error
-    return job
+
+def looks(most: int) -> tuple[int, ...]:
+    """Return the numbers of launches after which is judged, of at most so many."""
+    return (*(look for look in LOOKS if look < most), most)
 
 
 def taker(
-    sides: Sequence[Measurement], job: Job, wanted: Callable[[Case], bool], seconds: float, report_progress: taking.ReportProgress
-) -> Callable[[int, Sequence[Case]], bool]:
+    sides: Sequence[Measurement], job: Job, until: float, report_launch: ReportLaunch, *, resumes: bool = False
+) -> Callable[[int, Collection[Case]], bool]:
     """Return a function that takes launches of two sides until there are so many, and returns whether there are: see `analysis.looks`.
 
-    wanted : whether a case is measured, where no cases are given
-    seconds : after which no launch begins; the first one is always taken
+    job : with the selection of the first look
+    until : when no launch begins, on the clock of `time.monotonic`; one is always taken
+    resumes : whether stored launches of both sides count
 
     The function raises TensorcopyError where a side cannot be measured.
     """
-    all_cases = [case for case in _cases(job.suites(sides)) if wanted(case)]
-    if not all_cases:
-        raise TensorcopyError(
-            "no case to measure", got="none that --case and --device select", allowed="a timed case", next="tensorcopy list times"
-        )
-    until, taken = monotonic() + seconds, 0
+    taken = 0
 
-    def take(look: int, cases: Sequence[Case]) -> bool:
+    def take(look: int, cases: Collection[Case]) -> bool:
         nonlocal taken
-        selected = replace(job, selection=plan.expression_of(sorted(cases or all_cases, key=str)))
+        selected = replace(job, selection=plan.expression_of(sorted(cases, key=str))) if cases else job
+        if resumes:
+            taken = max(taken, _stored(sides, selected))
         while taken < look and (not taken or monotonic() < until):
-            left = max(0.0, until - monotonic())
-            report_progress(Progress(f"launch {taken + 1} of at most {LOOKS[-1]}", max(taken / LOOKS[-1], 1 - left / seconds), left))
-            taking.take_launches(sides, selected)
-            for error in job.failed.values():
-                raise error
+            taking.take_launches(sides, selected, all_or_none=True, report_case=report_launch(taken + 1))
             taken += 1
         return taken >= look
 
     return take
 
 
-def _cases(suites: taking.Suites) -> Iterator[Case]:
-    """Yield the selected cases of suites."""
-    for name, suite in suites.items():
+def _stored(sides: Sequence[Measurement], job: Job) -> int:
+    """Return how many launches have both sides with every selected case of each."""
+    places = {side.place for side in sides}
+    both = [each for each in job.stored() if places <= {side.place for side in each.sides}]
+    return min(plan.taken(both, job.suites([side]))[side.place] for side in sides)
+
+
+def reporter(title: str, most: int, report_progress: taking.ReportProgress) -> ReportLaunch:
+    """Return a function for `taker` that reports the progress of each launch, of at most so many."""
+
+    def of_launch(number: int) -> ReportCase:
+        start = monotonic()
+
+        def report_case(done: int, of: int, suite: str) -> None:
+            remaining = (monotonic() - start) / done * (of - done) if done else 0.0
+            report_progress(Progress(f"{title}launch {number} of at most {most}: {suite}", done / of, remaining))
+
+        return report_case
+
+    return of_launch
+
+
+def cases(sides: Sequence[Measurement], job: Job) -> Iterator[Case]:
+    """Yield the selected timed cases of the newest side."""
+    for name, suite in job.suites(sides).items():
         of_suite = cases_of(name, tuple(suite["param_names"]), tuple(map(tuple, suite["params"])))
         yield from (of_suite[index] for index in suite["selected"].values())
 

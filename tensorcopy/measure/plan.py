@@ -32,7 +32,7 @@ REFERENCE = "2.8.0"  # it has wheels for Python 3.9 to 3.13, and kernels for GPU
 NEIGHBOURS = 2  # older releases that are measured again beside a new one
 NEW = "NEW"  # the releases that are newer than any that this machine has measured, and their neighbours
 
-Place = tuple[str, str]  # SHA and environment
+Place = tuple[str, str, str]  # SHA of torch, environment, and git revision: "" of what is checked out
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Measurement:
     @property
     def place(self) -> Place:
         """What tells its side of a launch from others."""
-        return self.release.sha, self.environment
+        return self.release.sha, self.environment, ""
 
     def path(self, paths: Paths) -> Path:
         """Return the folder into which uv installs it."""
@@ -163,12 +163,7 @@ def select(
         range_text, at, python = text.partition("@")
         if at and not re.fullmatch(r"3\.\d+", python):
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
-        if range_text == NEW:
-            rows = list(release_table.load())
-            newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
-            releases = rows[max(0, newest + 1 - NEIGHBOURS) :]
-        else:
-            releases = release_table.select(range_text)
+        releases = new(measured) if range_text == NEW else release_table.select(range_text)
         for release in sorted(releases, reverse=newest_first):
             measurement, reason = installable(release, [python] if python else pythons)
             if measurement is None:
@@ -185,6 +180,13 @@ def select(
             next="install one of its Pythons with uv python install",
         )
     return list(dict.fromkeys(measurements)), skipped
+
+
+def new(measured: Collection[str]) -> list[Release]:
+    """Return the releases that are newer than any measured one, by their SHAs, and their older neighbours; without any, of the newest."""
+    rows = list(release_table.load())
+    newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
+    return rows[max(0, newest + 1 - NEIGHBOURS) :]
 
 
 def installable(release: Release, pythons: Sequence[str]) -> tuple[Measurement | None, str]:
@@ -261,10 +263,7 @@ def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], k
     """
     counts: dict[Place, Counter[tuple[str, str]]] = {}
     for launch in launches:
-        numbers = [number for number, side in enumerate(launch.sides) if launch.kind == kind and not side.revision]
-        of_sides = {
-            number: counts.setdefault((launch.sides[number].sha, launch.sides[number].environment), Counter()) for number in numbers
-        }
+        of_sides = {number: counts.setdefault(side.place, Counter()) for number, side in enumerate(launch.sides) if launch.kind == kind}
         for name, suite in suites.items():
             stored = launch.suites.get(name)
             if stored is None or stored.version != str(suite["version"]):

@@ -132,6 +132,7 @@ def take_launches(
     *,
     count: int = 1,
     until: float = inf,
+    all_or_none: bool = False,
     report_case: launch.ReportCase = lambda done, of, suite: None,
 ) -> list[Launch]:
     """Take launches of these environments together, beside the job's reference, and write each into the results.
@@ -148,14 +149,15 @@ def take_launches(
 
     count : of launches
     until : when no further launch begins, on the clock of `time.monotonic`
+    all_or_none : whether no launch is taken without one of the sides
 
-    Returns the launches. Raises the error of the first side where none is left, and DiskError.
+    Returns the launches. Raises the error of a side where none is left, or it must not be left out, and DiskError.
     """
     taken: list[Launch] = []
     while len(taken) < count and monotonic() < until:
         sides = job.usable(measurements)
-        if not sides:
-            raise job.failed[measurements[0]]
+        if not sides or (all_or_none and len(sides) < len(measurements)):
+            raise next(job.failed[each] for each in measurements if each in job.failed)
         if job.reference:
             sides |= job.usable([job.reference])
         number = [*sides].index(job.reference) if job.reference in sides else None
@@ -331,7 +333,7 @@ def take_counts(
     """
     stored = job.stored()
     counts = plan.taken(stored, suites, "counts")
-    there = {(side.sha, side.environment) for each in stored if each.kind == "counts" for side in each.sides}
+    there = {side.place for each in stored if each.kind == "counts" for side in each.sides}
     lacking = [each for each in measurements if each.place not in there or (suites and not counts[each.place])]
     missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
     stages = [(f"counting {each}", COUNT + INSTALL * (not each.is_installed(job.paths))) for each in missing]

@@ -174,13 +174,13 @@ def gathered(launches: Sequence[tuple[Launch, Mapping[str, tuple[Case, ...]]]]) 
     cases: dict[Case, int] = {}
     for launch, by_suite in ordered:
         for side in launch.sides:
-            columns.setdefault((side.sha, side.environment, side.revision), len(columns))
+            columns.setdefault(side.place, len(columns))
         for name, of_suite in by_suite.items():
             for index in launch.suites[name].rows:
                 cases.setdefault(of_suite[int(index)], len(cases))
     logs = np.full((len(ordered), len(columns), len(cases)), np.nan)
     for number, (launch, by_suite) in enumerate(ordered):
-        places = np.array([columns[side.sha, side.environment, side.revision] for side in launch.sides])
+        places = np.array([columns[side.place] for side in launch.sides])
         for name, of_suite in by_suite.items():
             rows = launch.suites[name].rows
             if rows:

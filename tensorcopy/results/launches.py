@@ -58,6 +58,11 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     revision: Name = ""
     provenance: dict[str, Any] = {}
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What tells it from the other sides: SHA, environment and revision."""
+        return self.sha, self.environment, self.revision
+
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The turns of one case.

@@ -66,9 +66,9 @@ class Result:
         return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.build + suffix)
 
     @property
-    def place(self) -> tuple[Path, str, str, str, str]:
-        """What tells it from every other result."""
-        return self.folder, self.machine, self.sha, self.environment, self.revision
+    def place(self) -> tuple[str, str, str]:
+        """What tells it from the other results of its machine: SHA, environment and revision."""
+        return self.sha, self.environment, self.revision
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
     by_place: dict[effects.Column, list[tuple[Launch, Cases, int]]] = {}
     for launch, cases in current:
         for number, side in enumerate(launch.sides):
-            by_place.setdefault((side.sha, side.environment, side.revision), []).append((launch, cases, number))
+            by_place.setdefault(side.place, []).append((launch, cases, number))
     for (sha, environment, revision), members in by_place.items():
         column = timed.columns.get((sha, environment, revision))
         of_times = [each for each in members if each[0].kind == "times"]

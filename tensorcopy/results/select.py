@@ -131,7 +131,7 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
         second = [result for result in second if result.series_key.host == first_result.series_key.host]
     alike = [each for each in second if each.series_key.joined == first_result.series_key.joined]
     if is_build_named:  # which asks for a comparison with another build
-        alike = [each for each in alike if each.place != first_result.place]
+        alike = [each for each in alike if each is not first_result]
     second_result = newest(alike or second)
     chosen = (first_result, second_result)
     machines = {result.machine for result in chosen}

@@ -12,6 +12,7 @@ from pathlib import Path
 from tensorcopy.errors import TensorcopyError
 
 NO_MATCH = 2  # exit code of git ls-remote --exit-code
+LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
 COMPLETE = "exported"  # a file in an exported folder, written last
 
 # a credential helper, because every process can read the arguments of git
@@ -21,6 +22,22 @@ TOKEN = ("-c", "credential.helper=", "-c", 'credential.helper=!f() { echo userna
 def commit(name: str) -> str:
     """Return the full SHA of a commit. Raises TensorcopyError for an unknown name."""
     return _output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", wanted=f"the commit {name}").strip()
+
+
+def find(name: str) -> str:
+    """Return the full SHA of a commit; "" for an unknown name, also outside a repository."""
+    found = _run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return "" if found.returncode else found.stdout.decode().strip()
+
+
+def commits(range: str) -> list[str]:
+    """Return the SHAs of a range such as "main..HEAD", newest first. Raises TensorcopyError for an unknown one."""
+    return _output("rev-list", "--first-parent", "--end-of-options", range, "--", wanted=f"the commits {range}").split()
+
+
+def date(sha: str) -> int:
+    """Return when a commit was made, in seconds since 1970."""
+    return int(_output("show", "-s", "--format=%ct", sha, wanted=f"the date of {sha[:8]}"))
 
 
 def fork_point(base: str, head: str) -> str:
@@ -72,8 +89,17 @@ def clone(sha: str, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     top, _ = place()
     _output("clone", "-q", "--shared", "--no-checkout", str(top), str(folder), wanted="a clone of this repository")
-    _output("-C", str(folder), "checkout", "-q", "--detach", sha, wanted=f"the files of {sha[:8]}")
+    in_clone = ("-C", str(folder))
+    _output(*in_clone, "checkout", "-q", "--detach", sha, wanted=f"the files of {sha[:8]}")
+    if origin := _run("remote", "get-url", "origin").stdout.decode().strip():  # addresses of submodules may be relative to it
+        _output(*in_clone, "remote", "set-url", "origin", origin, wanted="the address of origin")
+    _output(*in_clone, "submodule", "update", "-q", "--init", "--recursive", wanted=f"the submodules of {sha[:8]}")
     complete.touch()
+
+
+def pointers(folder: Path) -> list[str]:
+    """Return the files of a clone that are pointers of Git LFS, in place of their content."""
+    return _run("-C", str(folder), "grep", "--name-only", "-z", f"^{LFS}").stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
 
 def export(sha: str, folder: Path, *, only: str = ".", without: Sequence[str] = ()) -> None:

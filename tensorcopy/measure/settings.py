@@ -1,0 +1,84 @@
+"""Settings of a measuring run: options of `tensorcopy measure`, and environment variables for `asv run`, which has no such options."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.devices import DEVICES
+
+if TYPE_CHECKING:
+    from tensorcopy.measure.plan import Shard
+
+MOST_LAUNCHES = 1000  # of a release
+
+
+def duration(text: str) -> float:
+    """Return the seconds of a duration such as 5h, 90m, 30s or 1h30m."""
+    parts = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", text, re.ASCII)
+    seconds = sum(int(number or 0) * unit for number, unit in zip(parts.groups(), (3600, 60, 1))) if parts else 0
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: hours, minutes or seconds, such as 5h, 90m or 1h30m")
+    return float(seconds)
+
+
+def launch_count(text: str) -> int:
+    """Return a number of launches."""
+    if not re.fullmatch("[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_LAUNCHES:
+        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 1 to {MOST_LAUNCHES}")
+    return int(text)
+
+
+def two_or_more(text: str) -> int:
+    """Return a number of environments."""
+    number = int(text)
+    if number < 2:
+        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the reference and a release")
+    return number
+
+
+def shard(text: str) -> Shard:
+    """Return a part of a sharded run."""
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
+    from tensorcopy.measure.plan import Shard
+
+    return Shard(int(number), int(of))
+
+
+def add(parser: argparse.ArgumentParser, launches: str | None = None) -> None:
+    """Add the options to a parser. The environment variable of --for is TENSORCOPY_FOR, and so on.
+
+    launches : that each release has by default; None for more than there are
+    """
+
+    def option(name: str, default: str | None = None, **kinds: Any) -> None:
+        parser.add_argument(f"--{name}", default=os.environ.get(f"TENSORCOPY_{name.upper()}") or default, **kinds)
+
+    option("launches", launches, type=launch_count, metavar="N", help=f"that each release shall have; default: {launches}")
+    option("device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
+    option("shard", type=shard, metavar="K/N", help="take part K of the missing launches, on one of N machines of the same kind")
+    option("environments", type=two_or_more, metavar="N", help="keep at most N environments on the disk")
+    option("for", type=duration, dest="budget", metavar="TIME", help="begin no launch after this time, such as 5h or 1h30m, and exit 0")
+
+
+def from_environment() -> argparse.Namespace:
+    """Return the settings that environment variables give. Raises TensorcopyError for an invalid one."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add(parser)
+    try:
+        settings = parser.parse_args([])
+        if settings.device not in (None, *DEVICES):  # argparse does not check a default
+            raise argparse.ArgumentTypeError(f"argument --device: got {settings.device!r}; allowed: {', '.join(DEVICES)}")
+    except (argparse.ArgumentError, argparse.ArgumentTypeError) as error:
+        name, _, text = str(error).removeprefix("argument --").partition(": ")
+        got, _, allowed = text.removeprefix("got ").partition("; allowed: ")
+        variable = f"TENSORCOPY_{name.upper()}"
+        raise TensorcopyError(f"invalid {variable}", got=got, allowed=allowed, next=f"unset {variable}, or set it anew") from error
+    settings.budget = settings.budget or inf
+    return settings
