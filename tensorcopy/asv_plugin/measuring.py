@@ -127,7 +127,7 @@ def _run(conf: Any, options: Namespace) -> int:
             taking.Missing(chosen, job, launches, timed, given.shard),
             plan.groups(chosen, job.reference, size),
             together=of_revisions or len(every) <= size,
-            counts=counting,
+            counts=counting or None,
             with_functions=not (options.bench or options.quick or of_revisions),
             until=until,
             report_progress=_Log(),

@@ -103,7 +103,7 @@ class SideFailed(CannotRun):
     def of(side: Side, got: str) -> SideFailed:
         """Return the error of a side."""
         error = SideFailed(
-            f"the suites cannot be imported in {side.environment}{f' ({side.revision})' if side.revision else ''}",
+            f"the suites cannot be imported in {side.environment}{f' ({side.revision[:8]})' if side.revision else ''}",
             got=got,
             allowed="torch, numpy, and what the suites import",
             next=f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error",
