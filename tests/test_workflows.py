@@ -16,8 +16,8 @@ from asv.commands import make_argparser
 from packaging.requirements import Requirement
 
 from tensorcopy import cli
-from tensorcopy.ci import github
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import runners
 from tensorcopy.releases import uv
 from tensorcopy.worker import toml
 from tests.conftest import ROOT
@@ -259,14 +259,14 @@ def test_a_forks_code_has_no_rights():
 
 def test_the_runners_are_a_matrix():
     """One row for each shard."""
-    rows = github.matrix([github.Runner("h200", ["self-hosted", "cuda"], "cuda", 2), github.Runner("box", ["ubuntu-24.04"])])
+    rows = runners.matrix([runners.Runner("h200", ["self-hosted", "cuda"], "cuda", 2), runners.Runner("box", ["ubuntu-24.04"])])
     assert [(row["machine"], row["shard"], row["artifact"]) for row in rows] == [
         ("h200", "1/2", "results-h200-1"),
         ("h200", "2/2", "results-h200-2"),
         ("box", "1/1", "results-box-1"),
     ]
     with pytest.raises(TensorcopyError, match="there is no runner: got cuda"):
-        github.matrix([github.Runner("box", ["ubuntu-24.04"])], "cuda")
+        runners.matrix([runners.Runner("box", ["ubuntu-24.04"])], "cuda")
 
 
 def test_the_matrix_is_handed_on(monkeypatch, tmp_path, capsys):
@@ -297,4 +297,4 @@ def test_an_invalid_row_of_the_runners_is_an_error(tmp_path, row):
     path = tmp_path / "runners.toml"
     path.write_text(row if row.startswith("runner") else f"[[runner]]\n{row}\n")
     with pytest.raises(TensorcopyError, match=r"(invalid row in runners.toml|cannot be read): got "):
-        github.load_runners(path)
+        runners.load(path)

@@ -39,7 +39,7 @@ from tensorcopy.asv_plugin import projection
 from tensorcopy.asv_plugin.commands import exit_on_error, paths_of
 from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git, history, launch, now, plan, revisions, settings, taking
+from tensorcopy.measure import git, history, launch, now, plan, revisions, runners, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress
 from tensorcopy.measure.revisions import Revision
@@ -104,7 +104,7 @@ def _run(conf: Any, options: Namespace) -> int:
         if of_revisions:
             job = _beside_environments(job)
         else:
-            if given.device == "cuda":
+            if job.device == "cuda":
                 chosen, lines = plan.runnable(chosen, nvidia.visible_gpus()[0])
                 for line in lines:
                     log.warning(line)
@@ -172,13 +172,15 @@ def _continuous(conf: Any, options: Namespace) -> int:
     """
     _check_factor(options)
     repo = get_repo(conf)
+    after = repo.get_hash_from_name(options.branch)
     try:
-        after = repo.get_hash_from_name(options.branch)
         before = repo.get_hash_from_parent(after) if options.base is None else repo.get_hash_from_name(options.base)
     except NoSuchNameError as error:
-        raise util.UserError(f"Unknown commit {error}") from error
+        raise util.UserError(f"{options.branch} has no parent") from error
     if before == after:
         raise TensorcopyError("nothing to compare", got=f"{after[:8]} twice", allowed="two releases or revisions", next="name another")
+    if _are_alike(before, after):
+        return 0
     given = settings.from_environment()
     until = monotonic() + given.budget
     names = (options.base or f"{options.branch}^", options.branch)
@@ -214,11 +216,12 @@ def _compare(conf: Any, options: Namespace) -> int:
     if not options.use_stats:
         raise TensorcopyError("a change cannot be told without statistics", got="--no-stats", allowed="intervals", next="leave it out")
     paths, repo = paths_of(conf), get_repo(conf)
-    with exit_on_error():
-        shas = [repo.get_hash_from_name(name) for name in (options.revision1, options.revision2)]
+    shas = [repo.get_hash_from_name(name) for name in (options.revision1, options.revision2)]
     of_release = [release_table.load().of(sha) is not None for sha in shas]
     if any(of_release) != all(of_release):
         _refuse_mixture(options.revision1, options.revision2)
+    if _are_alike(*shas):
+        return 0
     loaded = reader.load_results(paths.results if all(of_release) else revisions.results_of(paths))
     for problem in loaded.problems:
         log.warning(str(problem))
@@ -254,6 +257,15 @@ def _compare(conf: Any, options: Namespace) -> int:
     ]
     _print_changes(rows, ((shas[0], options.revision1), (shas[1], options.revision2)), options)
     return 0
+
+
+def _are_alike(before: str, after: str) -> bool:
+    """Return whether no file that is measured differs between two revisions, and print that."""
+    table = release_table.load()
+    if table.of(before) or table.of(after) or revisions.differ(before, after):
+        return False
+    color_print(f"No file that is measured differs between {before[:8]} and {after[:8]}.")
+    return True
 
 
 def _check_factor(options: Namespace) -> None:
@@ -367,7 +379,8 @@ def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
     selection = plan.on_device(selection, device) if device else selection
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
-        yield Job(paths, machine, selection, device=device or "", core=cores[0], folder=None if kept else Path(folder))
+        required = device or runners.device_of(machine)
+        yield Job(paths, machine, selection, device=required, core=cores[0], folder=None if kept else Path(folder))
 
 
 def _rounds(options: Namespace, usual: int) -> int:

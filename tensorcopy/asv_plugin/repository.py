@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import datetime, time, timezone
 
@@ -16,7 +15,6 @@ from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 
 BRANCH = "releases"
-RELEASE_NAME = re.compile(r"v\d|\d+\.")  # matches no SHA
 
 
 class TorchReleases(Repo):  # type: ignore[misc]
@@ -92,9 +90,9 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def get_hash_from_name(self, name: str | None) -> str:
         """Return the SHA of a branch, a tag, a version, a git revision or a SHA.
 
-        An unknown version ends asv with exit code 2.
+        An unknown name ends asv with exit code 2.
         """
-        return _sha(self._named(name) if name is not None and RELEASE_NAME.match(name) else self._find(name))
+        return _sha(self._named(name))
 
     def get_hash_from_parent(self, name: str) -> str:
         """Return the SHA of the release before `name`, by version; of a git revision that of its first parent."""
@@ -144,7 +142,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
                 return commit
             raise NoSuchNameError(str(error)) from error
 
-    def _named(self, name: str) -> Release | str:
+    def _named(self, name: str | None) -> Release | str:
         """Return a release, or the SHA of a git revision, by a name that a user has typed.
 
         An unknown name ends asv with exit code 2.

@@ -17,7 +17,7 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git, now, plan, revisions
+from tensorcopy.measure import now, plan, revisions
 from tensorcopy.measure.progress import Progress
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
@@ -26,7 +26,6 @@ from tensorcopy.report import formats, pr_comment
 from tensorcopy.results.reader import Result
 from tensorcopy.worker import declarations
 
-MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 CODE, RELEASE = "code", "release"  # kinds of pairs
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
@@ -103,7 +102,7 @@ class PairResult:
 def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
     """Return the pairs to compare: base and head, and each release that only head's table has, with the one before it.
 
-    Base and head are left out if nothing that is measured changed except the table, which a project does not have. Raises TensorcopyError
+    Base and head are left out if no file that is measured differs. Raises TensorcopyError
     if both are the same commit, if they cannot be compared, and if this machine can install no suitable torch.
     """
     if request.base == request.head:
@@ -121,9 +120,8 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
             if consecutive[1].version not in known:
                 before, after = (_with_release(request, paths, release) for release in consecutive)
                 release_pairs.append(RevisionPair(RELEASE, before, after))
-        changed = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != revisions.TABLE]
-        if not changed:
-            return release_pairs
+    if not revisions.differ(request.base, request.head):
+        return release_pairs
     commits = {f"{side} {sha[:8]}": sha for side, sha in (("base", request.base), ("head", request.head))}
     base, head = revisions.under_newest(commits, paths, version=request.release, interpreter=request.interpreter)
     return [RevisionPair(CODE, base, head), *release_pairs]

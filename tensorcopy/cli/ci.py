@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tensorcopy.ci.pull_request import PairResult
 
 ARTIFACT = Path("comparison")
-RUNNERS = Path(".github/runners.toml")
 LAUNCHES, BUDGET = 16, "12m"  # few, because people wait for the answer
 
 
@@ -63,7 +62,7 @@ def add(commands: Any) -> None:
     propose.add_argument("--start", default="", metavar="WORKFLOW", help="start this workflow on the branch, such as pull-request.yml")
     propose.set_defaults(command=_propose)
 
-    runners = actions.add_parser("runners", help=f"print {RUNNERS} as the matrix of a job")
+    runners = actions.add_parser("runners", help="print .github/runners.toml as the matrix of a job")
     runners.add_argument("--device", default="", metavar="DEVICE", help="only runners with this device")
     runners.set_defaults(command=_runners)
 
@@ -152,9 +151,9 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
 
 
 def _runners(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.ci import github
+    from tensorcopy.measure import runners
 
-    matrix = json.dumps({"include": github.matrix(github.load_runners(RUNNERS), options.device)})
+    matrix = json.dumps({"include": runners.matrix(runners.load(), options.device)})
     output = os.environ.get("GITHUB_OUTPUT")
     if output:
         with Path(output).open("a", encoding="utf-8") as file:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tensorcopy.measure.plan import Measurement
     from tensorcopy.measure.taking import Doubt, Job, Suites
 
-RUNNERS = Path(".github/runners.toml")
 LAUNCHES = 12  # of every release: the intervals of half of the cases are narrower than 1.5 %
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
 MACHINE = "this machine's name in results; default: its host name"
@@ -173,12 +172,12 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import history, plan, taking
+    from tensorcopy.measure import history, plan, runners, taking
     from tensorcopy.worker import nvidia
 
     until = monotonic() + (options.budget or inf)
     paths = configuration.paths()
-    device = options.device or plan.named_device(options.bench) or _device_of(options.machine)  # that must be usable
+    device = options.device or plan.named_device(options.bench) or runners.device_of(options.machine)  # that must be usable
     machine = _own_name(options.machine, paths)
     measurements, reference, lines = _selected(options, paths, machine)
     if device == "cuda" and not options.interpreter:
@@ -222,13 +221,6 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     if taken.left and monotonic() >= until:
         console.print(f"stopped at the end of its time: {counted(taken.left, 'launch')} left; the same command takes them")
     return 2 if problems else 0
-
-
-def _device_of(machine: str) -> str:
-    """Return the device of a runner of this name; "" for another machine."""
-    from tensorcopy.ci import github
-
-    return {runner.machine: runner.device for runner in github.load_runners(RUNNERS)}.get(machine, "") if RUNNERS.exists() else ""
 
 
 def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[list[Measurement], Measurement | None, list[str]]:

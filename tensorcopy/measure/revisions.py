@@ -24,6 +24,7 @@ from tensorcopy.worker import declarations
 
 FOLDER = "revisions"
 TABLE = "tensorcopy/releases.toml"
+MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision is measured without them
 
 
@@ -89,6 +90,12 @@ def checked_out(commit: str, paths: Paths) -> Path:
         )
     git.clone(commit, folder)
     return folder / below
+
+
+def differ(base: str, head: str) -> bool:
+    """Return whether a file that can change a time differs between two commits; of a project, any file can."""
+    changed = git.changed(base, head)
+    return any(name.startswith(MEASURED) and name != TABLE for name in changed) or bool(declarations.project() and changed)
 
 
 def table_of(commit: str, paths: Paths) -> ReleaseIndex:
