@@ -149,6 +149,16 @@ def test_a_comment_that_cannot_be_made_marks_the_old_one_as_outdated(forge, tmp_
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
+def test_a_pull_request_that_changes_nothing_measured_gets_no_comment(forge, tmp_path):
+    """An earlier comment of ours is brought up to date."""
+    quiet, loud = {**document(pair_result(None)), "pairs": []}, document(pair_result(None, head=["first"]))
+    for written, ours in ((quiet, []), (loud, ["first"]), (quiet, ["No file that is measured differs from the base"])):
+        artifact(tmp_path / "out", written)
+        assert main(["ci", "comment", str(tmp_path / "out"), "--post"]) == 0
+        assert len(forge.state["comments"]) == 1 + len(ours)
+        assert all(text in comment["body"] for text, comment in zip(ours, forge.state["comments"][1:]))
+
+
 def test_an_artifact_cannot_choose_its_pull_request(forge, tmp_path):
     """If it tries, it is not shown, and GitHub's event still decides."""
     artifact(tmp_path / "out", {**document(pair_result(None)), "pull_request": 6})

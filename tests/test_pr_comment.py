@@ -192,6 +192,20 @@ def test_a_character_reference_stays_as_it_is_written(text):
     assert token.content.replace("\u200b", "") == text
 
 
+@pytest.mark.parametrize(
+    "text", ["GH-1", "gh-1", ":+1:", "a:smile:", "$$\\href{https://evil.example}{x}$$", "$x$", "https://evil.example", "www.evil.example"]
+)
+def test_what_github_makes_of_text_is_broken(text):
+    """References, emoji, formulas and addresses; they are read as they were written."""
+    children = MarkdownIt("gfm-like", {"linkify": False}).parse(f"on {formats.escaped(text)}.")[1].children
+    tags = [child.content for child in children if child.type == "html_inline"]
+    assert set(tags) <= {"<span>", "</span>"}
+    parts = [child.content for child in children if child.type == "text"]
+    assert "".join(parts).replace("\u200b", "") == f"on {text}."
+    for part in parts:
+        assert not re.search(r"(?i)\bgh-\d|:[\w+-]+:|://|www\.|\$.", part), part
+
+
 NUMBERS = ("5e-324", "-5e-324", "1e-300", "1e308", "1e999", "-1", "0", "-0.0", "0.5", "1e9", "9" * 400, "9" * 5000)
 OTHERS = ("true", "null", '"1"', "[]", "{}")
 TEXTS = (EVIL, *ENTITIES, "", "x" * 100_000, "\ud800", "\0", "<!-- /tensorcopy: cpu -->", "```", "| --- |", "www.a.b", "http://a.b")

@@ -81,8 +81,7 @@ def test_a_step_is_one_command(path):
             assert "${{" not in run
 
 
-VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cpu", "MACHINE": "box", "LAUNCHES": "12", "RELEASES": "NEW", "SHARD": "1/2"}
-VALUES |= {"ENVIRONMENTS": "2", "TIME": "5h", "TAG": "v0.1.0"}
+VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cpu", "MACHINE": "box", "RELEASES": "NEW", "TAG": "v0.1.0"}
 TENSORCOPY = r"python -m tensorcopy\.cli|tensorcopy"
 
 
@@ -91,7 +90,7 @@ def commands_of(path: Path, program: str) -> list[list[str]]:
 
     program : a regular expression
     """
-    found = [match[1] for run in runs(path) if (match := re.fullmatch(rf"uv run [^|&;]*?\b(?:{program}) (.*)", run))]
+    found = [match[1] for run in runs(path) if (match := re.fullmatch(rf"uv run [^|&;]*?\b(?:{program}) ([^>]*)(?:>> .*)?", run))]
     return [shlex.split(re.sub(r"\$(\w+)", lambda name: VALUES[name[1]], arguments)) for arguments in found]
 
 
@@ -218,8 +217,8 @@ def test_a_step_ends_before_its_job():
     for name, job in (("measure.yml", "measure"), ("pull-request.yml", "cpu"), ("pull-request-gpu.yml", "cuda")):
         rows = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))["jobs"][job]
         limits = [step["timeout-minutes"] for step in rows["steps"] if "timeout-minutes" in step]
-        assert len(limits) == 1
-        assert limits[0] + 10 <= rows["timeout-minutes"] <= 360  # a hosted job has six hours
+        assert limits
+        assert sum(limits) + 10 <= rows["timeout-minutes"] <= 360  # a hosted job has six hours
 
 
 def test_ci_runs_the_commands_of_ci_run():

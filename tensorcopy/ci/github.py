@@ -52,7 +52,7 @@ def comment(run: MeasuringRun, marker: str, write: Callable[[str], str]) -> str:
     An earlier comment of ours is replaced.
 
     marker : the first text of our comment
-    write : returns the new text, given the text of our earlier comment or ""
+    write : returns the new text, given the text of our earlier comment or ""; "" for no comment
     """
     with _repository() as repository:
         open_pulls = repository.get_pulls(state="open", head=f"{run.owner}:{run.branch}")
@@ -63,8 +63,8 @@ def comment(run: MeasuringRun, marker: str, write: Callable[[str], str]) -> str:
             ours = [comment for comment in pull.get_issue_comments() if comment.user.type == BOT and comment.body.startswith(marker)]
             if ours:
                 ours[0].edit(write(ours[0].body))
-            else:
-                pull.create_issue_comment(write(""))
+            elif text := write(""):
+                pull.create_issue_comment(text)
         return f"commented on pull request {', '.join(str(pull.number) for pull in measured)}"
 
 

@@ -124,7 +124,10 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
         section = pr_comment.section(options.artifact, run.address, options.device)
     except Exception as error:  # whatever it is, the comment of an earlier commit must not pass for this one's
         section, failure = pr_comment.outdated(run.address, options.device), error
-    sentence = github.comment(run, pr_comment.MARKER, lambda earlier: pr_comment.body(options.device, section, earlier))
+    is_news = not section.startswith(pr_comment.NOTHING)
+    sentence = github.comment(
+        run, pr_comment.MARKER, lambda earlier: pr_comment.body(options.device, section, earlier) if earlier or is_news else ""
+    )
     console.print(sentence, soft_wrap=True)
     if failure:
         raise failure

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from math import isfinite
@@ -184,12 +185,14 @@ def cut(text: str, longest: int) -> str:
 # GitHub turns text into links, mentions and issue references even if the character is written as a character reference; a zero-width
 # space after it prevents that
 ZERO_WIDTH_SPACE = "&#8203;"
+LINKED = re.compile(r":(?=//)|www(?=\.)|\bGH-(?=\d)|:(?=[\w+-]+:)", re.IGNORECASE)  # what follows would be a link or an emoji
 ESCAPES = str.maketrans(
     {
         **{character: "\\" + character for character in "\\*_[]|~"},
         **{character: f"&#{ord(character)};" for character in "<>`&"},  # `&commat;name` would be a mention, too
         "@": f"@{ZERO_WIDTH_SPACE}",
         "#": f"\\#{ZERO_WIDTH_SPACE}",
+        "$": "<span>$</span>",  # a formula may have links
     }
 )
 
@@ -198,7 +201,7 @@ def escaped(text: str) -> str:
     """Escape text so that GitHub renders it as plain text."""
     printable = "".join(character if character.isprintable() else " " for character in text)
     safe = " ".join(printable.translate(ESCAPES).split())
-    return safe.replace("://", f":{ZERO_WIDTH_SPACE}//").replace("www.", f"www{ZERO_WIDTH_SPACE}.")
+    return LINKED.sub(rf"\g<0>{ZERO_WIDTH_SPACE}", safe)
 
 
 def code(text: str) -> str:

@@ -31,6 +31,7 @@ LONGEST_NAME, LONGEST_WORD, MOST_PARAMETERS, LONGEST_FAILURE = 160, 80, 12, 1000
 ROUNDED = 1e-5  # relative: the file has six digits
 LINE = 300  # characters of a line that is quoted
 SECTION = 28_000  # characters; two devices fit into a comment
+NOTHING = "### No file that is measured differs from the base"
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
 BEGIN, END = "<!-- tensorcopy: {} -->", "<!-- /tensorcopy: {} -->"
 
@@ -128,7 +129,7 @@ def _validator() -> Callable[[Any], object]:
 
 
 def _section(document: Mapping[str, Any], run: str) -> str:
-    parts = [_pair(document, pair) for pair in document["pairs"]] or ["### ⚠️ Nothing was compared\n"]
+    parts = [_pair(document, pair) for pair in document["pairs"]] or [f"{NOTHING}\n"]
     device = "" if document["device"] == "cpu" else f" --device {document['device']}"
     note = (
         f"Up to {document['launches']} launches, in each of which both sides took turns, on {document['device']}. "
