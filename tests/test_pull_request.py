@@ -98,14 +98,47 @@ def measured(repository, workshop):
     return measure
 
 
+def asv_steps(repository, workshop, head: str) -> list[tuple[int, str]]:
+    """Return the exit code and output of the steps of pull-request.yml that call asv, with the torch of these tests, and of `asv show`."""
+    workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
+    steps = re.findall(r"run: uv run --no-default-groups --extra dashboard asv ((?:continuous|compare) [^>\n]*)", workflow)
+    outcomes = []
+    for step in (*steps, "show HEAD"):
+        words = shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head).replace("HEAD", head))
+        options = ["-E", "interpreter:same", *(["-a", "rounds=4", "--bench", FEW[-1]] if "continuous" in words else [])]
+        done = subprocess.run(
+            [sys.executable, "-m", "asv", *words, *options],
+            cwd=repository.folder,
+            env={**workshop.environment, "PYTHONPATH": str(repository.folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        outcomes.append((done.returncode, done.stdout + done.stderr))
+    return outcomes
+
+
 @pytest.mark.slow
-def test_extra_clones_are_detected_and_named(repository, measured):
-    """No time has a wrong name, although the registry of head has another order, and one method more."""
+def test_extra_clones_are_detected_and_named(repository, measured, workshop):
+    """No time has a wrong name, although the registry of head has another order, and one method more.
+
+    asv measures, prints and exits as its users know it; the judged comment needs no further launch.
+    """
     ten = DETACH_CLONE.replace(".clone()", 10 * ".clone()")
     twice = DETACH_CLONE.replace("detach_clone", "detach_twice").replace("x.detach()", "x.detach().detach()")
     head = repository.head((METHODS, CLONE_DETACH, ""), (METHODS, DETACH_CLONE, ten + twice + CLONE_DETACH))
+    continuous, compare, show = asv_steps(repository, workshop, head)
+    slower = re.compile(r"^\| \+ +\| .*\| copies\.BySize\.time_copy\('detach_clone', 16\) +\|$", re.MULTILINE)
+    assert continuous[0] == 1, continuous
+    assert "PERFORMANCE DECREASED." in continuous[1]
+    assert compare[0] == show[0] == 0, (compare, show)
+    for _, shown in (continuous, compare):
+        assert slower.search(shown), shown
+        assert len(re.findall(r"^\| \+", shown, re.MULTILINE)) == 1
+    assert re.search(rf"Commit: {head[:8]}.*detach_clone +16 +\d\S*±", show[1], re.DOTALL), show
     done, pair, comment = measured(head)
     assert done.returncode == 1, done.stderr
+    assert "launch" not in done.stderr
     changes = {row["parameters"]["method"]: row for row in pair["comparison"]["changes"]}
     assert {method for method, row in changes.items() if row["time_verdict"] in ("slower", "faster")} == {"detach_clone"}
     assert changes["detach_clone"]["time_ratio"] > 3  # about 6

@@ -23,15 +23,18 @@ from asv.commands.setup import Setup
 from asv.commands.show import Show
 from asv.commands.update import Update
 from asv.console import log
+from asv.plugins.github import GithubPages
+from asv.repo import get_repo
 
 from tensorcopy.asv_plugin import projection
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError, of_os_error
-from tensorcopy.measure import revisions
+from tensorcopy.measure import plan, revisions
+from tensorcopy.releases import release_table
 from tensorcopy.results import reader
 
 ERROR_FILE = "TENSORCOPY_ERROR"  # environment variable: where the process that started asv reads the error as JSON
-READERS = (Profile, Publish, Show, Update)  # commands that read results
+READERS = (GithubPages, Profile, Publish, Show, Update)  # commands that read results
 KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
 
@@ -110,6 +113,8 @@ def prepare() -> None:
 
         def read(conf: Any, options: Any, command: Any = command, run: Any = command.run_from_conf_args) -> Any:
             project(conf, with_revisions=command is Show)
+            if command is Profile:
+                _select_profiled(conf, options)
             return run(conf, options)
 
         command.run_from_conf_args = read
@@ -159,6 +164,20 @@ def _refuse_rm(conf: Any, options: Any) -> NoReturn:
             next=f"git rm the files of launches in {Path(conf.results_dir).name}/MACHINE/, named by their time",
         )
     )
+
+
+def _select_profiled(conf: Any, options: Any) -> None:
+    """Let `asv profile` take an environment that has the release, and of a git revision its suites: asv takes its last environment."""
+    commit = get_repo(conf).get_hash_from_name(options.revision)
+    release, paths = release_table.load().of(commit), paths_of(conf)
+    with exit_on_error():
+        if release is None:
+            (revision,) = revisions.under_newest({commit[:8]: commit}, paths)
+            conf.benchmark_dir = str(revision.side(revision.opened(paths), paths).suites)
+            release = revision.release
+        measurement, _ = plan.installable(release, paths.pythons)
+    if measurement and not options.env_spec:
+        options.env_spec = [f"release:{measurement.python}"]
 
 
 def _setup(conf: Any, options: Any) -> int:

@@ -468,7 +468,7 @@ def _print_values(conf: Any, measurement: Measurement, taken: Sequence[Launch], 
     documents, commit = projection.documents([result], loaded.launches), result.revision or result.sha
     with tempfile.TemporaryDirectory() as folder:
         projection.write(documents, Path(folder))
-        values = AsvResults.load(str(Path(folder) / get_filename(job.machine, commit, projection.environment_of(result))))
+        values = AsvResults.load(str(Path(folder) / get_filename(job.machine, commit, measurement.environment)))
     described = [each for name, each in documents["benchmarks.json"].items() if name in suites]
     benchmarks = Benchmarks(conf, described, regex=job.selection)
     log.info(f"For {conf.project} commit {get_repo(conf).get_decorated_hash(commit, 8)}:")

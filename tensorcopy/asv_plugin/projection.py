@@ -81,21 +81,20 @@ def write(files: Mapping[str, Any], folder: Path) -> None:
 def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[str, dict[str, Any]]:
     """Return asv's files by path: benchmarks.json, and of each machine machine.json and a file for each release and environment.
 
-    Builds of torch that are no release are in none.
+    Builds of torch that are no release are in none. Of a git revision that several releases have measured, the newest one's results count.
     """
     files: dict[str, dict[str, Any]] = {"benchmarks.json": {**_benchmarks(newest(launches)), "version": Benchmarks.api_version}}
-    for result in results:
-        release = release_table.load().of(result.sha)
-        if release is None:
-            continue
-        commit, name = result.revision or result.sha, environment_of(result)
+    table = release_table.load()
+    for result in table.in_order(results):
+        release = table[table.position(result.sha)]
+        commit = result.revision or result.sha
         machine = _machine(result)
         own = [launch for launch in launches if _is_of(launch, result)]
         midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
         files[f"{result.machine}/machine.json"] = {**machine, "version": Machine.api_version}
-        files[get_filename(result.machine, commit, name)] = {
+        files[get_filename(result.machine, commit, result.environment)] = {
             "commit_hash": commit,
-            "env_name": name,
+            "env_name": result.environment,
             "date": int(midnight.timestamp() * 1000),
             "params": {**machine, "python": result.python, "build": result.build},
             "python": result.python,
@@ -107,11 +106,6 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
             "version": AsvResults.api_version,
         }
     return files
-
-
-def environment_of(result: Result) -> str:
-    """Return the name of an environment for asv; that of a git revision has its torch."""
-    return f"{result.environment}-torch{release_table.load().version(result.sha)}" if result.revision else result.environment
 
 
 def newest(launches: Collection[Launch]) -> dict[str, Suite]:
