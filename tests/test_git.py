@@ -75,3 +75,29 @@ def test_export_follows_no_symbolic_link(commits, tmp_path):
 def test_an_unknown_commit_is_an_error(commits, name):
     with pytest.raises(TensorcopyError, match=rf"git cannot provide the commit {name}: got "):
         git.commit(name)
+
+
+def test_a_clone_has_its_submodules_and_names_the_pointers_of_lfs(commits, tmp_path, monkeypatch):
+    """The address of a submodule may be relative to origin, which is not the repository that is cloned."""
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "file")  # git refuses submodules in folders, unless it is asked
+    library = tmp_path / "hub" / "library"
+    library.mkdir(parents=True)
+    run(library, "init", "-q")
+    (library / "module.py").touch()
+    commit_all(library, "one")
+    run(commits, "remote", "add", "origin", str(tmp_path / "hub" / "project"))
+    run(commits, "submodule", "add", "-q", "../library", "library")
+    (commits / "weights.bin").write_text(f"{git.LFS}v1\noid sha256:{64 * '0'}\nsize 5\n")
+    commit_all(commits, "with a submodule")
+    git.clone(git.commit("HEAD"), tmp_path / "cloned")
+    assert (tmp_path / "cloned" / "library" / "module.py").exists()
+    assert git.pointers(tmp_path / "cloned") == ["weights.bin"]
+
+
+def test_a_name_is_found_or_not_and_a_range_is_newest_first(commits, tmp_path, monkeypatch):
+    """Also outside a repository, where no name is a revision."""
+    assert git.find("head") == git.commit("head")
+    assert [git.find(name) for name in ("no-such-branch", "--help", "")] == ["", "", ""]
+    assert git.commits("main~1..main") == [git.commit("main")]
+    monkeypatch.chdir(tmp_path)
+    assert git.find("main") == ""
