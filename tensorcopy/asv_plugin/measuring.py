@@ -323,7 +323,7 @@ def _beside_environments(job: Job) -> Job:
 
 def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace, until: float) -> Comparison | None:
     """Take launches of two sides until every case is decided, and return their comparison; None where one cannot be measured."""
-    most = _rounds(options, now.FEW_LOOKS[-1])
+    most = _rounds(options, now.ENOUGH)
     names = " and ".join(each.name if isinstance(each, Revision) else each.release.tag for each in sides)
     if isinstance(sides[0], Revision):
         names += f" under {sides[0].release.tag}"

@@ -47,7 +47,7 @@ class PullRequest:
 
     base: str
     head: str
-    launches: int = now.FEW_LOOKS[-1]
+    launches: int = now.ENOUGH
     suites: str = ""
     release: str = ""
     interpreter: str = ""

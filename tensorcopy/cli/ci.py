@@ -41,6 +41,8 @@ def add(commands: Any) -> None:
     pull.add_argument("--launches", type=launch_count, default=LAUNCHES, metavar="N", help=launches)
     budget = f"begin no launch after this time, and judge what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
+    stored = "take no launch of base and head where some are stored, as by asv continuous"
+    pull.add_argument("--stored", action="store_true", help=stored)
     pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases; default: every timed case")
     pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
     pull.set_defaults(command=_pull_request)
@@ -93,7 +95,8 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
             writing.replace(options.out / pr_comment.FILE, text + "\n")  # after each pair: a later one may fail
             if pair:
-                until = start + options.budget * (number + 1) / len(pairs)
+                is_stored = options.stored and pair.kind == pull_request.CODE
+                until = start if is_stored else start + options.budget * (number + 1) / len(pairs)
                 results.append(pull_request.measure_and_judge(pair, request, paths, until, report_progress))
     for result in results:
         if result.comparison is not None:
