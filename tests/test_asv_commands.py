@@ -47,6 +47,8 @@ REFUSED = {  # with parts of the last line
     "an unknown environment": (["show", "-E", "nonsense", TAG], ["got -E nonsense"]),
     "an unknown release": (["compare", "v9", TAG], ["unknown torch release or git revision: got 'v9'"]),
     "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
+    "publish into a link": (["publish", "-o", "benchmarks"], ["got benchmarks, a link"]),  # as `checkout_in` makes it
+    "publish over the results": (["publish", "-o", "."], ["removes the folder of the site", "got ., a folder that has"]),
     "a Python without torch": (
         ["run", "-E", f"interpreter:{PYTHON}", RELEASE],
         ["there is no torch", f"next: {PYTHON} -m pip install torch"],

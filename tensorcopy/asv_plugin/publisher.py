@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from asv.commands.publish import Publish
 from asv.console import log
 from asv.publishing import OutputPublisher
 
-from tensorcopy.asv_plugin.commands import end, exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import end, end_with, exit_on_error, paths_of
 from tensorcopy.errors import TensorcopyError
 
 # asv's own pages, which load their scripts from three other hosts, and the data of their list view, two thirds of the graphs' size
@@ -25,6 +26,24 @@ _writers: list[Writer] = []
 def register(write: Writer) -> None:
     """Let `asv publish` call `write` after asv has written its own files."""
     _writers.append(write)
+    Publish.run = _run
+
+
+def _run(conf: Any, range_spec: Any = None, pull: bool = True, run: Any = Publish.run) -> Any:
+    """Publish, unless the folder that asv removes first is a link, or holds more than a site."""
+    site, results = Path(conf.html_dir), paths_of(conf).results
+    others = [folder for folder in (Path.cwd(), results) if folder.resolve().is_relative_to(site.resolve())]
+    if site.is_symlink() or others or (site.exists() and not site.is_dir()):
+        kind = "a link" if site.is_symlink() else f"a folder that has {others[0].name}/ in it" if others else "a file"
+        end_with(
+            TensorcopyError(
+                "asv publish removes the folder of the site before it writes it",
+                got=f"{site}, {kind}",
+                allowed="a folder for the site alone",
+                next='name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER',
+            )
+        )
+    return run(conf=conf, range_spec=range_spec, pull=pull)
 
 
 def warn(warnings: Iterable[TensorcopyError]) -> None:
