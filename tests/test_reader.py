@@ -61,6 +61,18 @@ def test_a_failure_counts_until_the_case_is_measured(tmp_path):
     assert launch_files.load(tmp_path, "2.15.0")[0].failures == {}
 
 
+def test_cases_of_an_earlier_version_of_their_suite_do_not_go_without_a_word(tmp_path):
+    """The sentence names the releases that have only these; one that was measured again is not among them."""
+    (path, *_) = launch_files.write(tmp_path, {CASE: {"2.12.1": 1.0, "2.14.1": 1.0, "2.15.0": 1.2}}, launches=1)
+    assert reader.load_results(tmp_path).superseded == ()
+    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.2}}, launches=1, start=launch_files.START + launch_files.EVERY)
+    path.write_text(path.read_text().replace('"version":"1"', '"version":"0"'))
+    loaded = reader.load_results(tmp_path)
+    (warning,) = loaded.superseded
+    assert "got copies.BySize.time_copy (1 cases) with torch 2.12.1 2.14.1" in str(warning)
+    assert loaded.warnings == (warning,)
+
+
 def test_the_provenance_is_that_of_the_launches_that_timed(tmp_path):
     """A later launch that only counted, on one core, is not what the times were measured on."""
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, launches=1, cores=2)

@@ -22,6 +22,7 @@ from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import FileProblem, Launch
 from tensorcopy.results.series_key import INTERPRETER, SeriesKey, machine_names, two_machines
 
+SHOWN = 6  # suites that a sentence names
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
 
 
@@ -75,14 +76,16 @@ class Result:
 class Results:
     """Every readable result under a folder, and an error for each other file.
 
-    warnings : a sentence for each machine that shares its name with another one
+    warnings : a sentence for each machine that shares its name with another one, then those of `superseded`
     launches : those that were read
+    superseded : a sentence for each machine of which a release has a suite in an earlier version only, which does not count
     """
 
     results: tuple[Result, ...]
     problems: tuple[TensorcopyError, ...]
     warnings: tuple[TensorcopyError, ...] = ()
     launches: tuple[Launch, ...] = ()
+    superseded: tuple[TensorcopyError, ...] = ()
 
 
 def load_results(directory: Path) -> Results:
@@ -133,9 +136,12 @@ def _load(directory: Path, state: Hashable) -> Results:
         if name != machine
     ]
     results: list[Result] = []
+    superseded: list[TensorcopyError] = []
     for host, name in sorted(names.items(), key=lambda each: each[1]):
-        results += _of_machine(directory, name, [each for each in read if (each[0].machine, each[0].identity) == host])
-    return Results(tuple(results), tuple(problems), tuple(warnings), tuple(launch for launch, _ in read))
+        of_host = sorted((each for each in read if (each[0].machine, each[0].identity) == host), key=lambda each: each[0].id)
+        results += _of_machine(directory, name, of_host)
+        superseded += _superseded(name, [launch for launch, _ in of_host])
+    return Results(tuple(results), tuple(problems), (*warnings, *superseded), tuple(launch for launch, _ in read), tuple(superseded))
 
 
 def _unknown_torch(path: Path, launch: Launch) -> list[TensorcopyError]:
@@ -170,8 +176,12 @@ def _unknown_torch(path: Path, launch: Launch) -> list[TensorcopyError]:
 
 
 def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]) -> Iterator[Result]:
-    """Yield the results of one machine from its launches. Of each suite, only those of its newest version count."""
-    current = _current(read)
+    """Yield the results of one machine from its launches, in order. Of each suite, only those of its newest version count."""
+    versions = _versions(launch for launch, _ in read)
+    current = [
+        (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].version == versions[name]})
+        for launch, cases in read
+    ]
     timed = effects.gathered([each for each in current if each[0].kind == "times"])
     by_place: dict[effects.Column, list[tuple[Launch, Cases, int]]] = {}
     for launch, cases in current:
@@ -205,14 +215,37 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
         )
 
 
-def _current(read: Sequence[tuple[Launch, Cases]]) -> list[tuple[Launch, Cases]]:
-    """Return the launches, in order of their starts, each with the suites whose version is the newest one of this machine."""
-    ordered = sorted(read, key=lambda each: each[0].id)
-    versions = {name: suite.version for launch, _ in ordered for name, suite in launch.suites.items()}
-    return [
-        (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].version == versions[name]})
-        for launch, cases in ordered
-    ]
+def _versions(read: Iterable[Launch]) -> dict[str, str]:
+    """Return the newest version of each suite in the launches of one machine."""
+    return {name: suite.version for launch in read for name, suite in launch.suites.items()}
+
+
+def _superseded(machine: str, read: Sequence[Launch]) -> Iterator[TensorcopyError]:
+    """Yield an error for a machine of which some release has a suite in an earlier version only."""
+    versions, places = _versions(read), dict[tuple[str, str, str, str], dict[str, set[str]]]()
+    several = {name for launch in read for name, suite in launch.suites.items() if suite.version != versions[name]}
+    for launch in read:
+        for name in several & launch.suites.keys():
+            suite = launch.suites[name]
+            for side in launch.sides:
+                by_version = places.setdefault((name, side.sha, side.environment, side.revision), {})
+                by_version.setdefault(suite.version, set()).update(suite.rows, suite.values)
+    earlier: dict[str, set[str]] = {}  # cases by suite
+    shas: set[str] = set()
+    for (name, sha, *_), by_version in places.items():
+        cases = set[str]().union(*by_version.values())
+        if versions[name] not in by_version and cases:
+            earlier.setdefault(name, set()).update(cases)
+            shas.add(sha)
+    if earlier:
+        suites = [f"{name} ({len(cases)} cases)" for name, cases in sorted(earlier.items())]
+        of_torch = " ".join(release.version for release in release_table.load() if release.sha in shas)
+        yield TensorcopyError(
+            f"results of {machine} do not count: of an earlier version of their suites",
+            got=f"{', '.join(suites[:SHOWN])}{', …' if len(suites) > SHOWN else ''} with torch {of_torch}",
+            allowed="the newest version of each suite that the machine has measured",
+            next=f"tensorcopy measure {of_torch} --machine {machine}",
+        )
 
 
 def _counts(members: Iterable[tuple[Launch, Cases, int]]) -> dict[Case, tuple[float, ...]]:

@@ -118,7 +118,7 @@ class Content:
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
     day : the day of writing, "2026-11-21"
     web : where the repository and the site are published
-    problems : of files of results that could not be read
+    problems : of results that could not be read, or do not count
     project : whose own operations and suites the results are of; None for those of the registry
     """
 

@@ -96,7 +96,7 @@ def write(
     card : the accuracy report, as in `Content`
     docs : Markdown by file name, as in `Content`
     processes : how many write pages; 0 for as many as there are cores
-    problems : of files that could not be read, which every page names
+    problems : of results that could not be read or do not count, which every page names
     project : whose pages they are; None for those of the registry
     """
     usual = gc.get_threshold()
