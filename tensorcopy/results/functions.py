@@ -159,12 +159,8 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
             raise ValueError(str(error)) from error
         if not decompressor.eof:
             raise ValueError(f"cut off, or more than {MAX_JSON_BYTES:,} bytes")
+        launches.refuse_newer(path, text, VERSION)
         return _checked(text)
-
-
-def of_document(document: dict[str, Any]) -> Profiles:
-    """Return the profiles in a document. Raises ValueError for one that violates the schema."""
-    return _checked(msgspec.json.encode(document))
 
 
 def write(path: Path, document: dict[str, Any]) -> None:

@@ -229,20 +229,25 @@ def _checked(path: Path, data: bytes) -> Launch:
     with damage_named(path):
         if len(data) > LARGEST:
             raise ValueError(f"more than {LARGEST // 2**20} MiB")
-        version = msgspec.json.decode(data, type=_Version).version
-        if version > VERSION:
-            raise FileProblem(
-                f"the launch {displayed(path)} is of a newer format",
-                path=path,
-                got=f"version {version}",
-                allowed=f"version {VERSION} of this tensorcopy",
-                next="upgrade tensorcopy",
-            )
+        refuse_newer(path, data, VERSION)
         launch = _decoder.decode(data)
         for name, suite in launch.suites.items():
             if reason := _fault(launch, suite):
                 raise ValueError(f"{name[:100]} {reason}")
     return launch
+
+
+def refuse_newer(path: Path, data: bytes, known: int) -> None:
+    """Raise TensorcopyError for a file of a newer format than `known`: it is whole, and stays. Raises ValueError."""
+    version = msgspec.json.decode(data, type=_Version).version
+    if version > known:
+        raise FileProblem(
+            f"the launch {displayed(path)} is of a newer format",
+            path=path,
+            got=f"version {version}",
+            allowed=f"version {known} of this tensorcopy",
+            next="upgrade tensorcopy",
+        )
 
 
 def _fault(launch: Launch, suite: Suite) -> str:
