@@ -6,16 +6,17 @@ import json
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from docs.tools import accuracy as accuracy_tool
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.results.reader import Result
+from tensorcopy.site import publisher
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.pages.costs import memory_case
+from tensorcopy.worker import files
 
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
 NUMEL = 2**20  # of the memory suites
@@ -24,23 +25,34 @@ TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "de
 
 def accuracy(machine: Machine) -> str | None:
     """Return how often verdicts and histories are right."""
-    if not accuracy_tool.FILE.exists():
+    report = publisher.accuracy_report()
+    if report is None:
         return None
-    report = _document(accuracy_tool.FILE)
     lines = "\n".join(escaped(f"- {row['name']}: {row['value']}") for row in report["rows"])
     return f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n\n{lines}"
 
 
-def agreement(machine: Machine) -> str:
-    """Return the ratio of the suites' time to that of torch's Timer, of the suites together."""
-    checked = _document(AGREEMENT)
-    suites = checked["suites"].values()
-    low, high = min(row["min"] for row in suites), max(row["max"] for row in suites)
-    source = escaped(f"torch {checked['torch']} on {checked['on']}, {checked['day']}")
-    return (
-        f"The suites' time divided by the Timer's is {checked['median']:.3f} in the median of {sum(row['cases'] for row in suites)} cases, "
-        f"{low:.3f} to {high:.3f} over all ({source})."
-    )
+def agreement(machine: Machine) -> str | None:
+    """Return the ratio of the suites' time to that of torch's Timer, of the suites together. Raises TensorcopyError."""
+    if not AGREEMENT.exists():
+        return None
+    try:
+        checked = json.loads(files.read_text(AGREEMENT))
+        suites = checked["suites"].values()
+        cases = sum(row["cases"] for row in suites)
+        low, high = min(row["min"] for row in suites), max(row["max"] for row in suites)
+        source = escaped(f"torch {checked['torch']} on {checked['on']}, {checked['day']}")
+        return (
+            f"The suites' time divided by the Timer's is {checked['median']:.3f} in the median of {cases} cases, "
+            f"{low:.3f} to {high:.3f} over all ({source})."
+        )
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise TensorcopyError(
+            f"{AGREEMENT} cannot be read",
+            got=f"{type(error).__name__}: {error}",
+            allowed="a file as docs.tools.verify --keep writes it",
+            next=f"git checkout {AGREEMENT}",
+        ) from error
 
 
 def memory(machine: Machine) -> str:
@@ -80,10 +92,6 @@ def _peaks(result: Result, on_device: bool) -> tuple[tuple[float | None, ...], s
     counted = values_of("cuda_peak")
     known = any(value is not None for value in counted)
     return counted, "counted by torch's dispatcher, not yet measured" if known else "not yet measured"
-
-
-def _document(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 PARTS: dict[str, Callable[[Machine], str | None]] = {

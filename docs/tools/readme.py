@@ -137,7 +137,14 @@ def methods(machine: Machine) -> str:
 
 def history_svg(machine: Machine) -> str:
     """Return the history of the copies at the smaller size as a standalone SVG, with a title and the methods at the ends of their lines."""
-    history = next(history for history in machine.histories if history.group == "copy")
+    history = next((history for history in machine.histories if history.group == "copy"), None)
+    if history is None:
+        raise TensorcopyError(
+            "docs/history.svg cannot be drawn",
+            got="no history of the copies",
+            allowed="results with two releases",
+            next="tensorcopy measure 2.14.1 2.15.0",
+        )
     codes = {name: machine.code(name) for name in history.methods}
     names = [environment.split("-")[0].removeprefix("py") for environment in history.environments]
     title = f"{len(codes)} ways to copy {count(history.numel)} float32: time per call over torch releases"
@@ -192,4 +199,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except TensorcopyError as error:
+        sys.exit(str(error))
