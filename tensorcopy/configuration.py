@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker import files
 
 FILE = "asv.conf.json"
 
@@ -34,24 +37,33 @@ class Paths:
 
 def paths() -> Paths:
     """Read asv.conf.json of the current folder. Raises TensorcopyError where it is missing or damaged."""
-    document = _read()
-    results, html, environments = (
-        Path(document.get(name, usual)).absolute() for name, usual in (("results_dir", "results"), ("html_dir", "html"), ("env_dir", "env"))
-    )
-    return Paths(results, html, environments, tuple(document.get("pythons", ())))
+    read = _read()
+    results, html, environments = (Path(each).absolute() for each in (read.results_dir, read.html_dir, read.env_dir))
+    return Paths(results, html, environments, tuple(read.pythons))
 
 
 def web_addresses() -> tuple[str, str]:
     """Return the addresses of the repository and of the site in asv.conf.json; "" for a missing one."""
-    document = _read()
-    return str(document.get("source_url", "")), str(document.get("site_url", ""))
+    read = _read()
+    return read.source_url, read.site_url
 
 
-def _read() -> dict[str, Any]:
+class _File(Struct):
+    """What tensorcopy reads of asv.conf.json, with asv's defaults."""
+
+    results_dir: str = "results"
+    html_dir: str = "html"
+    env_dir: str = "env"
+    pythons: list[str] = []
+    source_url: str = ""
+    site_url: str = ""
+
+
+def _read() -> _File:
     import json5  # asv's own reader: the file has comments
 
     path = Path(FILE)
-    if not path.is_file():
+    if not path.exists():
         raise TensorcopyError(
             "this is neither a project nor a checkout of tensorcopy",
             got=f"{Path.cwd().name}, without {FILE}",
@@ -59,8 +71,11 @@ def _read() -> dict[str, Any]:
             next="tensorcopy init, or git clone tensorcopy and run it there",
         )
     try:
-        return {**json5.loads(path.read_text(encoding="utf-8"))}
-    except (ValueError, TypeError) as error:
+        return msgspec.convert(json5.loads(files.read_text(path)), _File)
+    except (OSError, ValueError, RecursionError) as error:
         raise TensorcopyError(
-            f"{FILE} cannot be read", got=" ".join(str(error).split()), allowed="JSON with comments", next=f"git checkout {FILE}"
+            f"{FILE} cannot be read",
+            got=str(error),
+            allowed="JSON with comments, and texts for its folders and Pythons",
+            next=f"git checkout {FILE}",
         ) from error

@@ -23,8 +23,9 @@ class TensorcopyError(Exception):
     earlier: Sequence[TensorcopyError] = ()
 
     def __init__(self, what: str, *, got: str, allowed: str, next: str, repair: str = "") -> None:
-        super().__init__(f"{what}: got {got}; allowed: {allowed}; next: {next}")
-        self.what, self.got, self.allowed, self.next, self.repair = what, got, allowed, next, repair
+        self.what, self.got, self.allowed, self.next = (" ".join(part.splitlines()) for part in (what, got, allowed, next))
+        super().__init__(f"{self.what}: got {self.got}; allowed: {self.allowed}; next: {self.next}")
+        self.repair = repair
 
     def __str__(self) -> str:
         return str(self.args[0])  # also for an error that is a KeyError too, which would quote it

@@ -15,7 +15,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import json5
+import tomlkit
+
 from tensorcopy.results import functions
+from tensorcopy.worker import toml
 from tests import launch_files
 from tests.conftest import ROOT
 
@@ -72,7 +76,8 @@ def mutate(path: Path, choose: Choose) -> str:
 
 def _mutate_value(path: Path, choose: Choose) -> str:
     """Change a value somewhere in the JSON."""
-    document = json.loads(lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes())
+    data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    document: Any = toml.loads(data.decode()) if path.suffix == ".toml" else json5.loads(data.decode())
     node, keys = document, [choose(list(document))]
     while isinstance(node[keys[-1]], (dict, list)) and node[keys[-1]] and choose([True, True, True, False]):
         node = node[keys[-1]]
@@ -91,7 +96,10 @@ def _mutate_value(path: Path, choose: Choose) -> str:
         node[choose(TEXTS)] = node.pop(key)
     else:
         node[key] = deepcopy(choose(list(document.values())))
-    text = json.dumps(document).encode("utf-8")
+    try:
+        text = (tomlkit.dumps(document) if path.suffix == ".toml" else json.dumps(document)).encode("utf-8")
+    except (ValueError, TypeError):  # TOML has no null
+        return f"no {what}"
     path.write_bytes(lzma.compress(text) if path.suffix == ".xz" else text)
     return f"{what} at {'.'.join(map(str, keys))}"
 
@@ -146,6 +154,8 @@ def _large(path: Path) -> None:
 FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "many brackets": lambda path: path.write_bytes(b"[" * 100_000),
+    "nested arrays of TOML": lambda path: path.write_bytes(b"a = " + b"[" * 100_000),
+    "a long key of TOML": lambda path: path.write_bytes(b"a." * 100_000 + b"a = 1"),
     "nested objects": lambda path: path.write_bytes(b'{"a":' * 3000 + b"1" + b"}" * 3000),
     "many lists": lambda path: path.write_bytes(b'{"a":[' + b"[]," * 3_000_000 + b"[]]}"),
     "a large file": _large,

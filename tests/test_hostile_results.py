@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import shutil
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tensorcopy import cli
+from docs.tools import figures
+from tensorcopy import cli, configuration
+from tensorcopy.ci import github
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import functions, launches, reader
-from tensorcopy.site import writer
+from tensorcopy.releases import interpreters, release_table
+from tensorcopy.report import pr_comment
+from tensorcopy.results import functions, launches, reader, suite_specs
+from tensorcopy.site import publisher, writer
+from tensorcopy.worker import declarations
 from tests import launch_files
+from tests.conftest import ROOT
 from tests.mutations import RELEASES, kinds, mutate, small_results
 from tests.test_site import Tags, foreign_scripts
 
@@ -83,6 +92,71 @@ def test_no_mutation_of_any_kind_of_file_raises(in_copy, capsys, kind, tries):
                 assert errors.startswith("tensorcopy: "), done
 
     check()
+
+
+OPERATION = """[project]
+name = "p"
+title = "t"
+requires = ["einops==0.8"]
+[[operation]]
+name = "scaled"
+code = "scale * q"
+imports = ["copy"]
+group = "mine"
+inputs.q = { shape = ["n", 64], requires_grad = true }
+setup = "scale = 2"
+sizes = [16]
+[[operation]]
+name = "copied"
+code = "x.clone()"
+beside = "copies"
+promise.plain = { layout = "contiguous" }
+"""
+TORCH = ["1.9.0", "2.15.0"]
+DOCUMENT = {"version": 6, "base": "a" * 40, "head": "b" * 40, "device": "cpu", "launches": 12}
+PAIR = {"kind": "code", "torch": TORCH, "comparison": None, "failures": [[True, ["a line"]]]}
+
+
+def declared(path: Path) -> object:
+    declarations.project_in.cache_clear()
+    return declarations.project_in(path.parent), list(declarations.operations_of_file(path))
+
+
+READERS = {  # what reads each file that people write or that another program has written
+    "asv.conf.json": lambda path: (configuration.paths(), configuration.web_addresses()),
+    "tensorcopy.toml": declared,
+    "releases.toml": release_table.load.__wrapped__,
+    "runners.toml": github.load_runners,
+    "suites.toml": lambda path: suite_specs.table.__wrapped__(),
+    "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
+    "accuracy.json": lambda path: publisher.accuracy_report(),
+    "agreement.json": lambda path: figures.agreement(None),
+}
+
+
+@pytest.mark.parametrize("tries", [pytest.param(40, id="fast"), pytest.param(600, marks=pytest.mark.fuzz)])
+@pytest.mark.parametrize("name", READERS)
+def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, tries, tmp_path, monkeypatch):
+    """Whatever is in it: its reader accepts it, or says in one line which file is wrong."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(interpreters, "own_suites", lambda: tmp_path)
+    sources = {"releases.toml": release_table.TABLE, "runners.toml": ROOT / ".github" / name, "suites.toml": ROOT / "benchmarks" / name}
+    written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps({**DOCUMENT, "pairs": [PAIR]})}
+    folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
+    folder.mkdir(exist_ok=True)
+    source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
+    content = source.read_bytes() if source else written[name].encode()
+    for number in range(tries):
+        path, random = folder / name, Random(f"{name} {number}")
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        path.write_bytes(content)
+        if number:
+            mutate(path, random.choice)
+            release_table._document.cache_clear()
+            with suppress(TensorcopyError):  # which is one line
+                READERS[name](path)
+        else:
+            READERS[name](path)
 
 
 def test_texts_of_launches_run_no_script(tmp_path):

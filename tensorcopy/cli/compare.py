@@ -18,6 +18,7 @@ from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression
 from tensorcopy.cli.output import incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration
+from tensorcopy.worker import files
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -237,11 +238,7 @@ def _read_values(path: Path) -> tuple[list[float | None], list[float]]:
     Its items are numbers, or arrays of samples; null is a gap.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise OSError("not a regular file")  # a device or a pipe may never end
-        if path.stat().st_size > LARGEST_FILE:
-            raise OSError(f"more than {LARGEST_FILE >> 20} MiB")
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(files.read_text(path, LARGEST_FILE))
         points = [_point(value) for value in document]
     except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
         raise TensorcopyError(

@@ -5,9 +5,14 @@ Nothing else tells suites apart by their names. The table is read without torch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from functools import cache
+from typing import Any
 
+import msgspec
+
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.worker import toml
 
@@ -80,17 +85,29 @@ class SuiteSpec:
 
 @cache
 def table() -> dict[str, SuiteSpec]:
-    """Return every row of the table by name, in its order."""
-    specs: dict[str, SuiteSpec] = {}
-    for module, rows in toml.load(interpreters.own_suites() / "suites.toml").items():
-        shared = {name: value for name, value in rows.items() if not isinstance(value, dict)}
-        for suite, functions in rows.items():
-            for number, (function, row) in enumerate(functions.items() if isinstance(functions, dict) else ()):
-                values = {"parameters": ["method", "numel", *row.get("axes", ())], **shared, **row}
-                values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name != "axes"}
-                name, label = f"{module}.{suite}.{function}", f"{module}.{suite}"
-                specs[name] = SuiteSpec(name, True, label, name if number else label, module, **values)
-    return specs
+    """Return every row of the table by name, in its order. Raises TensorcopyError for a damaged table."""
+    path = interpreters.own_suites() / "suites.toml"
+    try:
+        return {spec.name: spec for module, rows in toml.load(path).items() for spec in _of_module(module, rows)}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise TensorcopyError(
+            f"{path.name} cannot be read",
+            got=str(error),
+            allowed="TOML with the fields of SuiteSpec",
+            next=f"git checkout {path.name}",
+        ) from error
+
+
+def _of_module(module: str, rows: dict[str, Any]) -> Iterator[SuiteSpec]:
+    shared = {name: value for name, value in rows.items() if not isinstance(value, dict)}
+    for suite, functions in rows.items():
+        for number, (function, row) in enumerate(functions.items() if isinstance(functions, dict) else ()):
+            values = {"parameters": ["method", "numel", *row.get("axes", ())], **shared, **row}
+            name, label = f"{module}.{suite}.{function}", f"{module}.{suite}"
+            values |= {"name": name, "shipped": True, "label": label, "page": name if number else label, "module": module}
+            if unknown := values.keys() - {"axes", *(field.name for field in fields(SuiteSpec))}:
+                raise ValueError(f"{name} with {', '.join(unknown)}")
+            yield msgspec.convert(values, SuiteSpec)
 
 
 @cache

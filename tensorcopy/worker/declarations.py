@@ -170,7 +170,7 @@ def operations_of_file(path: Path) -> Iterator[Operation]:
 def _document(path: Path) -> dict[str, Any]:
     try:
         return toml.load(path)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise _refused(str(error), "TOML") from error
 
 
