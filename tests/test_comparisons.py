@@ -107,6 +107,32 @@ def test_a_wider_margin_reports_fewer_changes(folder, capsys):
     assert verdicts["new_tensor"] == "slower"
 
 
+ACKNOWLEDGED = '[[acknowledged]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price of a check"\n'
+
+
+@pytest.mark.parametrize(
+    ("declared", "arguments", "code", "shown"),
+    [
+        ('[margin]\n"new_tensor" = 30\n', [], 0, "2 unchanged: within ±3 % or 30 %"),
+        ('[margin]\n"new_tensor" = 30\n', ["--margin", "3"], 1, "▲ copies.BySize new_tensor"),
+        (ACKNOWLEDGED.format("new_tensor", "2.15.0"), [], 0, "+20.0 % instructions; acknowledged: the price of a check"),
+        (ACKNOWLEDGED.format("new_tensor", "2.14.1"), [], 1, "▲ copies.BySize new_tensor"),
+        (ACKNOWLEDGED.format("other", "2.15.0"), [], 1, "▲ copies.BySize new_tensor"),
+        ('[margin]\n"(" = 3\n', [], 2, "tensorcopy.toml is refused: got missing )"),
+        ('[margin]\n"x" = 0\n', [], 2, "tensorcopy.toml is refused: got Expected `float` > 0.0"),
+    ],
+    ids=["margin", "that of the command line", "acknowledged", "of an earlier release", "another case", "no expression", "no margin"],
+)
+def test_tensorcopy_toml_declares_margins_and_what_is_acknowledged(folder, capsys, declared, arguments, code, shown):
+    """Both decide the exit code, and are said where they count; what a later release adds is not acknowledged."""
+    (folder.parent / "tensorcopy.toml").write_text(declared)
+    assert main(["compare", *NAMES, "--fail-on", "slower", *arguments]) == code
+    assert shown in "".join(capsys.readouterr())
+    comparisons.between.cache_clear()
+    open_code = main(["history", "--open", "--fail-on", "slower"])
+    assert open_code == (code if "margin" not in declared or code == 2 else 0)
+
+
 def test_the_caption_tells_what_would_have_been_seen(folder, capsys):
     """How many launches, and the smallest slowdown that these would have shown, which is no smaller than the margin."""
     assert main(["compare", *NAMES]) == 0

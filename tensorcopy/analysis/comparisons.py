@@ -7,7 +7,7 @@ them are shown. The verdict on a time comes from the time alone; an exact count,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
@@ -18,7 +18,7 @@ from statistics import median
 import numpy as np
 
 from tensorcopy import numbers
-from tensorcopy.analysis import paired
+from tensorcopy.analysis import declared, paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
@@ -91,9 +91,10 @@ class Comparison:
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
-def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: float = ALPHA) -> Comparison:
+def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: float = ALPHA, everywhere: bool = False) -> Comparison:
     """Compare two results: every case of either that torch can change, all judged together.
 
+    margin : of cases for which tensorcopy.toml declares none; with `everywhere`, of all
     alpha : chance of a false alarm, smaller where this is one of several looks
     """
     least = _least(margin)
@@ -106,18 +107,20 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
         elif differences[case] is None:
             changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, way=UNPAIRED)
     testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
-    judged = paired.judge(testable, margin=margin, kind=kind, alpha=alpha)
+    known = declared.current()
+    judged = paired.judge(testable, margin=(lambda _: margin) if everywhere else margin_of(margin), kind=kind, alpha=alpha)
     for case in cases:
         change = changes.get(case) or judged[case]
         times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
         count = count_change(before, after, case, (), least)
-        changes[case] = replace(change, before=times[0], after=times[1], count=count)
+        why = known.why(case_name(case), version(after)) if change.verdict is Verdict.SLOWER else ""
+        changes[case] = replace(change, before=times[0], after=times[1], count=count, acknowledged=why)
     compared = sum(change.p is not None for change in changes.values())
     return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared, alpha)
 
 
 def of_places(
-    folder: Path, machine: str, before: Column, after: Column, *, margin: float = MARGIN, alpha: float = ALPHA
+    folder: Path, machine: str, before: Column, after: Column, *, margin: float = MARGIN, alpha: float = ALPHA, everywhere: bool = False
 ) -> Comparison | None:
     """Compare two results in a folder of launches, as `between`; None where one of them has no launch.
 
@@ -131,7 +134,13 @@ def of_places(
         if loaded.problems:
             raise loaded.problems[0]
         return None
-    return between(by_place[before], by_place[after], margin=margin, alpha=alpha)
+    return between(by_place[before], by_place[after], margin=margin, alpha=alpha, everywhere=everywhere)
+
+
+def margin_of(usual: float = MARGIN) -> Callable[[Case], float]:
+    """Return the function that returns the margin of a case: the declared one, or else the usual one."""
+    known = declared.current()
+    return (lambda case: known.margin(case_name(case)) or usual) if known.margins else lambda _: usual
 
 
 def _differences(before: Result, after: Result) -> dict[Case, Difference | None]:
@@ -168,7 +177,7 @@ def chained(pairs: tuple[tuple[Result, Result], ...]) -> Mapping[Case, Change]:
         parts = [difference for step in steps if (difference := step.get(case))]
         if len(parts) == len(pairs) and case.spec.torch and not any(_untestable(*pair, case) for pair in pairs):
             differences[case] = paired.summed(parts)
-    return paired.judge(differences, kind=kind)
+    return paired.judge(differences, margin=margin_of(), kind=kind)
 
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
@@ -316,7 +325,7 @@ def distance(before: Sequence[float], after: Sequence[float]) -> float:
     logs = np.log(after) - np.log(before)
     if len(logs) == 1:
         return abs(float(logs[0])) if abs(logs[0]) >= log(1 + LEAST_COUNT) else 0.0
-    change = paired.judge({0: paired.of_launches(logs)}, margin=0.0)[0]
+    change = paired.judge({0: paired.of_launches(logs)}, margin=lambda _: 0.0)[0]
     return abs(log(change.size)) if change.reason is Reason.CHANGED else 0.0
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import log
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.paired import MARGIN, Change, Reason, Verdict
+from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import by_series
@@ -31,5 +31,5 @@ def _is_in_doubt(change: Change, launches: int, most: int) -> bool:
     if min(change.launches) >= most:
         return False
     if change.verdict is Verdict.UNKNOWN:
-        return change.reason is Reason.INTERVAL_TOO_WIDE and abs(log(change.size)) >= log(1 + MARGIN)
+        return change.reason is Reason.INTERVAL_TOO_WIDE and abs(log(change.size)) >= log(1 + change.margin)
     return change.reason is Reason.CHANGED and min(change.launches) < launches

@@ -144,6 +144,8 @@ class Change:
     unit : of before and after
     way : how the sides were compared, see `Difference`
     detectable : the smallest slowdown that would be called one in nine of ten cases; None where nothing was computed
+    margin : the smallest change that counts in this case
+    acknowledged : why a slowdown is known and stays, as tensorcopy.toml says; "" where it does not
     """
 
     verdict: Verdict
@@ -161,6 +163,8 @@ class Change:
     unit: str = "seconds"
     way: str = PAIRED
     detectable: float | None = None
+    margin: float = MARGIN
+    acknowledged: str = ""
 
     @property
     def size(self) -> float:
@@ -293,11 +297,15 @@ def _trigamma_inverse(value: float) -> float:
 
 
 def judge(
-    differences: Mapping[Case, Difference], *, margin: float = MARGIN, kind: Callable[[Case], Hashable] = bool, alpha: float = ALPHA
+    differences: Mapping[Case, Difference],
+    *,
+    margin: Callable[[Case], float] = lambda _: MARGIN,
+    kind: Callable[[Case], Hashable] = bool,
+    alpha: float = ALPHA,
 ) -> dict[Case, Change]:
     """Return the change of every case; all are judged together.
 
-    margin : the smallest change to report, as a share of the time
+    margin : the smallest change of a case to report, as a share of the time
     kind : of a case; the variances of one kind have one prior
     alpha : chance of a false alarm, smaller where this is one of several looks
     """
@@ -324,9 +332,10 @@ def judge(
         halves = stdtrit(total, 1 - alpha / 2) * errors
         thresholds = stdtrit(total, 1 - alpha / 2 / len(testable)) * errors
         for number, (case, each) in enumerate(testable.items()):
-            judged = _verdict(each, ps[number], float(halves[number]), float(thresholds[number]), margin, alpha)
-            seen = max(float(thresholds[number]), log(1 + margin)) + NINE_OF_TEN * float(errors[number])
-            changes[case] = replace(judged, detectable=exp(seen) - 1)
+            least = margin(case)
+            judged = _verdict(each, ps[number], float(halves[number]), float(thresholds[number]), least, alpha)
+            seen = max(float(thresholds[number]), log(1 + least)) + NINE_OF_TEN * float(errors[number])
+            changes[case] = replace(judged, detectable=exp(seen) - 1, margin=least)
     return {case: changes[case] for case in differences}
 
 

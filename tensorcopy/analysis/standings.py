@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tensorcopy.analysis import change_points, comparisons
+from tensorcopy.analysis import change_points, comparisons, declared
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.analysis.series import CaseSeries
@@ -68,6 +68,13 @@ class Standing:
         return tuple(self.series.releases[step.index] for step in self.open)
 
     @property
+    def acknowledged(self) -> str:
+        """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns; "" where it does not."""
+        known, name = declared.current(), comparisons.case_name(self.series.case)
+        reasons = [known.why(name, release) for release in self.since]
+        return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+
+    @property
     def largest(self) -> Step | None:
         """The largest open slowdown; None where levels moved only between changes."""
         return max(self.open, key=lambda step: step.ratio, default=None)
@@ -123,6 +130,12 @@ class OpenRegression:
     def worst(self) -> Standing:
         """The case with the largest cost."""
         return self.standings[0]
+
+    @property
+    def acknowledged(self) -> str:
+        """Why all of its cases are known and stay; "" where one is not acknowledged."""
+        reasons = [standing.acknowledged for standing in self.standings]
+        return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property
     def cases(self) -> tuple[Case, ...]:

@@ -51,7 +51,9 @@ def add(commands: Any) -> None:
         help="time (default, with the instructions beside it) or an exact count",
     )
     compare.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
-    compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: 3")
+    compare.add_argument(
+        "--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: that in tensorcopy.toml, or 3"
+    )
     shown = compare.add_mutually_exclusive_group()
     shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
     evidence = "show the evidence for one verdict instead: launches, interval, test, environments"
@@ -60,7 +62,7 @@ def add(commands: Any) -> None:
     now = "measure both beside each other here, until every case is decided; what is there of them does not count"
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, default=300.0, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
-    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
+    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not acknowledged in tensorcopy.toml")
     add_strict(compare)
     compare.set_defaults(command=_compare)
 
@@ -72,6 +74,8 @@ def add(commands: Any) -> None:
     history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with the best one before it")
+    failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
+    history.add_argument("--fail-on", choices=("slower",), help=failing)
     history.add_argument(
         "--values",
         type=Path,
@@ -108,7 +112,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         none = "no case has enough launches on both sides" if comparison.changes else "no case matches --case and --device"
         print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
         return NOTHING_COMPARED
-    slower = any(change.verdict is Verdict.SLOWER for change in comparison.changes.values())
+    slower = any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in comparison.changes.values())
     return int(slower and options.fail_on == "slower")
 
 
@@ -121,13 +125,13 @@ def _compared(options: argparse.Namespace) -> Comparison:
     from tensorcopy.analysis.paired import MARGIN
     from tensorcopy.results import reader, select
 
-    margin = options.margin or MARGIN
+    margin, everywhere = options.margin or MARGIN, options.margin is not None
     if options.now:
         return _measured_now(options, margin).selected(options.case, options.device)
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
     if options.metric == "time":
-        comparison = comparisons.between(pair.before, pair.after, margin=margin)
+        comparison = comparisons.between(pair.before, pair.after, margin=margin, everywhere=everywhere)
     else:
         others = reader.load_results(pair.before.folder).results
         comparison = comparisons.of_counts(pair.before, pair.after, others, options.metric, margin=margin)
@@ -169,7 +173,11 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         take = now.taker(sides, replace(job, selection=plan.expression_of(cases)), until, now.reporter("", now.LOOKS[-1], report_progress))
         places = [side.place for side in sides]
         comparison = looks.judge(
-            now.LOOKS, take, lambda alpha: comparisons.of_places(job.results, job.machine, *places, margin=margin, alpha=alpha)
+            now.LOOKS,
+            take,
+            lambda alpha: comparisons.of_places(
+                job.results, job.machine, *places, margin=margin, alpha=alpha, everywhere=options.margin is not None
+            ),
         )
     assert comparison is not None  # there is a first launch
     return comparison
@@ -202,6 +210,7 @@ def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the changes in files of values, or the stored history of one case or of several: that on the site."""
     from tensorcopy.analysis import change_points, series
+    from tensorcopy.analysis.standings import standing
     from tensorcopy.report import sentences, terminal
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
@@ -229,7 +238,8 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     console.print(table, soft_wrap=not console.is_terminal)
     for line in sentences.not_included(problems):
         console.print(line, soft_wrap=True)
-    return 2 if is_failure else 0
+    is_open = options.open and any((each := standing(of_case)) and each.is_open and not each.acknowledged for of_case in selected.values())
+    return 2 if is_failure else int(is_open and options.fail_on == "slower")
 
 
 def _read_values(path: Path) -> tuple[list[float | None], list[float]]:

@@ -16,8 +16,8 @@ from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.numbers import multiple, percent, quantity
-from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, WORK, caption, headline, largest, not_included, ordered, sentence
+from tensorcopy.numbers import multiple, quantity
+from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, WORK, caption, headline, largest, margins, not_included, ordered, sentence
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
@@ -49,7 +49,7 @@ def markdown(comparison: Comparison) -> str:
     """Return the comparison as a GitHub comment."""
     notes = [*caption(comparison), *(f"⚠ {line}" for line in not_included(comparison.problems))]
     rows = [(case_name(case), change) for case, change in comparison.changes.items()]
-    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows, notes=notes)
+    return comparison_text(comparison.labels, comparison.on, rows, notes=notes)
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -110,6 +110,8 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "more_launches": change.more_launches,
         "way": change.way if timed and change.ratio else None,
         "detectable": _six(change.detectable),
+        "margin": change.margin,
+        "acknowledged": change.acknowledged,
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure,
         "work_verdict": count.verdict.value if count else None,
@@ -130,9 +132,7 @@ def _six(number: float | None) -> float | None:
     return None if number is None or not isfinite(number) else float(f"{number:.6g}")
 
 
-def comparison_text(
-    labels: tuple[str, str], on: str, margin: float, unordered: Iterable[Row], longest: int = LONGEST, notes: Sequence[str] = ()
-) -> str:
+def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[Row], longest: int = LONGEST, notes: Sequence[str] = ()) -> str:
     """Return headline, summary and changes.
 
     The other cases are folded, and the text is cut if it is too long.
@@ -148,11 +148,11 @@ def comparison_text(
     lines += [line for note in filter(None, [*more, largest(rows), *notes]) for line in ("", escaped(note))]
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", _table(changed)] if changed else []
-    unknown = [row for row in rows if row[1].verdict is Verdict.UNKNOWN]
+    unknown, unchanged = ([row for row in rows if row[1].verdict is verdict] for verdict in (Verdict.UNKNOWN, Verdict.UNCHANGED))
     for folded, title in (
         ([row for row in unknown if not row[1].interval], "not compared"),
         ([row for row in unknown if row[1].interval], "unknown"),
-        ([row for row in rows if row[1].verdict is Verdict.UNCHANGED], f"unchanged (within ±{percent(margin)})"),
+        (unchanged, f"unchanged (within ±{margins(change for _, change in unchanged)})"),
         ([row for row in rows if row[1].verdict is Verdict.EQUAL], "equal"),
     ):
         lines += ["", f"<details><summary>{len(folded)} {title}</summary>", "", _table(folded), "", "</details>"] if folded else []

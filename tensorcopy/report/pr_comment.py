@@ -154,21 +154,19 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     hardware = [provenance["cpu"], *(provenance["accelerators"].values() if document["device"] != "cpu" else ())]
     torch = [f"torch {pair['torch'][0]}"] if pair["kind"] == "code" else []
     on = ", ".join([*torch, *hardware, f"Python {comparison['after']['python']}"])
-    rows = [(row["case"], _change(row, comparison["margin"])) for row in comparison["changes"]]
+    rows = [(row["case"], _change(row)) for row in comparison["changes"]]
     seen = [change.detectable for _, change in rows if change.detectable is not None]
     notes = [f"smallest slowdown that would have been seen: {percent(median(seen), 1)} (median of the cases)"] if seen else []
-    return "\n".join([formats.comparison_text(labels, on, comparison["margin"], rows, notes=notes), *failures])
+    return "\n".join([formats.comparison_text(labels, on, rows, notes=notes), *failures])
 
 
-def _change(row: Mapping[str, Any], margin: float) -> Change:
-    """Return a change of the file. Its differences and its failure are left out: they are text.
-
-    margin : of the comparison
+def _change(row: Mapping[str, Any]) -> Change:
+    """Return a change of the file. Its differences, its failure and why it is acknowledged are left out: they are text.
 
     Raises _Refused for a contradiction.
     """
     verdict, reason = Verdict(row["time_verdict"]), Reason(row["reason"])
-    low, ratio, high = row["time_low"], row["time_ratio"], row["time_high"]
+    low, ratio, high, margin = row["time_low"], row["time_ratio"], row["time_high"], row["margin"]
     tested = None not in (low, ratio, high)
     if (
         tested is not (reason in TESTED)
@@ -192,6 +190,7 @@ def _change(row: Mapping[str, Any], margin: float) -> Change:
         more_launches=row["more_launches"],
         way=row["way"] or PAIRED,
         detectable=row["detectable"],
+        margin=margin,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import JOINED, MOST_LAUNCHES, PAIRED, UNPAIRED, Change, CountPair, Reason, Verdict
+from tensorcopy.analysis.paired import JOINED, MARGIN, MOST_LAUNCHES, PAIRED, UNPAIRED, Change, CountPair, Reason, Verdict
 from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
 from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
@@ -51,7 +51,17 @@ def sentence(change: Change) -> str:
         return f"{count_text(change.count)} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})"
     link = " " if change.reason is Reason.CHANGED else ": "
     beside = f"; {count_text(change.count)}" if change.count else ""
-    return f"{change.verdict.value}{link}{_reason(change)}{beside}"
+    return f"{change.verdict.value}{link}{_reason(change)}{beside}{acknowledged_text(change)}"
+
+
+def acknowledged_text(each: Change | Standing | OpenRegression) -> str:
+    """Return why a slowdown is known and stays: "; acknowledged: the price of a correct warning"; "" where it is not."""
+    return f"; acknowledged: {each.acknowledged}" if each.acknowledged else ""
+
+
+def margins(changes: Iterable[Change]) -> str:
+    """Return the margins of cases, the smallest first: "3 %", "3 % or 10 %"."""
+    return " or ".join(percent(margin) for margin in sorted({change.margin for change in changes} or {MARGIN}))
 
 
 def count_text(count: CountPair) -> str:
@@ -212,9 +222,9 @@ def not_included(problems: Iterable[TensorcopyError]) -> list[str]:
 def reasons(comparison: Comparison) -> list[str]:
     """Return a line for each reason of the unchanged and the unknown times."""
     changes = comparison.changes.values()
-    unchanged = sum(change.verdict is Verdict.UNCHANGED for change in changes)
+    unchanged = [change for change in changes if change.verdict is Verdict.UNCHANGED]
     unknown = Counter(summary(change) for change in changes if change.verdict is Verdict.UNKNOWN)
-    lines = [f"{unchanged} unchanged: within ±{percent(comparison.margin)}"] if unchanged else []
+    lines = [f"{len(unchanged)} unchanged: within ±{margins(unchanged)}"] if unchanged else []
     return lines + [f"{number} unknown: {reason}" for reason, number in unknown.most_common()]
 
 

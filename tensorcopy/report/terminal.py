@@ -22,6 +22,7 @@ from tensorcopy.report.sentences import (
     SIGNS,
     WAYS,
     WORK,
+    acknowledged_text,
     caption,
     change_text,
     cost_text,
@@ -91,7 +92,7 @@ def _figures(change: Change) -> str:
         interval = f"{signed_interval(change.interval)}; {more} more launches" if change.interval else ""
         time = interval or sentence(replace(change, count=None))
     count = f"   {signed_percent(change.count.ratio)} {change.count.unit}" if change.count else ""
-    return f"{sides}   {time}{count}"
+    return f"{sides}   {time}{count}{acknowledged_text(change)}"
 
 
 def evidence(comparison: Comparison, case: Case) -> str:
@@ -156,7 +157,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         lines.append(f"way        {WAYS[change.way]}")
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
         lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.alpha:g}")
-        lines.append(f"margin     {percent(comparison.margin)}; smaller changes are shown, and not called slower or faster")
+        lines.append(f"margin     {percent(change.margin)}; smaller changes are shown, and not called slower or faster")
         lines.append(f"detectable {percent(change.detectable, 1)}: the smallest slowdown that these launches would have shown")
     if change.count:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
@@ -217,6 +218,8 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
     methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}"
+    if acknowledged := sum(bool(each.acknowledged) for regression in regressions for each in regression.standings):
+        methods += f", {acknowledged} of them acknowledged"
     newest = releases_of(each.series for each in known)[-1]
     lines = [f"Open regressions with torch {newest}: {methods}", f"on {next(iter(by_case.values())).on}"]
     for regression in regressions:
@@ -226,7 +229,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
             since = ", ".join(f"{each.series.releases[step.index]} ({signed_percent(step.ratio)})" for step in each.open)
             lines += [
                 f"  {case_name(each.series.case)}",
-                f"    {before} → {after}   {cost_text(each)}",
+                f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
                 *([f"    since {since}"] if since else []),
             ]
         more = 0 if all_cases else len(regression.standings) - LARGEST

@@ -244,5 +244,9 @@ def badge_message(machine: Machine | None) -> str:
 
 
 def open_message(machine: Machine | None) -> str:
-    """Return how many methods have an open regression."""
-    return f"{counted(len(machine.regressions), 'method')} on torch {machine.newest.version}" if machine else NOT_MEASURED
+    """Return how many methods have an open regression that is not acknowledged."""
+    return (
+        f"{counted(sum(not each.acknowledged for each in machine.regressions), 'method')} on torch {machine.newest.version}"
+        if machine
+        else NOT_MEASURED
+    )

@@ -53,6 +53,7 @@ INPUT_LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last"
 MAX_SIZE = 2**24  # of a size, and of a dimension
 OF_THE_LOOP = ("calls", "perf_counter", "repeat", "start", "wait")  # names that the timed loop uses itself
 FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
+TABLES = {"operation", *FIELDS, "margin", "acknowledged"}  # the last two are read by analysis.declared
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 PACKAGE = re.compile(r"[A-Za-z0-9.]")  # begins a requirement, and no option of pip
 MOST_THREADS = 1024
@@ -159,8 +160,8 @@ def operations_of_file(path: Path) -> Iterator[Operation]:
     """Yield the operations of a tensorcopy.toml. Raises TensorcopyError for an invalid one."""
     document = _document(path)
     rows = document.get("operation", [])
-    if set(document) - {"operation", "project", "suites"} or not isinstance(rows, list):
-        raise _refused(", ".join(document), "[[operation]] tables, [project] and [suites]")
+    if set(document) - TABLES or not isinstance(rows, list):
+        raise _refused(", ".join(document), "[[operation]] and [[acknowledged]] tables, [project], [suites] and [margin]")
     for row in rows:
         if not isinstance(row, dict):
             raise _refused(f"operation = {row!r}", "[[operation]] tables")

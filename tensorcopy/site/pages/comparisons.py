@@ -12,7 +12,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison, version
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.report.formats import HEADER, as_csv
-from tensorcopy.report.sentences import CHANGED, TIME, WORK, headline, largest, ordered, reasons, sensitivity_text
+from tensorcopy.report.sentences import CHANGED, TIME, WORK, headline, largest, margins, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
@@ -153,6 +153,7 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
 
     values = {
         "comparison": comparison,
+        "margins": margins(change for change in changes.values() if change.interval).replace(" %", "\u202f%"),
         "machine": machine,
         "headline": [
             *headline(changes.values()),

@@ -10,7 +10,7 @@ from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
 from tensorcopy.report import why
-from tensorcopy.report.sentences import extent_text
+from tensorcopy.report.sentences import acknowledged_text, extent_text, margins
 from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
@@ -60,6 +60,7 @@ def _page(content: Content, machine: Machine | None, address: str) -> Page:
         "rows": [row(content, machine, regression, known) for regression in machine.regressions] if machine else [],
         "fixed": _fixed(machine) if machine else [],
         "number": len(machine.standings) if machine else 0,
+        "margins": margins(each.cost for each in machine.standings.values() if each.cost).replace(" %", "\u202f%") if machine else "",
     }
     return Page(address, "regressions.html", TITLE, values, description=DESCRIPTION)
 
@@ -95,6 +96,7 @@ def row(content: Content, machine: Machine, regression: OpenRegression, known: t
         "on": "" if device == "cpu" else device,
         "method": regression.method,
         "extent": extent_text(regression),
+        "acknowledged": acknowledged_text(regression),
         "line": line(machine, regression),
         "release": release,
         "size": signed_percent(largest.ratio) if largest else "",
@@ -115,6 +117,7 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
         "times": standing.times,
         "best": standing.best_release,
         "cost": standing.cost,
+        "acknowledged": acknowledged_text(standing),
         "since": [
             (series.releases[step.index], signed_percent(step.ratio), content.comparison_address(*series.sides(step.index)))
             for step in standing.open
