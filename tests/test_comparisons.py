@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.cli import main
-from tensorcopy.report import formats
+from tensorcopy.report import formats, sentences
 from tests import launch_files
 from tests.conftest import NEWEST_SHIPPED, ROOT, assert_golden, compared
 
@@ -131,6 +132,21 @@ def test_tensorcopy_toml_declares_margins_and_what_is_acknowledged(folder, capsy
     comparisons.between.cache_clear()
     open_code = main(["history", "--open", "--fail-on", "slower"])
     assert open_code == (code if "margin" not in declared or code == 2 else 0)
+
+
+def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(tmp_path):
+    """By hardware, whatever the machine is called; where the base has no stored release of its torch, or other hardware, with nothing."""
+    case = {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}}
+    launch_files.write(tmp_path / "stored", case)
+    launch_files.write(tmp_path / "here", {name: {"2.15.0": 1.8} for name in case}, machine="here")
+    (stored,) = launch_files.load(tmp_path / "stored", "2.15.0")
+    (base,) = launch_files.load(tmp_path / "here", "2.15.0")
+    comparison = comparisons.with_history(base, [stored])
+    verdicts = Counter(change.verdict for change in comparison.changes.values() if change.interval)
+    assert sentences.history_text(verdicts) == (
+        "base, against the stored history of this machine: 1 slower, 0 faster, 0 unchanged, 0 unknown of 1 case"
+    )
+    assert comparisons.with_history(base, launch_files.load(tmp_path / "stored", "2.14.1")) is None
 
 
 def test_the_caption_tells_what_would_have_been_seen(folder, capsys):

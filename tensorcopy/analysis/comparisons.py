@@ -137,6 +137,13 @@ def of_places(
     return between(by_place[before], by_place[after], margin=margin, alpha=alpha, everywhere=everywhere)
 
 
+def with_history(result: Result, stored: Iterable[Result]) -> Comparison | None:
+    """Compare a result, such as the base of a pull request, with the stored one of its torch, environment and machine; None without."""
+    key = result.sha, result.environment, result.series_key.identity
+    alike = [each for each in stored if not each.revision and key == (each.sha, each.environment, each.series_key.identity)]
+    return between(alike[-1], result) if alike and key[-1] else None
+
+
 def margin_of(usual: float = MARGIN) -> Callable[[Case], float]:
     """Return the function that returns the margin of a case: the declared one, or else the usual one."""
     known = declared.current()

@@ -130,6 +130,16 @@ def headline(changes: Collection[Change]) -> list[str]:
     return sentences or ["No case was compared."]
 
 
+def history_text(verdicts: Counter[Verdict]) -> str:
+    """Return how the base of a pull request stands to the stored history; "" where no case is in both.
+
+    verdicts : the number of cases by verdict, of those that are in both
+    """
+    numbers = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in TIME)
+    total = sum(verdicts.values())
+    return f"base, against the stored history of this machine: {numbers} of {counted(total, 'case')}" if total else ""
+
+
 def largest(rows: Sequence[tuple[str, Change]]) -> str:
     """Return the largest slowdown, or else the largest speedup, as a sentence; "" where no time changed.
 
