@@ -127,6 +127,19 @@ def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed
     assert sum(turns) / len(turns) == pytest.approx(seconds * expected, rel=0.01)
 
 
+def test_a_loop_that_fails_in_a_later_turn_harms_no_other(now):
+    """It has no seconds, and its error is handed over."""
+
+    def work():
+        now[0] += 1e-3
+        if now[0] > 0.5:
+            raise RuntimeError("worn out")
+
+    failed, loops = {}, {"whole": of(lambda: now.__setitem__(0, now[0] + 1e-3)), "late": of(work)}
+    seconds = take_turns(loops, 400, failed=failed)
+    assert (failed, list(seconds), len(seconds["whole"])) == ({"late": "RuntimeError: worn out"}, ["whole"], 400)
+
+
 def test_loops_take_turns(now):
     """In random order, without garbage collection; what slows some turns down slows all loops down alike."""
     order, enabled = [], []
@@ -142,7 +155,7 @@ def test_loops_take_turns(now):
     loops = {"slow": of(work("slow", 2e-5)), "fast": of(work("fast", 1e-5))}
     order.clear()
     enabled.clear()
-    seconds = take_turns(loops, 40)
+    seconds = take_turns(loops, 40, failed={})
     assert {len(times) for times in seconds.values()} == {40}
     assert median(slow / fast for slow, fast in zip(*seconds.values())) == pytest.approx(2, rel=0.05)
     assert enabled

@@ -18,6 +18,7 @@ import torch
 
 from tensorcopy.worker import devices
 from tensorcopy.worker.methods import NAMES
+from tensorcopy.worker.semantics import line_of
 from tensorcopy.worker.turns import interruptions
 
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
@@ -139,11 +140,17 @@ class Loop:
 
 
 def take_turns(
-    loops: Mapping[Key, Loop], turns: int, *, longest: float = float("inf"), report_turn: Callable[[int], None] = lambda turn: None
+    loops: Mapping[Key, Loop],
+    turns: int,
+    *,
+    longest: float = float("inf"),
+    report_turn: Callable[[int], None] = lambda turn: None,
+    failed: dict[Key, str],
 ) -> dict[Key, list[float]]:
     """Return the seconds per call of each loop by turn: all run in each, in random order, on new inputs, garbage collection off.
 
     longest : seconds after which no turn begins, unless there are fewer than `FEWEST_TURNS`
+    failed : gets the reason of each loop that raises in a later turn than its first call; it has no seconds
     """
     seconds: dict[Key, list[float]] = {key: [] for key in loops}
     order, random, end, was_enabled = list(loops), Random(), monotonic() + longest, gc.isenabled()  # noqa: S311 - an order is no secret
@@ -155,8 +162,13 @@ def take_turns(
             report_turn(turn)
             random.shuffle(order)
             for key in order:
-                loops[key].move()
-                seconds[key].append(_uninterrupted(loops[key]))
+                if key in seconds:
+                    try:
+                        loops[key].move()
+                        seconds[key].append(_uninterrupted(loops[key]))
+                    except Exception as error:  # whatever an own operation raises
+                        failed[key] = line_of(error)
+                        del seconds[key]
     finally:
         if was_enabled:
             gc.enable()

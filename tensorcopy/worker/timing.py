@@ -66,6 +66,7 @@ def time_request(
             loops,
             REQUEST_TURNS,
             longest=LONGEST,
+            failed=left_out,
             report_turn=lambda turn: report_progress(0.25 + 0.75 * turn / REQUEST_TURNS, f"turn {turn + 1} of {REQUEST_TURNS}"),
         )
     timed = {name: row for name, row in methods.items() if name not in left_out}
@@ -115,15 +116,15 @@ def time_sizes(
             for method in methods:
                 if method.name not in left_out:
                     _add_loop(method, x, device, loops, left_out)
-            if relative_to in left_out or not loops:
+            loops[BASELINE] = _baseline_loop(on_cpu, x, device, to_host=what == "conversions")
+            for name, seconds in take_turns(loops, SIZES_TURNS, longest=LONGEST, failed=left_out).items():
+                low, middle, high = quantiles(seconds, n=4, method="inclusive")
+                points[name].append({"numel": numel, "median": middle, "low": low, "high": high})
+            if relative_to in left_out or len(left_out) == len(methods):
                 name = relative_to or next(iter(left_out))
                 raise TensorcopyError(
                     f"{name} cannot be plotted", got=left_out[name], allowed="a copy of x at every size", next="tensorcopy check"
                 )
-            loops[BASELINE] = _baseline_loop(on_cpu, x, device, to_host=what == "conversions")
-            for name, seconds in take_turns(loops, SIZES_TURNS, longest=LONGEST).items():
-                low, middle, high = quantiles(seconds, n=4, method="inclusive")
-                points[name].append({"numel": numel, "median": middle, "low": low, "high": high})
     return {
         "what": what,
         "device": device,
