@@ -107,6 +107,10 @@ def case_of_inputs(method, n):
         skip(f"{method.code} exists from torch {method.since} on")
     if n not in operation.sizes:
         skip(f"the sizes of {method.name} are {', '.join(map(str, operation.sizes))}")
+    try:
+        own.make_values(operation, method, n)
+    except NotImplementedError as reason:
+        skip(str(reason))  # of its setup, as in asv
     own.check_reference(operation, method, n)
     numel = own.numel(operation, n)
     return Loop(

@@ -140,7 +140,7 @@ def test_a_side_that_cannot_run_a_case_has_its_reason_and_the_other_its_time(sid
     ends = {suite.params[0][int(index)].strip("'"): by_side for index, by_side in [*suite.failed.items(), *suite.skipped.items()]}
     assert ends == {
         "raises": {"1": "ValueError: no such thing"},
-        "is skipped": {"1": "skipped by its setup"},
+        "is skipped": {"1": "not here"},
         "is killed": {"1": "ended by signal 9"},
         "exits": {"1": "ended with exit code 3"},
         "hangs": {"1": "took more than 2 s"},
@@ -189,12 +189,103 @@ def test_a_setup_cache_runs_once_on_each_side(sides, tmp_path):
     assert [(tmp_path / name).read_text() for name in ("cache-fast", "badly-fast")] == ["x", "x"]
     for name in ("track_one", "track_other"):
         assert taken.suites[f"several.CachedBadly.{name}"].failed == {"0": {ALL: "RuntimeError: setup_cache: OSError: no room"}}
-    assert taken.suites["several.track_text"].failed == {"0": {ALL: "returned a text, no number"}}
+    assert taken.suites["several.track_text"].failed == {"0": {ALL: "TypeError: it returned 'a text', which is no number"}}
     assert not any("time" in name for name in taken.suites)
     assert (taken.kind, taken.methods, taken.article) == ("counts", {"clone": {}}, {"cpu": {}})
     assert launches.read(launches.write(tmp_path, taken)) == taken
     (row,) = launch.take(sides, "box", selection="Cached.time").suites["several.Cached.time_nothing"].rows.values()
     assert None not in row.effects
+
+
+ODD = """
+import numpy, torch
+from asv_runner.benchmarks.mark import SkipNotImplemented, skip_for_params
+
+class Thing:
+    def __repr__(self):
+        return "thing " + "x" * 2000
+
+class Odd:
+    params = [[1, 1, None, float("nan"), (1, 2), Thing()], ["a", "b"]]
+    param_names = ["one", 2]
+
+    @skip_for_params([(1, "a"), (Thing, object())])
+    def time_odd(self, one, two):
+        pass
+
+Alias = Odd
+
+class Many:
+    params = [list(range(400)), list(range(400))]
+
+    def time_many(self, one, two):
+        pass
+
+class Ends:
+    params = ["raises", "skips", "fails when torn down"]
+
+    def time_ends(self, how):
+        if how == "raises":
+            raise NotImplementedError("no such operator. " + 300 * "x")
+        if how == "skips":
+            raise SkipNotImplemented("not for this")
+
+    def teardown(self, how):
+        if how == "fails when torn down":
+            raise OSError("no room " + chr(0xDC80))
+
+def time_by_own_timer():
+    pass
+
+time_by_own_timer.timer = lambda: 0.0
+
+class Values:
+    params = [True, 7, numpy.float32(0.25), numpy.int64(3), numpy.bool_(False), None, float("nan"), float("-inf"), "0.5", 10**400, 1j]
+    unit = 5
+
+    def track_value(self, value):
+        return value
+
+def mem_list():
+    return [0] * 1000
+"""
+
+
+def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_path):
+    """With its name and the reason: parameters of any kind, what a benchmark tracks, and what it raises where."""
+    (sides[0].suites / "odd.py").write_text(ODD)
+    (tmp_path / "libraries" / "pympler.py").write_text("raise ImportError")
+    taken = launch.take(sides, "box", selection=r"^odd\.")
+    assert launches.read(launches.write(tmp_path, taken)) == taken
+    odd = taken.suites["odd.Odd.time_odd"]
+    assert odd.param_names == ["one", "2"]
+    assert odd.params[0][:-1] == ["1 (0)", "1 (1)", "None", "nan", "(1, 2)"]
+    assert odd.params[0][-1].startswith("thing xxx")
+    assert len(odd.params[0][-1]) == launch.LONGEST_PARAMETER
+    assert odd.skipped == {index: {ALL: "by skip_for_params"} for index in ("0", "2")}
+    assert len(odd.rows) == 10
+    assert taken.suites["odd.Many.time_many"].failed == {"0": {ALL: "it has 160,000 cases: 100,000 are allowed"}}
+    ends = taken.suites["odd.Ends.time_ends"]
+    assert ends.failed["0"][ALL].startswith("NotImplementedError: no such operator. xxx")
+    assert len(ends.failed["0"][ALL]) == 300
+    assert ends.failed["2"] == {ALL: "OSError: no room ?"}
+    assert (ends.skipped, ends.rows) == ({"1": {ALL: "not for this"}}, {})
+    assert taken.suites["odd.time_by_own_timer"].failed == {"0": {ALL: "its own timer gave 0 s for a call"}}
+
+    counted = launch.count(sides[0], "box", selection=r"^odd\.")
+    assert launches.read(launches.write(tmp_path, counted)) == counted
+    values = counted.suites["odd.Values.track_value"]
+    assert values.values == {"0": 1.0, "1": 7.0, "2": 0.25, "3": 3.0, "4": 0.0}
+    assert (values.skipped, values.unit) == ({"6": {ALL: "it returned nan"}}, "5")
+    assert {index: by_side[ALL] for index, by_side in values.failed.items()} == {
+        "5": "TypeError: it returned None, which is no number",
+        "7": "ValueError: it returned -inf, which is no finite number",
+        "8": "TypeError: it returned '0.5', which is no number",
+        "9": "OverflowError: int too large to convert to float",
+        "10": "TypeError: it returned 1j, which is no number",
+    }
+    (raised,) = counted.suites["odd.mem_list"].failed.values()
+    assert raised == {ALL: "ModuleNotFoundError: mem_ benchmarks need pympler: name it in `requires`"}
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no system call")

@@ -18,8 +18,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from hashlib import sha256
 from itertools import product
-from math import ceil, exp, isfinite
+from math import ceil, exp, prod
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
@@ -45,6 +46,7 @@ SIDE_SECONDS = 0.1  # that a side's turns of a case take, unless they are the fe
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
+LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
 TIMED = ("time", "timeraw")  # types of asv's benchmarks; all others are counted once
 NORMAL_IQR = 1.349  # interquartile range of a normal distribution with standard deviation 1
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
@@ -235,9 +237,12 @@ def take(
         by_case: dict[tuple[str, int], Turns] = {}
         for done, (name, text) in enumerate(jobs):
             report_case(done, len(jobs), name)
-            longest = LONGEST_VALUE if suites[name].get("setup_cache_key") else LONGEST_CASE
-            turns_of_case = take_turns(processes, name, [places.get(text) for places in of_side], turns, longest)
-            by_case[name, suites[name]["selected"][text]] = turns_of_case
+            suite, of_sides = suites[name], [places.get(text) for places in of_side]
+            by_case[name, suite["selected"][text]] = (
+                Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
+                if "refused" in suite
+                else take_turns(processes, name, of_sides, turns, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"])
+            )
     if not any(each.seconds for each in by_case.values()):
         reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
         raise TensorcopyError(
@@ -269,15 +274,14 @@ def count(
         for done, (name, index) in enumerate(jobs):
             report_case(done, len(jobs), name)
             suite = stored.setdefault(name, _described(suites[name]))
+            if reason := suites[name].get("refused"):
+                suite.failed[str(index)] = {ALL: reason}
+                continue
             process.send({"value": name, "index": index if suite.params else -1})
             pid = process.answer().get("pid", 0)
             answer = process.answer(LONGEST_VALUE)
-            value = answer.get("value")
-            if isinstance(value, (int, float)) and isfinite(value):
-                suite.values[str(index)] = float(value)
-            elif "value" in answer:
-                suite.failed[str(index)] = {ALL: f"returned {str(value)[:40]}, no number"}
             if "value" in answer:
+                suite.values[str(index)] = answer["value"]
                 process.answer()
             else:
                 (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: _reason(process, pid, answer)}
@@ -349,13 +353,34 @@ def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[
             raise SideFailed.of(sides[number], _reason(process, 0, answer))
         process.answer()
         indices = of_place[places[number]] = {}
-        for suite in answer["suites"]:
-            name, params, known = suite["name"], suite["params"], suites.get(suite["name"])
+        described = {each["name"]: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
+        for name, suite in reversed(described.items()):
+            params, known = suite["params"], suites.get(name)
             indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, params))})
             if known and known["param_names"] == suite["param_names"]:
                 params = [[*dict.fromkeys([*new, *old])] for new, old in zip(params, known["params"])]
             suites[name] = {**suite, "params": params}
     return suites, [of_place[place] for place in places]
+
+
+def _kept(suite: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a benchmark as asv describes it, as a launch can keep it: with texts of limited length.
+
+    One with too many cases is one case, which fails for the reason under "refused".
+    """
+
+    def text(value: object, longest: int = LONGEST_PARAMETER) -> str:
+        kept = str(value).encode(errors="replace").decode()
+        digest = f"… {sha256(kept.encode()).hexdigest()[:8]}"
+        return kept if len(kept) <= longest else f"{kept[: longest - len(digest)]}{digest}"
+
+    own = {name: text(suite[name], launches.LONGEST_NAME) for name in ("name", "type", "unit", "version")}
+    params, timeout = [list(map(text, values)) for values in suite["params"]], suite["timeout"]
+    timeout = timeout if isinstance(timeout, (int, float)) and timeout > 0 else LONGEST_CASE
+    kept = {**suite, **own, "params": params, "param_names": [*map(text, suite["param_names"])], "timeout": timeout}
+    if (cases := prod(map(len, params))) > launches.MOST_CASES:
+        return {**kept, "params": [], "param_names": [], "refused": f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"}
+    return kept
 
 
 def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
@@ -418,23 +443,28 @@ def _turns_of_fork(
         if turn >= FEWEST_TURNS and taken > SIDE_SECONDS:
             break
         for number in _shuffled(alive):
-            answer = _turn(processes[number])
+            answer = _turn(processes[number], longest)
             if "turn" in answer:
                 of_call, fault, switch = answer["turn"]
                 seconds[number].append(of_call)
                 faults[number] += fault
                 switches[number] += switch
             else:
-                failed[number] = _reason(processes[number], alive[number], answer)
+                (skipped if "skipped" in answer else failed)[number] = _reason(processes[number], alive[number], answer)
                 del alive[number], seconds[number]
     for number in alive:
         processes[number].send("end")
-    for number in alive:
-        processes[number].answer()
+    for number, pid in alive.items():
+        answer = processes[number].answer(longest)
+        if "ended" not in answer:  # its teardown fails, and so does the case, as in asv
+            failed[number] = _reason(processes[number], pid, answer)
+        elif strange := [each for each in seconds[number] if not launches.SHORTEST < each < launches.LONGEST]:
+            failed[number] = f"its own timer gave {strange[0]:g} s for a call"
+    seconds = {number: times for number, times in seconds.items() if number not in failed}
     return Turns(seconds, calls, 1, faults, switches, skipped, failed)
 
 
-def _turn(process: _Process) -> dict[str, Any]:
+def _turn(process: _Process, longest: float) -> dict[str, Any]:
     """Return the answer of a side to its turn: of one during which no other program had the core, or of the fastest of `TRIES`.
 
     A call that is longer than a time slice is interrupted on any busy core.
@@ -442,7 +472,7 @@ def _turn(process: _Process) -> dict[str, Any]:
     answers: list[dict[str, Any]] = []
     while len(answers) < TRIES:
         process.send("turn")
-        answers.append(process.answer())
+        answers.append(process.answer(longest))
         if "turn" not in answers[-1] or not answers[-1]["turn"][2]:
             return answers[-1]
     return min(answers, key=lambda answer: answer["turn"][0])

@@ -37,10 +37,12 @@ ALL = "*"  # in place of a side's number: every side
 ID = r"\d{8}T\d{6}-[0-9a-f]{8}"
 LONGEST_QUOTE = 600  # characters of what a problem quotes
 
-Name = Annotated[str, Meta(max_length=300)]
+LONGEST_NAME = 300  # characters
+Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
 Text = Annotated[str, Meta(max_length=1000)]
 Number = Annotated[int, Meta(ge=0, le=2**62)]
-Seconds = Annotated[float, Meta(gt=1e-12, lt=1e6)]  # a call takes more than a cycle, and less than eleven days
+SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
+Seconds = Annotated[float, Meta(gt=SHORTEST, lt=LONGEST)]
 Effect = Annotated[int, Meta(ge=-300_000, le=300_000)]  # a side that is e^30 times as slow would have stood still
 
 
@@ -169,7 +171,12 @@ def write(results: Path, launch: Launch) -> Path:
     """
     path = path_of(results, launch)
     data = msgspec.json.encode(launch)
-    _checked(path, data)
+    try:
+        _checked(path, data)
+    except FileProblem as problem:
+        raise TensorcopyError(
+            "the launch cannot be stored", got=problem.got, allowed="what a file of results can hold", next="--bench with fewer benchmarks"
+        ) from problem
     create(path, _lines(data))
     return path
 

@@ -7,7 +7,7 @@
     calibrate. It answers {"pid": …}, then {"calls": …}, {"skipped": reason} or {"failed": error}
 "turn" : the fork makes new inputs, times a turn and answers {"turn": [seconds, page faults, involuntary context switches]}
 {"value": NAME, "index": N} : a fork runs a benchmark that is not timed and answers {"value": …}, "skipped" or "failed"
-{"suites": true} : the benchmarks, as asv's discovery describes them
+{"suites": true} : the benchmarks, as asv's discovery describes them, with the fields `DESCRIBED`
 
 A fork ends after "end", or when its case was skipped or has failed; then the process answers {"ended": status}.
 """
@@ -15,13 +15,17 @@ A fork ends after "end", or when its case was skipped or has failed; then the pr
 from __future__ import annotations
 
 import gc
+import io
 import json
+import math
 import os
 import pickle
+import re
 import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -30,6 +34,7 @@ TURN_SECONDS, CALIBRATION_SECONDS = 0.001, 0.02
 END = "end\n"
 THREADS = "threads"  # a parameter of suites that use several
 LONGEST_ERROR = 300  # characters of an exception
+DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "setup_cache_key", "timeout")  # of what asv's discovery tells
 
 
 class AsvLoop:
@@ -42,9 +47,12 @@ class AsvLoop:
         self._benchmark, self._arguments = benchmark, benchmark._build_params()
         self._each_set_up = bool(benchmark._setups) and type(benchmark).__name__ != "TimerawBenchmark"
         self.calls = benchmark.number or 1
-        start = monotonic()
-        while not benchmark.number and self.seconds(self.calls) < TURN_SECONDS and monotonic() - start < CALIBRATION_SECONDS:
-            self.calls *= 2
+        if not benchmark.number:
+            self.seconds(1)  # the first call may import something
+            start = monotonic()
+            # a turn is long enough when two are: one may have been interrupted
+            while monotonic() - start < CALIBRATION_SECONDS and any(self.seconds(self.calls) < TURN_SECONDS for _ in range(2)):
+                self.calls *= 2
 
     def move(self) -> None:
         """Do nothing: the inputs are the benchmark's own."""
@@ -81,6 +89,8 @@ class Side:
 
     def _in_fork(self, request: Mapping[str, Any]) -> None:
         """Answer one request, and end the process."""
+        from asv_runner.benchmarks.mark import SkipNotImplemented
+
         self._answer(pid=os.getpid())
         try:
             warnings.simplefilter("ignore")  # formatting a warning is not part of a call
@@ -88,19 +98,23 @@ class Side:
             if "suites" in request:
                 self._answer(suites=_described(self._suites))
             elif "value" in request:
-                self._answer(value=self._benchmark(request["value"], request["index"]).do_run())
+                benchmark = self._benchmark(request["value"], request["index"])
+                value = _number(benchmark.do_run())
+                benchmark.do_teardown()
+                self._answer(value=value)
             else:
                 self._take_turns(self._loop(request["case"], request["index"]), request["calls"])
-        except NotImplementedError as reason:  # as asv skips
-            self._answer(skipped=str(reason)[:LONGEST_ERROR])
+        except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
+            self._answer(skipped=_shortened(str(reason)))
         except BaseException as error:
             text = str(error).strip().splitlines()
-            self._answer(failed=": ".join([type(error).__name__, *text[:1]])[:LONGEST_ERROR])
+            self._answer(failed=_shortened(": ".join([type(error).__name__, *text[:1]])))
         finally:
             os._exit(0)
 
     def _benchmark(self, name: str, index: int) -> Any:
-        """Return a benchmark that is set up. Raises NotImplementedError where it is skipped."""
+        """Return a benchmark that is set up. Raises SkipNotImplemented where its setup or its parameters skip it."""
+        from asv_runner.benchmarks.mark import SkipNotImplemented
         from asv_runner.discovery import get_benchmark_from_name
 
         benchmark = get_benchmark_from_name(self._suites, f"{name}-{index}" if index >= 0 else name)
@@ -108,8 +122,11 @@ class Side:
             os.sched_setaffinity(0, range(os.cpu_count() or 1))  # several threads need more than the core of the launch
         if benchmark.setup_cache_key is not None:
             benchmark.set_cache(self._cached(benchmark))
-        if benchmark.do_setup():
-            raise NotImplementedError("skipped by its setup")
+        with redirect_stdout(io.StringIO()) as printed:
+            skips = benchmark.do_setup()
+        if skips:
+            reason = re.search(r"asv: skipped: \w+\((.*)\) $", printed.getvalue(), re.MULTILINE)
+            raise SkipNotImplemented((reason[1].strip("'\"") or "by its setup") if reason else "by skip_for_params")
         return benchmark
 
     def _cached(self, benchmark: Any) -> Any:
@@ -156,17 +173,50 @@ class Side:
         loop.close()
 
     def _answer(self, **document: Any) -> None:
-        os.write(self._answers, f"{json.dumps(document)}\n".encode())
+        os.write(self._answers, f"{json.dumps(document, default=str)}\n".encode())
 
 
 def _described(suites: str) -> list[dict[str, Any]]:
     from asv_runner.discovery import disc_benchmarks
 
-    kinds = (str, int, float, list, dict, bool)
-    return [
-        {name: value for name, value in vars(benchmark).items() if isinstance(value, kinds) and not name.startswith("_")}
-        for benchmark in disc_benchmarks(suites)
-    ]
+    return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in disc_benchmarks(suites)]
+
+
+def _number(value: Any) -> float:
+    """Return a value that a benchmark tracks: a number or truth value of Python, numpy or torch. Raises TypeError for another."""
+    from asv_runner.benchmarks.mark import SkipNotImplemented
+
+    if value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(f"it returned {value!r:.60}, which is no number")
+    number = float(value)
+    if math.isnan(number):
+        raise SkipNotImplemented("it returned nan")  # in asv a skipped case is nan
+    if math.isinf(number):
+        raise ValueError(f"it returned {number}, which is no finite number")
+    return number
+
+
+def _mem_without_pympler() -> type:
+    """Return a type for mem_ benchmarks, which asv leaves out without pympler: they fail, and say so."""
+    from asv_runner.benchmarks._base import Benchmark
+
+    class Mem(Benchmark):  # type: ignore[misc] # asv_runner has no types
+        name_regex = re.compile("^(Mem[A-Z_].+)|(mem_.+)$")
+
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.type, self.unit = "memory", "bytes"
+
+        def run(self, *parameters: Any) -> float:
+            raise ModuleNotFoundError("mem_ benchmarks need pympler: name it in `requires`")
+
+    return Mem
+
+
+def _shortened(text: str) -> str:
+    """Return a text without what JSON cannot keep, cut to `LONGEST_ERROR` characters."""
+    kept = text.encode(errors="replace").decode()
+    return kept if len(kept) <= LONGEST_ERROR else f"{kept[: LONGEST_ERROR - 1]}…"
 
 
 def interruptions() -> tuple[int, int]:
@@ -185,8 +235,11 @@ def main(suites: str) -> None:
     os.dup2(2, 1)  # what a suite prints is no answer
     import torch  # noqa: F401 - before the fork
     from asv_runner._aux import update_sys_path
+    from asv_runner.benchmarks import benchmark_types
     from asv_runner.discovery import disc_benchmarks
 
+    if not any(each.__name__ == "MemBenchmark" for each in benchmark_types):
+        benchmark_types.append(_mem_without_pympler())
     update_sys_path(suites)
     for _ in disc_benchmarks(suites, ignore_import_errors=True):
         pass
