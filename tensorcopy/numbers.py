@@ -38,6 +38,8 @@ def rounded(seconds: float) -> str:
 
 def size(nbytes: int) -> str:
     """Return a number of bytes in binary units: "4 B", "64 KiB", "1.5 MiB"."""
+    if nbytes < 0:
+        return f"{MINUS}{size(-nbytes)}"
     amount = float(nbytes)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:
@@ -47,10 +49,36 @@ def size(nbytes: int) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Return a value in its unit: seconds, bytes, or a count of anything else; "" for None."""
+    """Return a value in its unit, "" for None.
+
+    unit : "seconds", "bytes", "instructions" or "allocations"; else that of what a third-party suite tracks, see `tracked`
+    """
     if value is None:
         return ""
-    return duration(value) if unit == "seconds" else size(round(value)) if unit == "bytes" else whole(value)
+    if unit in ("instructions", "allocations"):
+        return whole(value)
+    return duration(value) if unit == "seconds" else size(round(value)) if unit == "bytes" else tracked(value, unit)
+
+
+def tracked(value: float, unit: str) -> str:
+    """Return a tracked value with up to five significant digits and its unit: "0.9993", "2.5 GB/s", "1.5 MiB", "1 642"."""
+    if unit == "B":
+        return size(round(value))
+    text = f"{value:.5g}"
+    if abs(value) >= 1000:
+        text = whole(value) if abs(value) < 1e12 else text
+    return f"{text.replace('-', MINUS)}{f' {unit}' if unit not in ('', 'unit') else ''}"  # without a declared unit asv writes "unit"
+
+
+def value_range(values: Collection[float], unit: str) -> str:
+    """Return the least and the greatest of tracked values: "0.44 to 0.46 GB/s"; "" where they are equal."""
+    least, greatest = tracked(min(values), unit), tracked(max(values), unit)
+    return "" if least == greatest else f"{least.removesuffix(f' {unit}')} to {greatest}"
+
+
+def tracked_difference(value: float, unit: str) -> str:
+    """Return a difference of tracked values with its sign: "+0.05 GB/s", "−12 KiB", "0"."""
+    return f"{'+' if value > 0 else ''}{tracked(value, unit)}"
 
 
 def count(numel: int) -> str:

@@ -21,6 +21,7 @@ from tensorcopy.configuration import Paths
 from tensorcopy.measure import now, plan, revisions, taking
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
+from tensorcopy.report.sentences import failures
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 
@@ -260,7 +261,7 @@ def test_the_end_of_the_time_is_no_error(tmp_path):
     assert planned.verdicts["clone"] == "unknown"
 
 
-def test_a_case_that_one_commit_lacks_is_named_and_an_error_is_named_once(tmp_path):
+def test_a_case_that_fails_or_that_one_commit_skips_is_named_with_its_reason(tmp_path):
     planned = Looks(
         tmp_path,
         {
@@ -272,9 +273,9 @@ def test_a_case_that_one_commit_lacks_is_named_and_an_error_is_named_once(tmp_pa
         },
     )
     reasons = {case["method"]: change.reason.value for case, change in planned.comparison.changes.items()}
-    assert (reasons["added"], reasons["removed"], reasons["broken"]) == ("not_measured_before", "not_measured_after", "not_measured_after")
-    assert pull_request.failure_lines(planned.comparison.before) == []
-    assert pull_request.failure_lines(planned.comparison.after) == ["copies.BySize broken numel=16 and 1 more: ValueError: no"]
+    assert (reasons["added"], reasons["removed"], reasons["broken"]) == ("not_measured_before", "not_measured_after", "failed_after")
+    assert failures(planned.comparison.before) == []
+    assert failures(planned.comparison.after) == [f"copies.BySize broken numel={numel}: ValueError: no" for numel in (16, 1024)]
 
 
 def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):

@@ -20,6 +20,13 @@ def unknown(reason, **details):
     return Change(Verdict.UNKNOWN, reason, **details)
 
 
+def tracked(verdict, before, after, **details):
+    """Return the change of a tracked value."""
+    pair = CountPair("GB/s", before, after, **details)
+    assert pair.verdict is verdict
+    return Change(verdict, Reason.COUNT_CHANGED, before=before, after=after, count=pair, unit="GB/s")
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -38,8 +45,12 @@ def unknown(reason, **details):
             unknown(Reason.INTERVAL_TOO_WIDE, ratio=0.98, interval=(0.97, 0.99)),
             "unknown: −3.0 to −1.0 %; over 100 more launches needed",
         ),
-        (unknown(Reason.NOT_MEASURED_BEFORE), "unknown: no result before (not measured, or skipped)"),
-        (unknown(Reason.NOT_MEASURED_AFTER, failure="KeyError: 3"), "unknown: no result after (KeyError: 3)"),
+        (unknown(Reason.NOT_MEASURED_BEFORE, failure="no cuda here"), "unknown: no result before (skipped: no cuda here)"),
+        (unknown(Reason.FAILED_AFTER, failure="KeyError: 3"), "unknown: failed after (KeyError: 3)"),
+        (unknown(Reason.ONLY_BEFORE), "unknown: only before"),
+        (tracked(Verdict.HIGHER, 0.45, 0.5), "higher by 0.05 GB/s (0.45 GB/s → 0.5 GB/s)"),
+        (tracked(Verdict.LOWER, 0.5, 0.4, interval=(-0.11, -0.09)), "lower by 0.1 GB/s (−0.11 to −0.09 GB/s) (0.5 GB/s → 0.4 GB/s)"),
+        (tracked(Verdict.UNKNOWN, 0.5, 0.4, known=False), "unknown: one launch does not tell how much it varies (0.5 GB/s → 0.4 GB/s)"),
         (unknown(Reason.NEVER_MET), "unknown: never measured beside each other, not even by way of another release"),
         (
             unknown(Reason.PROVENANCE_DIFFERS, differences=(FieldDifference("cpu", "A", "B"), FieldDifference("threads", "1", "2"))),
@@ -63,7 +74,7 @@ def test_a_summary_has_no_numbers(reason):
     assert not any(character.isdigit() for character in sentences.summary(change))
 
 
-FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COUNT, after=900))
+FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COUNT, after=900), unit="instructions")
 
 
 @pytest.mark.parametrize(
@@ -87,10 +98,18 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
             ],
             "Largest slowdown: 1, by 12.0 % (10.1 to 14.2 %).",
         ),
+        (
+            [WIDE, unknown(Reason.FAILED_AFTER), unknown(Reason.ONLY_AFTER), tracked(Verdict.HIGHER, 1, 2)],
+            [
+                "Time: 0 slower, 0 faster, 0 unchanged, 1 unknown, 1 failed, 1 only after of 3 cases.",
+                "Tracked values: 1 higher, 0 lower, 0 equal, 0 unknown of 1 case.",
+            ],
+            "",
+        ),
         ([FEWER], ["Work: more instructions in 0, fewer in 1 of 1 case."], ""),
         ([], ["No case was compared."], ""),
     ],
-    ids=["each", "faster", "counts beside", "counts alone", "nothing"],
+    ids=["each", "faster", "counts beside", "failed, new and tracked", "counts alone", "nothing"],
 )
 def test_the_headline_counts_time_and_work_apart(changes, headline, largest):
     """Fewer instructions make no time faster, and are not the largest change."""

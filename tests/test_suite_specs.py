@@ -40,17 +40,17 @@ def test_what_a_row_names_is_a_suite():
 
 
 @pytest.mark.parametrize(
-    ("name", "unit", "metric"),
+    ("name", "declared", "unit", "metric"),
     [
-        ("distances.Pairwise.time_cdist", "seconds", "time"),
-        ("TimeSuite.timeraw_import", "seconds", "time"),
-        ("memory.Odd.peakmem_nothing", "bytes", "bytes"),
-        ("copies.track_loss", "units", "units"),
+        ("distances.Pairwise.time_cdist", "", "seconds", "time"),
+        ("memory.Odd.peakmem_nothing", "bytes", "B", "tracked"),
+        ("copies.track_loss", "unit", "unit", "tracked"),
+        ("copies.track_epoch", "seconds", "s", "tracked"),
     ],
 )
-def test_a_third_party_suite_is_known_by_asvs_rules_for_names(name, unit, metric):
-    """Whatever its module is called, it is not taken for one of tensorcopy's."""
-    spec = suite_specs.find(name)
+def test_a_third_party_suite_has_the_unit_that_it_declares(name, declared, unit, metric):
+    """Whatever its module is called, it is not taken for one of tensorcopy's, nor a value that it tracks for a time."""
+    spec = suite_specs.find(name, declared)
     assert (spec.unit, spec.metric, spec.shipped, spec.label, spec.page) == (unit, metric, False, name, name)
     assert (spec.baseline, spec.counted, spec.torch) == ("", (), True)
 

@@ -69,8 +69,18 @@ class Step:
 
     @property
     def ratio(self) -> float:
-        """The value after over the value before: more than 1 is slower."""
-        return self.after / self.before
+        """The value after over the value before: more than 1 is slower. Of a tracked value that is not positive it means nothing."""
+        return self.after / self.before if self.before else math.inf
+
+    @property
+    def size(self) -> float:
+        """How large it is on a logarithmic scale, in either direction; infinite where the values have no logarithm."""
+        return abs(math.log(self.ratio)) if 0 < self.ratio < math.inf else math.inf
+
+    @property
+    def rises(self) -> bool:
+        """Whether the value after is larger: a slower time."""
+        return self.after > self.before
 
 
 @dataclass(frozen=True)

@@ -92,30 +92,38 @@ class Comparison:
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
 def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: float = ALPHA, everywhere: bool = False) -> Comparison:
-    """Compare two results: every case of either that torch can change, all judged together.
+    """Compare two results: every case of either that torch can change, and every tracked value; times are judged together, as are values.
 
     margin : of cases for which tensorcopy.toml declares none; with `everywhere`, of all
     alpha : chance of a false alarm, smaller where this is one of several looks
     """
     least = _least(margin)
-    cases = {case: None for case in [*before.timings, *after.timings] if case.spec.torch}
+    failing = [case for result in (before, after) for case in result.failures if case.spec.timed or case.tracked]
+    values = [case for result in (before, after) for case in result.counts if case.tracked]
+    cases = {case: None for case in [*before.timings, *after.timings, *values, *failing] if case.spec.torch}
     differences = _differences(before, after)
     changes: dict[Case, Change] = {}
     for case in cases:
         if untestable := _untestable(before, after, case):
             changes[case] = untestable
-        elif differences[case] is None:
+        elif case.spec.timed and differences[case] is None:
             changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, way=UNPAIRED)
     testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
     known = declared.current()
     judged = paired.judge(testable, margin=(lambda _: margin) if everywhere else margin_of(margin), kind=kind, alpha=alpha)
+    repeats = {case: (before.count_repeats[case], after.count_repeats[case]) for case in cases if case.tracked and case not in changes}
+    judged |= paired.tracked({case: (case.spec.unit, *sides) for case, sides in repeats.items()})
     for case in cases:
         change = changes.get(case) or judged[case]
+        if case.tracked:
+            sides = [result.counts.get(case) for result in (before, after)]
+            changes[case] = replace(change, before=sides[0], after=sides[1], unit=case.spec.unit) if case in changes else change
+            continue
         times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
         count = count_change(before, after, case, (), least)
         why = known.why(case_name(case), version(after)) if change.verdict is Verdict.SLOWER else ""
         changes[case] = replace(change, before=times[0], after=times[1], count=count, acknowledged=why)
-    compared = sum(change.p is not None for change in changes.values())
+    compared = sum(change.interval is not None for change in changes.values())
     return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared, alpha)
 
 
@@ -258,16 +266,26 @@ def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
 
 def _untestable(before: Result, after: Result, case: Case) -> Change | None:
     """Return the unknown change of a case that cannot be compared; None of one that can."""
-    for result, reason in ((before, Reason.NOT_MEASURED_BEFORE), (after, Reason.NOT_MEASURED_AFTER)):
-        if case not in result.timings:
-            return Change(Verdict.UNKNOWN, reason, failure=result.failures.get(case, ""))
+    ends = (
+        (after, Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER, Reason.ONLY_BEFORE),
+        (
+            before,
+            Reason.FAILED_BEFORE,
+            Reason.NOT_MEASURED_BEFORE,
+            Reason.ONLY_AFTER,
+        ),
+    )
+    for result, failed, skipped, only in ends:
+        if case not in result.timings and case not in result.counts:
+            reason = failed if case in result.failures else skipped if case in result.skips else only
+            return Change(Verdict.UNKNOWN, reason, failure=result.failures.get(case) or result.skips.get(case, ""))
     with_numpy, with_gpu = case.spec.numpy, case.device == "cuda"
     ours = _provenance(before, after, with_numpy=with_numpy, with_gpu=with_gpu)
     theirs = _provenance(after, before, with_numpy=with_numpy, with_gpu=with_gpu)
     fields = tuple(FieldDifference(name, ours[name], theirs[name]) for name in ours if name in theirs and ours[name] != theirs[name])
     if not fields:
         return None
-    ratio = after.timings[case].seconds / before.timings[case].seconds
+    ratio = after.timings[case].seconds / before.timings[case].seconds if case.spec.timed else None
     return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, differences=fields, way=UNPAIRED)
 
 

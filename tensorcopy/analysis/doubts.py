@@ -28,7 +28,7 @@ def in_doubt(results: Iterable[Result], launches: int, most: int) -> Iterator[tu
 
 def _is_in_doubt(change: Change, launches: int, most: int) -> bool:
     """Return whether a change looks as large as the margin and cannot be told, or was told by few launches."""
-    if min(change.launches) >= most:
+    if not change.timed or min(change.launches) >= most:
         return False
     if change.verdict is Verdict.UNKNOWN:
         return change.reason is Reason.INTERVAL_TOO_WIDE and abs(log(change.size)) >= log(1 + change.margin)

@@ -37,7 +37,7 @@ def judge(looks: Sequence[int], take: Take, compared: Callable[[float], Comparis
             return None
         changes = {case: decided.get(case, change) for case, change in seen.changes.items()}
         comparison = replace(seen, changes=changes)
-        undecided = [case for case, change in changes.items() if change.reason in UNDECIDED]
+        undecided = [case for case, change in changes.items() if change.timed and change.reason in UNDECIDED]
         if not undecided or not complete:
             break
         decided = {case: change for case, change in changes.items() if case not in undecided}

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from tensorcopy.results.effects import fit, met
+from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 MARGIN = 0.03  # the smallest change to report
 NINE_OF_TEN = 1.28  # standard errors by which nine of ten estimates lie less too low
@@ -37,9 +38,9 @@ Case = TypeVar("Case", bound=Hashable)
 
 
 class Verdict(str, Enum):
-    """The verdict on a time, one of the first four, or on an exact count.
+    """The verdict on a time, one of the first four, on an exact count or on a tracked value; none decides another.
 
-    Neither decides the other.
+    A tracked value is higher, lower, equal or unknown: nobody knows whether that is better.
     """
 
     SLOWER = "slower"
@@ -48,6 +49,8 @@ class Verdict(str, Enum):
     UNKNOWN = "unknown"
     MORE = "more"
     FEWER = "fewer"
+    HIGHER = "higher"
+    LOWER = "lower"
     EQUAL = "equal"
 
 
@@ -57,13 +60,21 @@ class Reason(str, Enum):
     CHANGED = "changed"  # significant, and at least as large as the margin
     WITHIN_MARGIN = "within_margin"  # the whole interval is
     INTERVAL_TOO_WIDE = "interval_too_wide"
-    NOT_MEASURED_BEFORE = "not_measured_before"  # or skipped, or failed
+    FAILED_BEFORE = "failed_before"
+    FAILED_AFTER = "failed_after"  # perhaps before, too
+    NOT_MEASURED_BEFORE = "not_measured_before"  # it is skipped there
     NOT_MEASURED_AFTER = "not_measured_after"
+    ONLY_BEFORE = "only_before"  # no launch has it after: it was removed, renamed, or not selected
+    ONLY_AFTER = "only_after"
     PROVENANCE_DIFFERS = "provenance_differs"
     TOO_FEW_LAUNCHES = "too_few_launches"
     NEVER_MET = "never_met"  # in a launch, not even by way of others
-    COUNT_CHANGED = "count_changed"  # of a case that is counted, not timed
+    COUNT_CHANGED = "count_changed"  # of a case that is counted or tracked, not timed
     COUNT_UNCHANGED = "count_unchanged"
+
+
+FAILED = (Reason.FAILED_BEFORE, Reason.FAILED_AFTER)
+ONE_SIDED = (Reason.ONLY_BEFORE, Reason.ONLY_AFTER)
 
 
 class FieldDifference(NamedTuple):
@@ -76,18 +87,22 @@ class FieldDifference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CountPair:
-    """An exact count of a case on both sides, such as its instructions.
+    """An exact count of a case on both sides, such as its instructions, or a value that it tracks.
 
     unit : of the counts
     repeatability : the relative difference of repeated counts of this case
     least : the smallest relative change that counts as one
+    interval : of a tracked value's difference, at 95 %; None where all launches of a side agree, and of a count
+    known : whether launches can tell a difference, see `tracked`
     """
 
     unit: str
     before: float
     after: float
-    repeatability: float
-    least: float
+    repeatability: float = 0.0
+    least: float = 0.0
+    interval: tuple[float, float] | None = None
+    known: bool = True
 
     @property
     def ratio(self) -> float:
@@ -96,15 +111,19 @@ class CountPair:
 
     @property
     def verdict(self) -> Verdict:
-        """More or fewer where the difference is at least `least`, else equal."""
+        """Of a count more or fewer where the difference is at least `least`, else equal; of a tracked value higher, lower or equal."""
+        if is_tracked(self.unit):
+            if not self.known:
+                return Verdict.UNKNOWN
+            return Verdict.EQUAL if self.after == self.before else Verdict.HIGHER if self.after > self.before else Verdict.LOWER
         if max(self.ratio, 1 / self.ratio if self.ratio else inf) < 1 + self.least:
             return Verdict.EQUAL
         return Verdict.MORE if self.ratio > 1 else Verdict.FEWER
 
     @property
     def changed(self) -> bool:
-        """Whether it is more or fewer."""
-        return self.verdict is not Verdict.EQUAL
+        """Whether it is more or fewer, higher or lower."""
+        return self.verdict not in (Verdict.EQUAL, Verdict.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +158,8 @@ class Change:
     launches : before and after
     more_launches : about how many more would decide an unknown case; None if not applicable, or if they are too many to take
     differences : for PROVENANCE_DIFFERS
-    failure : for a side that was not measured, what the case raised there; "" if it did not
-    count : the exact count beside the time, which does not decide it; of a case that is only counted, the count itself
+    failure : for a side that was not measured, what the case raised there, or why it was skipped; "" if neither is known
+    count : the exact count beside the time, which does not decide it; of a case that is only counted or tracked, that itself
     unit : of before and after
     way : how the sides were compared, see `Difference`
     detectable : the smallest slowdown that would be called one in nine of ten cases; None where nothing was computed
@@ -160,11 +179,16 @@ class Change:
     differences: tuple[FieldDifference, ...] = ()
     failure: str = ""
     count: CountPair | None = None
-    unit: str = "seconds"
+    unit: str = SECONDS
     way: str = PAIRED
     detectable: float | None = None
     margin: float = MARGIN
     acknowledged: str = ""
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is of a time."""
+        return self.unit == SECONDS
 
     @property
     def size(self) -> float:
@@ -368,6 +392,54 @@ def _verdict(each: Difference, p: float, half: float, threshold: float, margin: 
         more = max(1, needed) if needed <= MOST_LAUNCHES else None
     interval = exp(each.size - half), exp(each.size + half)
     return Change(verdict, reason, exp(each.size), interval, p, launches=each.launches, more_launches=more, way=each.way)
+
+
+def tracked(values: Mapping[Case, tuple[str, Sequence[float], Sequence[float]]]) -> dict[Case, Change]:
+    """Return the change of every tracked value; all are judged together.
+
+    values : by case, the unit, and the value of each launch before and after
+
+    Where the launches of each side agree, the difference is exact, if there are two. Otherwise it is that of the means, with Welch's
+    interval.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    pairs: dict[Case, CountPair] = {}
+    ps: dict[Case, float] = {}
+    for case, (unit, before, after) in values.items():
+        first, second = (float(np.mean(side)) for side in (before, after))
+        spreads = [(float(np.var(side, ddof=1)), len(side) - 1) for side in (before, after) if len(side) > 1]
+        if not any(variance for variance, _ in spreads):
+            pairs[case] = CountPair(unit, before[0], after[0], known=before[0] == after[0] or min(len(before), len(after)) > 1)
+            continue
+        # a side with one launch varies as the other does
+        errors = [(variance / len(side), free) for (variance, free), side in zip((*spreads, *spreads)[:2], (before, after))]
+        error = sum(each for each, _ in errors)
+        freedom = error**2 / sum(each**2 / free for each, free in errors)
+        half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error**0.5
+        ps[case] = float(2 * stdtr(freedom, -abs(second - first) / error**0.5))
+        pairs[case] = CountPair(unit, first, second, interval=(second - first - half, second - first + half))
+    for case, p in zip(ps, holm([*ps.values()])):
+        pairs[case], ps[case] = replace(pairs[case], known=p <= ALPHA), p
+    changes = {}
+    for case, pair in pairs.items():
+        launches = len(values[case][1]), len(values[case][2])
+        unknown = Reason.INTERVAL_TOO_WIDE if pair.interval else Reason.TOO_FEW_LAUNCHES
+        reason = Reason.COUNT_CHANGED if pair.changed else Reason.COUNT_UNCHANGED if pair.known else unknown
+        changes[case] = Change(
+            pair.verdict,
+            reason,
+            pair.ratio if pair.before > 0 else None,
+            p=ps.get(case),
+            before=pair.before,
+            after=pair.after,
+            launches=launches,
+            more_launches=None if pair.known or pair.interval else 2 - min(launches),
+            count=pair,
+            unit=pair.unit,
+            way=UNPAIRED,
+        )
+    return changes
 
 
 def holm(ps: Sequence[float]) -> list[float]:

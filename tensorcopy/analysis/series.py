@@ -23,7 +23,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import SECONDS
+from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
@@ -115,9 +115,9 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
         return None
     place = {release: index for index, release in enumerate(older.releases)}.get(newer.releases[first])
     shared = older.values[place] if place is not None else None
-    if place is None or not shared or not any(value is not None for value in older.values[:place]):
+    if place is None or shared is None or not any(value is not None for value in older.values[:place]):
         return None
-    factor = (newer.values[first] or shared) / shared
+    factor = 1.0 if newer.case.tracked else (newer.values[first] or shared) / shared
     tail = slice(first, None)
     values = (*(value * factor if value is not None else None for value in older.values[:place]), *newer.values[tail])
     spreads = (*older.spreads[:place], *newer.spreads[tail])
@@ -151,8 +151,9 @@ def cases(axes: Sequence[Sequence[Result]]) -> tuple[Case, ...]:
 
 def _cases(results: Sequence[Result]) -> list[Case]:
     timed = dict.fromkeys(case for result in reversed(results) for case in result.timings)
-    counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0)
-    return [*(case for case in timed if case.spec.torch), *counted]
+    counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0 or case.tracked)
+    failing = dict.fromkeys(case for case in results[-1].failures if case.spec.timed or case.tracked)
+    return [*dict.fromkeys([*(case for case in (*timed, *failing) if case.spec.timed and case.spec.torch), *counted, *failing])]
 
 
 def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
@@ -174,6 +175,8 @@ def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
 
 
 def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
+    if case.tracked:
+        return tuple(result.counts.get(case) for result in results), (0.0,) * len(results)
     by_result = [related.count_of(result, case) for result in results]
     spread = comparisons.repeatability(case, results)
     return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
@@ -185,16 +188,19 @@ def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None
 
 
 def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
-    """Return the changes: of counts exactly, of times as judged.
+    """Return the changes: of counts exactly, of times and tracked values as judged.
 
     Every change between a release and the one before it that `comparisons` calls slower or faster is one, so that the history contradicts
     no comparison.
     """
     case, values = case_series.case, case_series.values
-    if not case.spec.timed:
+    if not case.spec.timed and not case.tracked:
         return tuple(exact_steps(values, comparisons.repeatability(case, case_series.results)))
     measured = [index for index, value in enumerate(values) if value is not None]
     changes = {index: comparisons.between(*case_series.sides(index)).changes.get(case) for index in measured[1:]}
+    if case.tracked:
+        pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
+        return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())
     known = {index: each.p or 0.0 for index, each in changes.items() if each and each.verdict in (Verdict.SLOWER, Verdict.FASTER)}
     return _sized(change_points.steps(values, case_series.spreads, known=known), values, changes)
 
@@ -236,6 +242,13 @@ def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
     ]
 
 
+def directions(unit: str) -> tuple[Verdict, Verdict]:
+    """Return the verdicts on values in a unit that rise, and on those that fall."""
+    if unit == SECONDS:
+        return Verdict.SLOWER, Verdict.FASTER
+    return (Verdict.HIGHER, Verdict.LOWER) if is_tracked(unit) else (Verdict.MORE, Verdict.FEWER)
+
+
 @dataclass(frozen=True)
 class CaseGroup:
     """A group of cases.
@@ -269,7 +282,7 @@ class GroupSeries:
 class ReleaseChange:
     """The cases of a group that changed in the same direction at one release.
 
-    verdict : slower or faster; of a count more or fewer
+    verdict : slower or faster; of a count more or fewer, of a tracked value higher or lower
     cases : that changed by themselves, the largest change first
     of : the number of cases in the group
     ratio : of the group as a whole where that changed, else the median of the cases
@@ -342,10 +355,9 @@ def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]
     }
     longest = max(all_series, key=lambda case_series: len(case_series.releases))
     as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
-    timed = group.unit == SECONDS
-    for verdict, sign in ((Verdict.SLOWER, 1), (Verdict.FASTER, -1)) if timed else ((Verdict.MORE, 1), (Verdict.FEWER, -1)):
-        cases = sorted((case for case, step in steps.items() if sign * log(step.ratio) > 0), key=lambda case: -abs(log(steps[case].ratio)))
-        own = as_group if as_group and whole and sign * log(as_group.ratio) > 0 and _is_shared(whole, as_group, cases, all_series) else None
+    for verdict, rises in zip(directions(group.unit), (True, False)):
+        cases = sorted((case for case, step in steps.items() if step.rises is rises), key=lambda case: -steps[case].size)
+        own = as_group if as_group and whole and as_group.rises is rises and _is_shared(whole, as_group, cases, all_series) else None
         if cases or own:
             ratio = own.ratio if own else median(steps[case].ratio for case in cases)
             yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, {case: steps[case] for case in cases})

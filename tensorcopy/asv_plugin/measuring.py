@@ -48,7 +48,7 @@ from tensorcopy.numbers import counted
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import launches, reader, series_key
-from tensorcopy.results.cases import cases_of
+from tensorcopy.results.cases import stored_cases
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.worker import hardware, nvidia
@@ -523,13 +523,11 @@ def _lines(comparison: Comparison, launches: Collection[Launch], selection: str,
     before, after = comparison.before, comparison.after
     lines = []
     for name, suite in projection.newest(launches).items():
-        for text, case in zip(
-            launch.names_of(name, suite.params), cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)))
-        ):
+        for text, case in zip(launch.names_of(name, suite.params), stored_cases(name, suite)):
             if case in comparison.changes and re.search(selection, text):
                 change = comparison.changes[case]
                 fails = case in before.timings and case in after.failures and case not in after.timings
-                mark = "!" if fails else MARKS[change.verdict]
+                mark = "!" if fails else MARKS.get(change.verdict, " ")  # of a tracked value nobody knows which is better
                 lines.append(_Line(mark, f"{text} [{place}]" if place else text, change, options.factor))
     return lines
 

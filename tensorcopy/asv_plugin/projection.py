@@ -28,7 +28,7 @@ from asv.results import get_filename
 from tensorcopy import __version__
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader
-from tensorcopy.results.cases import Case, cases_of
+from tensorcopy.results.cases import Case, stored_cases
 from tensorcopy.results.launches import Launch, Suite
 from tensorcopy.results.reader import Result
 
@@ -153,7 +153,7 @@ def _rows(result: Result, launches: Sequence[Launch]) -> dict[str, Row]:
     started = int(datetime.fromisoformat(max(result.launches)).timestamp() * 1000)
     rows: dict[str, Row] = {}
     for name, suite in newest(launches).items():
-        cases = cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)))
+        cases = stored_cases(name, suite)
         if not any(case in values for values in (result.timings, result.counts, result.failures) for case in cases):
             continue
         values: list[float | None] = []

@@ -23,7 +23,7 @@ from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
-from tensorcopy.results.reader import Result
+from tensorcopy.report.sentences import failures
 from tensorcopy.worker import declarations
 
 CODE, RELEASE = "code", "release"  # kinds of pairs
@@ -165,7 +165,7 @@ def measure_and_judge(
         result.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in pair.revisions if each in failed}
     if result.comparison:
         for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
-            if lines := failure_lines(measured):
+            if lines := failures(measured):
                 result.failures[revision.name] = lines
     return result
 
@@ -177,12 +177,10 @@ def compared(pair: RevisionPair, job: Job, alpha: float) -> Comparison | None:
     return judged and replace(judged, labels=(pair.before.name, pair.after.name))
 
 
-def failure_lines(result: Result) -> list[str]:
-    """Return each error of a result's cases once, with the first case that raised it."""
-    by_text: dict[str, list[str]] = {}
-    for case, text in result.failures.items():
-        by_text.setdefault(text, []).append(comparisons.case_name(case))
-    return [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {text}" for text, names in by_text.items()]
+def _first(lines: Sequence[str]) -> list[str]:
+    """Return as many lines as a document has room for, and how many more there are."""
+    shown = [line[:MAX_LENGTH] for line in lines[:MAX_LINES]]
+    return shown if len(lines) <= MAX_LINES else [*shown[:-1], f"and {len(lines) - MAX_LINES + 1} more"]
 
 
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
@@ -198,10 +196,7 @@ def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, A
                 "kind": result.pair.kind,
                 "torch": [revision.release.version for revision in result.pair.revisions],
                 "comparison": pr_comment.admissible(formats.document(result.comparison)) if result.comparison else None,
-                "failures": [
-                    [name == result.pair.before.name, [line[:MAX_LENGTH] for line in lines[:MAX_LINES]]]
-                    for name, lines in result.failures.items()
-                ],
+                "failures": [[name == result.pair.before.name, _first(lines)] for name, lines in result.failures.items()],
             }
             for result in results
         ],

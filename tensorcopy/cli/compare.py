@@ -88,9 +88,8 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis.paired import Verdict
+    from tensorcopy.analysis.paired import Reason, Verdict
     from tensorcopy.report import formats, terminal
-    from tensorcopy.report.sentences import WORK
 
     if options.format not in ("text", *formats.FORMATS):
         raise TensorcopyError(
@@ -108,12 +107,17 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
     if incomplete(comparison.problems, options.strict):
         return 2
-    if not any(change.interval or change.verdict in WORK for change in comparison.changes.values()):
+    changes = comparison.changes.values()
+    slower = any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in changes)
+    if slower and options.fail_on == "slower":
+        return 1
+    if any(change.reason is Reason.FAILED_AFTER for change in changes):  # what failed before may be mended
+        return 2
+    if not any(change.interval or change.verdict is not Verdict.UNKNOWN for change in changes):
         none = "no case has enough launches on both sides" if comparison.changes else "no case matches --case and --device"
         print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
         return NOTHING_COMPARED
-    slower = any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in comparison.changes.values())
-    return int(slower and options.fail_on == "slower")
+    return 0
 
 
 def _compared(options: argparse.Namespace) -> Comparison:

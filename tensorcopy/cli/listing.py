@@ -158,7 +158,7 @@ def _observed_here() -> tuple[str, str, Mapping[str, Any]]:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report.sentences import not_included
+    from tensorcopy.report.sentences import failures, not_included
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
     from tensorcopy.worker import declarations
@@ -168,15 +168,16 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         raise results.problems[0]
     result = select.newest(results.results, options.release, options.machine, options.python)
     by_size, wanted = not options.bench and declarations.project() is None, re.compile(options.bench or "")
-    cases = [case for case in result.timings if (case.spec.rank == 0 if by_size else wanted.search(case.suite))]
+    measured = [*result.timings, *(case for case in result.counts if case.tracked)]
+    cases = [case for case in measured if (case.spec.rank == 0 if by_size else wanted.search(case.suite))]
     if not cases:
-        suites = sorted({case.suite for case in result.timings})
-        raise TensorcopyError(
-            "no such suite was measured", got=options.bench or "none by size", allowed=", ".join(suites), next="another --bench"
-        )
+        suites = ", ".join(sorted({case.suite for case in measured})) or "none: every case has failed, or was skipped"
+        raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
     for suite in dict.fromkeys(case.suite for case in cases):
         console.print(_times_of(suite, [case for case in cases if case.suite == suite], result))
         console.print("")
+    for line in failures(result):
+        console.print(f"failed: {line}", soft_wrap=True, markup=False)
     provenance = result.provenance
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(
@@ -194,10 +195,17 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
-    """Return a table of the times of one suite's cases."""
-    from tensorcopy.numbers import duration, percent
+    """Return a table of the times of one suite's cases, or of the values that it tracks."""
+    from tensorcopy.numbers import duration, percent, quantity, value_range
     from tensorcopy.results import related
 
+    if cases[0].tracked:
+        table = _table(*(name for name, _ in cases[0].parameters), "value", "from launch to launch", "launches", title=suite)
+        for case in cases:
+            values, unit = result.count_repeats[case], case.spec.unit
+            row = quantity(result.counts[case], unit), value_range(values, unit), str(len(values))
+            table.add_row(*(value for _, value in case.parameters), *row)
+        return table
     table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")
     for title in ("time", "±", "× memcpy", "GB/s", "in", "launches"):
         table.add_column(title, justify="right")

@@ -126,6 +126,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         report_progress(Progress("publishing the site", 0.8, 35.0))
         program.publish()
     print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems, *reader.load_results(paths.results).problems])
+    failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
     if taking.unpaired(launches):
         console.print(
@@ -133,8 +134,8 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         )
     console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
-        _serve(options, paths.html, console, failed=bool(problems))
-    return 2 if problems else 0
+        _serve(options, paths.html, console, failed=bool(problems or failed))
+    return 2 if problems or failed else 0
 
 
 def _own_name(machine: str, paths: Paths) -> str:
@@ -210,6 +211,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     without = job.failed.pop(reference, None) if reference and reference not in measurements else None
     print_warnings([without] if without else [])
     print_errors(problems := [*dict.fromkeys(job.failed.values()), *taken.problems])
+    failed = _print_failures(measurements, job, {**suites, **counts}, console)
     _print_what_is_not_measured(job, console)
     _print_counts(measurements, missing, suites, console)
     if taken.profiled:
@@ -220,7 +222,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         )
     if taken.left and monotonic() >= until:
         console.print(f"stopped at the end of its time: {counted(taken.left, 'launch')} left; the same command takes them")
-    return 2 if problems else 0
+    return 2 if problems or failed else 0
 
 
 def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[list[Measurement], Measurement | None, list[str]]:
@@ -256,6 +258,26 @@ def _suites(measurements: Sequence[Measurement], job: Job, report_progress: Any)
             "nothing to measure", got=f"no case that matches {job.selection!r}", allowed="asv's names", next="tensorcopy list times"
         )
     return timed, counting
+
+
+def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suites, console: Console) -> int:
+    """Print a line for each benchmark that failed in its last launch with one of these releases, and return their number.
+
+    A case that failed stays in the exit code until it is measured: what the results have of it counts, not what this run has done.
+    """
+    from tensorcopy.report.sentences import failures
+    from tensorcopy.results import reader
+
+    lines: dict[str, list[str]] = {}  # by the case and its error, the releases
+    for result in reader.load_results(job.results).results:
+        measured = [each for each in measurements if each.place == result.place]
+        for line in failures(result, suites) if measured and result.machine == job.machine else ():
+            lines.setdefault(line, []).append(measured[0].release.version)
+    for line, releases in lines.items():
+        console.print(f"failed with torch {', '.join(releases)}: {line}", soft_wrap=True, markup=False)
+    if lines:
+        console.print("they are measured again when their code changes, or with more --launches")
+    return len(lines)
 
 
 def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Suites, console: Console) -> None:

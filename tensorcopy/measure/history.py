@@ -58,7 +58,7 @@ def take(
         own = [each for each in group if each in missing.measurements]
         if counts is None:
             return
-        counted, problems = taking.take_counts(own, job, counts, until=until, report_progress=report_progress)
+        counted, problems = taking.take_counts(own, job, counts, count=missing.launches, until=until, report_progress=report_progress)
         taken.launches += counted
         taken.problems += problems
         if with_functions and not hardware.missing_valgrind() and monotonic() < until:

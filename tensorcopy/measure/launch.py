@@ -32,7 +32,7 @@ from msgspec import UNSET
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line
 from tensorcopy.results import launches
-from tensorcopy.results.launches import ALL, FEW, UNIT, Launch, Row, Suite
+from tensorcopy.results.launches import ALL, FEW, TIMED, UNIT, Launch, Row, Suite
 from tensorcopy.results.launches import Side as StoredSide
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -47,7 +47,6 @@ LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a t
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
-TIMED = ("time", "timeraw")  # types of asv's benchmarks; all others are counted once
 NORMAL_IQR = 1.349  # interquartile range of a normal distribution with standard deviation 1
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 chance = SystemRandom()

@@ -6,6 +6,7 @@ files; they are counted anew before each launch, so that two programs may measur
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,12 +24,13 @@ from tensorcopy.measure.plan import Measurement, Place, Shard
 from tensorcopy.measure.progress import Progress, Reporter
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import launches
+from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware
 
 CHECK, INSTALL, LAUNCH, COUNT, DOUBT = 4.0, 45.0, 120.0, 150.0, 15.0  # expected seconds, until the pace is known
+OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
 LOOKS = 2  # at the steps in doubt: more would find false ones
 
 Suites = Mapping[str, Mapping[str, Any]]
@@ -325,27 +327,46 @@ def take_of_doubts(
 
 
 def take_counts(
-    measurements: Sequence[Measurement], job: Job, suites: Suites, *, until: float = inf, report_progress: ReportProgress
+    measurements: Sequence[Measurement], job: Job, suites: Suites, *, count: int = 1, until: float = inf, report_progress: ReportProgress
 ) -> tuple[list[Launch], list[TensorcopyError]]:
-    """Take a launch of counts of each measurement that has none of these suites, and return them, and the errors.
+    """Take the launches of counts that each measurement lacks of these suites, and return them, and the errors.
 
-    suites : that count something; without any, a launch has what methods were observed to do
+    suites : that count something, or track a value; without any, a launch has what methods were observed to do
+    count : of launches that tracked values shall have, at most `OF_VALUES`; an exact count is taken once
     """
+    values = {name: suite for name, suite in suites.items() if not suite_specs.find(name).shipped}
+    taken, problems = list[Launch](), list[TensorcopyError]()
+    for number in range(1, min(count, OF_VALUES) + 1 if values else 2):
+        wanted = suites if number == 1 else values
+        own = (
+            job
+            if number == 1
+            else replace(job, selection=f"^({'|'.join(re.escape(text) for suite in values.values() for text in suite['selected'])})$")
+        )
+        more, failed = _take_counts(measurements, own, wanted, number, until, report_progress)
+        taken, problems = taken + more, problems + failed
+    return taken, [*dict.fromkeys(problems)]
+
+
+def _take_counts(
+    measurements: Sequence[Measurement], job: Job, suites: Suites, number: int, until: float, report_progress: ReportProgress
+) -> tuple[list[Launch], list[TensorcopyError]]:
+    """Take a launch of each measurement that has fewer than `number`."""
     stored = job.stored()
     counts = plan.taken(stored, suites, "counts")
     there = {side.place for each in stored if each.kind == "counts" for side in each.sides}
-    lacking = [each for each in measurements if each.place not in there or (suites and not counts[each.place])]
+    lacking = [each for each in measurements if each.place not in there or (suites and counts[each.place] < number)]
     missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
     stages = [(f"counting {each}", COUNT + INSTALL * (not each.is_installed(job.paths))) for each in missing]
     reporter, taken, problems = Reporter(stages, report_progress), list[Launch](), list[TensorcopyError]()
-    for number, measurement in enumerate(missing):
+    for place, measurement in enumerate(missing):
         if monotonic() >= until:
             break
         began = monotonic()
-        reporter.at(number)
+        reporter.at(place)
 
-        def report(done: int, of: int, suite: str, number: int = number, began: float = began) -> None:
-            reporter.at(number, done / of, monotonic() - began, suite)
+        def report(done: int, of: int, suite: str, place: int = place, began: float = began) -> None:
+            reporter.at(place, done / of, monotonic() - began, suite)
 
         try:
             side = job.side(measurement)

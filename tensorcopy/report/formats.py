@@ -15,9 +15,9 @@ from math import isfinite
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import multiple, quantity
-from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, WORK, caption, headline, largest, margins, not_included, ordered, sentence
+from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, caption, headline, largest, margins, not_included, ordered, sentence
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
@@ -65,7 +65,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         **dict(zip(("before", "after"), sides)),
         "margin": comparison.margin,
         "alpha": comparison.alpha,
-        "counts": {verdict.value: verdicts.count(verdict) for verdict in (WORK if {*WORK} & {*verdicts} else TIME)},
+        "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts or verdict in TIME},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],
     }
@@ -91,7 +91,7 @@ FORMATS: dict[str, Callable[[Comparison], str]] = {
 def _row(case: Case, change: Change) -> dict[str, Any]:
     """Return a case as a document. Of a count, what is about time is None."""
     count, (low, high) = change.count, change.interval or (None, None)
-    timed = change.verdict in TIME
+    timed = change.timed
     return {
         "case": case_name(case),
         "suite": case.suite,
@@ -114,7 +114,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "acknowledged": change.acknowledged,
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure,
-        "work_verdict": count.verdict.value if count else None,
+        "work_verdict": change.verdict.value if not timed else count.verdict.value if count else None,
         "instructions_ratio": _six(count.ratio) if count and count.unit == INSTRUCTIONS else None,
         "count": count
         and {
@@ -122,6 +122,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
             "before": _six(count.before),
             "after": _six(count.after),
             "repeatability": _six(count.repeatability),
+            **({"interval": [*map(_six, count.interval)]} if count.interval else {}),
             "verdict": count.verdict.value,
         },
     }
@@ -149,8 +150,12 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[Row], 
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", _table(changed)] if changed else []
     unknown, unchanged = ([row for row in rows if row[1].verdict is verdict] for verdict in (Verdict.UNKNOWN, Verdict.UNCHANGED))
+    apart = (*FAILED, *ONE_SIDED)
     for folded, title in (
-        ([row for row in unknown if not row[1].interval], "not compared"),
+        ([row for row in unknown if row[1].reason in FAILED], "failed"),
+        ([row for row in unknown if row[1].reason is ONE_SIDED[0]], f"only in {escaped(labels[0])}"),
+        ([row for row in unknown if row[1].reason is ONE_SIDED[1]], f"only in {escaped(labels[1])}"),
+        ([row for row in unknown if not row[1].interval and row[1].reason not in apart], "not compared"),
         ([row for row in unknown if row[1].interval], "unknown"),
         (unchanged, f"unchanged (within ±{margins(change for _, change in unchanged)})"),
         ([row for row in rows if row[1].verdict is Verdict.EQUAL], "equal"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 from statistics import median_low
@@ -12,12 +12,35 @@ from typing import TypeVar
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import JOINED, MARGIN, MOST_LAUNCHES, PAIRED, UNPAIRED, Change, CountPair, Reason, Verdict
+from tensorcopy.analysis.paired import (
+    FAILED,
+    JOINED,
+    MARGIN,
+    MOST_LAUNCHES,
+    ONE_SIDED,
+    PAIRED,
+    UNPAIRED,
+    Change,
+    CountPair,
+    Reason,
+    Verdict,
+)
 from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
 from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import change_size, count, counted, percent, quantity, signed_interval, signed_percent
-from tensorcopy.results.suite_specs import SECONDS
+from tensorcopy.numbers import (
+    change_size,
+    count,
+    counted,
+    percent,
+    quantity,
+    signed_interval,
+    signed_percent,
+    tracked,
+    tracked_difference,
+)
+from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢"}
 SIGNS = {
@@ -27,11 +50,14 @@ SIGNS = {
     Verdict.UNKNOWN: "?",
     Verdict.MORE: "△",
     Verdict.FEWER: "▽",
+    Verdict.HIGHER: "△",
+    Verdict.LOWER: "▽",
     Verdict.EQUAL: "=",
 }
 TIME = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.UNKNOWN)
 WORK = (Verdict.MORE, Verdict.FEWER, Verdict.EQUAL)
-CHANGED = (Verdict.SLOWER, Verdict.FASTER, Verdict.MORE, Verdict.FEWER)
+TRACKED = (Verdict.HIGHER, Verdict.LOWER, Verdict.EQUAL, Verdict.UNKNOWN)
+CHANGED = (Verdict.SLOWER, Verdict.FASTER, Verdict.MORE, Verdict.FEWER, Verdict.HIGHER, Verdict.LOWER)
 
 WAYS = {
     PAIRED: "both sides took turns in the same launches",
@@ -45,9 +71,9 @@ T = TypeVar("T")
 def sentence(change: Change) -> str:
     """Return the verdict on the time and its reason, and the exact count beside it.
 
-    For example "slower by 18.4 % (15.9 to 20.8 %); 5.2 % more instructions".
+    For example "slower by 18.4 % (15.9 to 20.8 %); 5.2 % more instructions", or of a tracked value "higher by 0.05 GB/s".
     """
-    if change.verdict in WORK and change.count:
+    if not change.timed and change.count:
         return f"{count_text(change.count)} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})"
     link = " " if change.reason is Reason.CHANGED else ": "
     beside = f"; {count_text(change.count)}" if change.count else ""
@@ -65,7 +91,14 @@ def margins(changes: Iterable[Change]) -> str:
 
 
 def count_text(count: CountPair) -> str:
-    """Return the change of an exact count: "5.2 % more instructions", "equal instructions"."""
+    """Return the change of an exact count, "5.2 % more instructions", or of a tracked value, "higher by 0.05 GB/s"."""
+    if is_tracked(count.unit):
+        ends = [tracked_difference(end, count.unit) for end in count.interval or ()]
+        between = f"{ends[0].removesuffix(f' {count.unit}')} to {ends[1]}" if ends else ""
+        if count.verdict is Verdict.UNKNOWN:
+            return f"unknown: {between or 'one launch does not tell how much it varies'}"
+        size = f" by {tracked(abs(count.after - count.before), count.unit)}" if count.changed else ""
+        return f"{count.verdict.value}{size}{f' ({between})' if between else ''}"
     size = f"{change_size(count.ratio)} " if count.changed and count.before else ""
     return f"{size}{count.verdict.value} {count.unit}"
 
@@ -92,8 +125,12 @@ def _reason(change: Change) -> str:
         return f"too few launches ({change.launches[0]} before, {change.launches[1]} after){more}"
     if change.reason is Reason.NEVER_MET:
         return "never measured beside each other, not even by way of another release"
+    if change.reason in ONE_SIDED:
+        return "only before" if change.reason is Reason.ONLY_BEFORE else "only after"
+    if change.reason in FAILED:
+        return f"failed {'after' if change.reason is Reason.FAILED_AFTER else 'before'}{f' ({change.failure})' if change.failure else ''}"
     side = "before" if change.reason is Reason.NOT_MEASURED_BEFORE else "after"
-    return f"no result {side} ({change.failure or 'not measured, or skipped'})"
+    return f"no result {side} ({f'skipped: {change.failure}' if change.failure else 'skipped'})"
 
 
 def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
@@ -113,16 +150,22 @@ def _range(low: float, high: float) -> str:
 
 
 def headline(changes: Collection[Change]) -> list[str]:
-    """Return the numbers of cases by verdict, a sentence for the time and one for the work.
+    """Return the numbers of cases by verdict, a sentence for the time, one for tracked values and one for the work.
 
     For example "Time: 3 slower, 12 faster, 240 unchanged, 22 unknown of 277 cases." and "Work: more instructions in 0, fewer in 27 of 249."
+    Cases that fail, or that one side does not have, are named where there are any.
     """
-    number = Counter(change.verdict for change in changes)
-    timed = sum(number[verdict] for verdict in TIME)
-    sentences = (
-        [f"Time: {', '.join(f'{number[verdict]} {verdict.value}' for verdict in TIME)} of {counted(timed, 'case')}."] if timed else []
-    )
-    pairs = [change.count for change in changes if change.count]
+    sentences = []
+    timed = sum(change.timed for change in changes)
+    for title, verdicts, of_kind in (
+        ("Time", TIME, [change for change in changes if change.timed]),
+        ("Tracked values", TRACKED, [change for change in changes if is_tracked(change.unit)]),
+    ):
+        number = Counter(_kind(change) for change in of_kind)
+        words = [verdict.value for verdict in verdicts] + [word for word in UNMEASURED if number[word]]
+        if of_kind:
+            sentences.append(f"{title}: {', '.join(f'{number[word]} {word}' for word in words)} of {counted(len(of_kind), 'case')}.")
+    pairs = [change.count for change in changes if change.count and not is_tracked(change.unit)]
     if pairs:
         work = Counter(pair.verdict for pair in pairs)
         more = f"more {pairs[0].unit} in {work[Verdict.MORE]}"
@@ -140,6 +183,30 @@ def history_text(verdicts: Counter[Verdict]) -> str:
     return f"base, against the stored history of this machine: {numbers} of {counted(total, 'case')}" if total else ""
 
 
+UNMEASURED = ("failed", "only before", "only after")  # what an unknown case may be, besides undecided
+
+
+def _kind(change: Change) -> str:
+    """Return the word by which a case is counted: its verdict, or that it failed, or which side alone has it."""
+    if change.reason in FAILED:
+        return UNMEASURED[0]
+    return UNMEASURED[1 + (change.reason is Reason.ONLY_AFTER)] if change.reason in ONE_SIDED else change.verdict.value
+
+
+def apart_text(change: Change, labels: tuple[str, str]) -> str:
+    """Return which side a case failed with, or which alone has it: "failed with torch 2.15.0", "only in base 1234abcd"."""
+    reasons = FAILED if change.reason in FAILED else ONE_SIDED
+    return f"{'failed with' if change.reason in FAILED else 'only in'} {labels[reasons.index(change.reason)]}"
+
+
+def failures(result: Result, suites: Container[str] | None = None) -> list[str]:
+    """Return a line for each case that failed in its last launch: its name and its own error.
+
+    suites : whose cases are meant; None for all
+    """
+    return [f"{comparisons.case_name(case)}: {text}" for case, text in result.failures.items() if suites is None or case.suite in suites]
+
+
 def largest(rows: Sequence[tuple[str, Change]]) -> str:
     """Return the largest slowdown, or else the largest speedup, as a sentence; "" where no time changed.
 
@@ -154,7 +221,7 @@ def largest(rows: Sequence[tuple[str, Change]]) -> str:
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
     """Sort changes: slower, faster, unknown, unchanged; or more, fewer, equal. Within each the largest comes first."""
-    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNKNOWN, Verdict.UNCHANGED, *WORK)
+    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.HIGHER, Verdict.LOWER, Verdict.UNKNOWN, Verdict.UNCHANGED, *WORK)
 
     def rank(row: tuple[T, Change]) -> tuple[int, float]:
         ratio = row[1].size
@@ -167,14 +234,21 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     """Return a change from the release before in words: "slower by 12.1 % (10.4 to 13.8 %)".
 
     One that a later release takes back has an end: "slower by 24.2 % (23.1 to 25.4 %), until 1.13.1". A change of a count is "5.2 % more
-    instructions".
+    instructions", of a tracked value "higher by 0.05 GB/s".
     """
+    if is_tracked(unit):
+        return count_text(CountPair(unit, step.before, step.after, interval=step.interval))
     if unit != SECONDS:
         return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}"
     direction = "slower" if step.ratio > 1 else "faster"
     within = f" ({_range(*step.interval)})" if step.interval else ""
     until = f", until {releases[step.until]}" if step.until is not None and releases else ""
     return f"{direction} by {change_size(step.ratio)}{within}{until}"
+
+
+def step_size(step: Step, unit: str) -> str:
+    """Return the size of a change with its sign: "−17.3 %"; of a tracked value "+0.05 GB/s"."""
+    return tracked_difference(step.after - step.before, unit) if is_tracked(unit) else signed_percent(step.ratio)
 
 
 def cost_text(standing: Standing) -> str:
@@ -203,6 +277,8 @@ def change_text(change: ReleaseChange) -> str:
 
     For example "31 of 40 copies at numel ≤ 2¹⁴ slower, median +38.0 %".
     """
+    if is_tracked(change.group.unit):
+        return f"{change.verdict.value} in {len(change.cases)} of {counted(change.of, 'value')} that {change.group.module} tracks"
     size = f"{'median ' if len(change.cases) > 1 else ''}{signed_percent(change.ratio)}"
     if change.group.unit != SECONDS:
         where = f"{len(change.cases)} of {change.of} cases{_relation(change.group)}"
@@ -230,10 +306,12 @@ def not_included(problems: Iterable[TensorcopyError]) -> list[str]:
 
 
 def reasons(comparison: Comparison) -> list[str]:
-    """Return a line for each reason of the unchanged and the unknown times."""
+    """Return a line for each reason of the unchanged and the unknown times; a case that failed, or is new, is no reason to count."""
     changes = comparison.changes.values()
     unchanged = [change for change in changes if change.verdict is Verdict.UNCHANGED]
-    unknown = Counter(summary(change) for change in changes if change.verdict is Verdict.UNKNOWN)
+    unknown = Counter(
+        summary(change) for change in changes if change.verdict is Verdict.UNKNOWN and change.reason not in (*FAILED, *ONE_SIDED)
+    )
     lines = [f"{len(unchanged)} unchanged: within ±{margins(unchanged)}"] if unchanged else []
     return lines + [f"{number} unknown: {reason}" for reason, number in unknown.most_common()]
 

@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
-from tensorcopy.analysis.paired import MOST_LAUNCHES, PAIRED, Change, Verdict
-from tensorcopy.analysis.series import CaseSeries, changes_by_release, releases_of
+from tensorcopy.analysis.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, PAIRED, Change, Verdict
+from tensorcopy.analysis.series import CaseSeries, changes_by_release, directions, releases_of
 from tensorcopy.analysis.standings import open_regressions, standing
-from tensorcopy.numbers import counted, duration, p_value, percent, quantity, signed_interval, signed_percent
+from tensorcopy.numbers import counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
     CHANGED,
     SIGNS,
@@ -33,10 +33,11 @@ from tensorcopy.report.sentences import (
     ordered,
     reasons,
     sentence,
+    step_size,
     step_text,
 )
 from tensorcopy.results.cases import Case
-from tensorcopy.results.suite_specs import SECONDS
+from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
 NAME = 64  # columns of a case's name
@@ -76,6 +77,10 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         name = f"{SIGNS[change.verdict]} {case_name(case)}"
         lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE else [name, f"    {_figures(change)}"]
     lines += [""] if shown else []
+    for label, failing, only in zip(comparison.labels, FAILED, ONE_SIDED):
+        notes += [f"failed with {label}: {case_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
+        names = [case_name(case) for case, each in changes.items() if each.reason is only]
+        notes += [f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}"] if names else []
     if any(change.verdict is Verdict.UNKNOWN for change in changes.values()) and not all_cases:
         notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
     return Text("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]))
@@ -84,8 +89,8 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
 def _figures(change: Change) -> str:
     """Return before and after, the change of the time with its interval or reason, and that of the instructions."""
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
-    if change.verdict in WORK:
-        return f"{sides}   {count_text(change.count)}" if change.count else sides
+    if not change.timed:
+        return f"{sides}   {count_text(change.count)}" if change.count else sentence(change)
     time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
     if change.verdict is Verdict.UNKNOWN:
         more = f"~{change.more_launches}" if change.more_launches else f">{MOST_LAUNCHES}"
@@ -149,7 +154,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
     """Return the ratio, its interval, the test, the way and what could have been seen, if there are any."""
     lines = []
     if change.ratio is not None and change.before and change.after:
-        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)})")
+        lines.append(f"ratio      {change.ratio:.3f} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})")
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
         launches = " and ".join(str(number) for number in dict.fromkeys(change.launches))
@@ -159,7 +164,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.alpha:g}")
         lines.append(f"margin     {percent(change.margin)}; smaller changes are shown, and not called slower or faster")
         lines.append(f"detectable {percent(change.detectable, 1)}: the smallest slowdown that these launches would have shown")
-    if change.count:
+    if change.count and change.timed:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
         lines.append(f"work       {count_text(change.count)} ({before} → {after}), apart from the time; {repeats}")
@@ -171,18 +176,26 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     steps = {step.index: step for step in case_series.steps}
     greatest = max((value for value in case_series.values if value is not None), default=1.0)
     several = len({result.python for result in case_series.results}) > 1
-    words = (Verdict.SLOWER, Verdict.FASTER) if case_series.unit == SECONDS else (Verdict.MORE, Verdict.FEWER)
+    words, tracks = directions(case_series.unit), is_tracked(case_series.unit)
     rows = []
     for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
         name = f"{release} ({case_series.results[index].python})" if several else release
         measured = case_series.measured[index]
         if value is None or measured is None:
-            rows.append((name, "", "", "", "not measured"))
+            failure = case_series.results[index].failures.get(case_series.case)
+            rows.append((name, "", "", "", f"failed: {failure}" if failure else "not measured"))
         else:
-            bar = "█" * max(1, round(BAR * value / greatest))
-            change = f"{SIGNS[words[steps[index].ratio < 1]]} {signed_percent(steps[index].ratio)}" if index in steps else ""
-            rows.append((name, quantity(measured, case_series.unit), percent(spread, 1), bar, change))
-    table = terminal_table(("torch", "time" if case_series.unit == SECONDS else case_series.unit, "±", "", ""), rows, "lrrll")
+            bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
+            step = steps.get(index)
+            change = f"{SIGNS[words[not step.rises]]} {step_size(step, case_series.unit)}" if step else ""
+            varies = (
+                percent(spread, 1)
+                if not tracks
+                else value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)
+            )
+            rows.append((name, quantity(measured, case_series.unit), varies, bar, change))
+    title = "time" if case_series.unit == SECONDS else "value" if tracks else case_series.unit
+    table = terminal_table(("torch", title, "from launch to launch" if tracks else "±", "", ""), rows, "lrrll")
     lines = [
         f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
     ]
@@ -201,7 +214,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
         for change in changes:
             shown = change.cases if all_cases else change.cases[:LARGEST]
             lines.append(f"  {change_text(change)}")
-            lines += [f"    {case_name(case):<{NAME}} {signed_percent(change.steps[case].ratio):>9}" for case in shown]
+            lines += [f"    {case_name(case):<{NAME}} {step_size(change.steps[case], change.group.unit):>9}" for case in shown]
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
     return Group(Text(heading), Text("\n".join(lines) if lines else NO_CHANGE))

@@ -9,6 +9,7 @@ from math import exp
 from typing import Any
 
 from tensorcopy.results import suite_specs
+from tensorcopy.results.launches import TIMED, Suite
 from tensorcopy.results.suite_specs import SuiteSpec
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
@@ -17,13 +18,15 @@ NORMAL = 1.96  # standard errors that an interval of 95 % has on either side
 
 @dataclass(frozen=True)
 class Case:
-    """A timed call: a suite and its parameters, by name and as text.
+    """A timed call, or a value that is counted or tracked: a suite and its parameters, by name and as text.
 
     suite : such as "copies.BySize.time_copy"
+    tracked : the unit that a third-party suite declares for the value that it tracks; "" for a time, and for tensorcopy's own suites
     """
 
     suite: str
     parameters: tuple[tuple[str, str], ...]
+    tracked: str = ""
 
     def __getitem__(self, name: str) -> str:
         return dict(self.parameters)[name]
@@ -36,12 +39,12 @@ class Case:
         return self._hash  # a case is looked up millions of times when a site is written
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
+        return Case, (self.suite, self.parameters, self.tracked)  # without the hash: strings have another one in another process
 
     @property
     def spec(self) -> SuiteSpec:
         """What its suite is."""
-        return suite_specs.find(self.suite)
+        return suite_specs.find(self.suite, self.tracked)
 
     @property
     def device(self) -> str:
@@ -69,9 +72,17 @@ class Timing:
         return self.seconds / factor, self.seconds * factor
 
 
+def stored_cases(name: str, suite: Suite) -> tuple[Case, ...]:
+    """Return the cases of a suite of a launch, see `cases_of`."""
+    tracked = "" if suite.type in TIMED or suite_specs.find(name).shipped else suite.unit or "unit"
+    return cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)), tracked)
+
+
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file
-def cases_of(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
+def cases_of(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...], tracked: str = "") -> tuple[Case, ...]:
     """Return a suite's cases in asv's order; a suite without parameters is one case.
+
+    tracked : as in `Case`
 
     A `numel` of a third-party suite that is not a number of elements has another name. Raises ValueError for one that no tensor has.
     """
@@ -81,7 +92,7 @@ def cases_of(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], 
         for text in values if name == "numel" else ():
             if not _is_numel(text):
                 raise ValueError(f"numel {text[:20]!r}")
-    return tuple(Case(suite, tuple(zip(names, texts, strict=True))) for texts in product(*map(_without_quotes, params)))
+    return tuple(Case(suite, tuple(zip(names, texts, strict=True)), tracked) for texts in product(*map(_without_quotes, params)))
 
 
 def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:

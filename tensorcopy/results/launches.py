@@ -31,6 +31,7 @@ from tensorcopy.results import writing
 VERSION = 1  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
+TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value
 UNIT = 1e4  # effects and spreads are whole ten-thousandths of a log ratio
 FEW = 20  # page faults or context switches in all turns of a case: one in each
 ALL = "*"  # in place of a side's number: every side
@@ -102,6 +103,11 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     values: dict[str, float] = {}
     skipped: dict[str, dict[str, Text]] = {}
     failed: dict[str, dict[str, Text]] = {}
+
+    @property
+    def form(self) -> tuple[str, str]:
+        """Version and unit: values can be compared where both are equal."""
+        return self.version, self.unit
 
 
 class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):

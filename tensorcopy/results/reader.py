@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import effects, launches
-from tensorcopy.results.cases import Case, Timing, cases_of
+from tensorcopy.results.cases import Case, Timing, stored_cases
 from tensorcopy.results.effects import Effects
-from tensorcopy.results.launches import FileProblem, Launch
+from tensorcopy.results.launches import FileProblem, Launch, Suite
 from tensorcopy.results.series_key import INTERPRETER, SeriesKey, machine_names, two_machines
 
 SHOWN = 6  # suites that a sentence names
@@ -34,9 +35,10 @@ class Result:
     environment : such as "py3.11-cuda"
     revision : of the project; "" for what is checked out
     timings : of every timed case
-    counts : the smallest of the repeated counts, in the unit of the suite (`Case.spec`): a disturbance only adds to a count
-    count_repeats : every repeated count
-    failures : what cases raised in their last launch
+    counts : in the unit of the suite (`Case.spec`), the smallest of the repeated counts, since a disturbance only adds to one; of tracked
+        values the median
+    count_repeats : every repeated count or tracked value
+    failures : what cases raised in their last launch; skips : why others did not apply in theirs
     provenance : of the newest launch that timed anything, else of the newest
     effects : of the machine; column : this result's place in them, None where nothing was timed
     launches : the starts of those that have it
@@ -53,6 +55,7 @@ class Result:
     counts: dict[Case, float] = field(default_factory=dict)
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)
     failures: dict[Case, str] = field(default_factory=dict)
+    skips: dict[Case, str] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
@@ -115,9 +118,7 @@ def _load(directory: Path, state: Hashable) -> Results:
         try:
             launch = launches.read(path)
             with launches.damage_named(path):
-                cases = {
-                    name: cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params))) for name, suite in launch.suites.items()
-                }
+                cases = {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
             unknown = _unknown_torch(path, launch)
         except TensorcopyError as error:
             problems.append(error)
@@ -179,7 +180,7 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
     """Yield the results of one machine from its launches, in order. Of each suite, only those of its newest version count."""
     versions = _versions(launch for launch, _ in read)
     current = [
-        (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].version == versions[name]})
+        (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].form == versions[name]})
         for launch, cases in read
     ]
     timed = effects.gathered([each for each in current if each[0].kind == "times"])
@@ -193,6 +194,7 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
         newest, _, side_number = (of_times or members)[-1]
         provenance = _shared(newest.provenance_of(side_number))
         counts = _counts(members)
+        failures, skips = _reasons(members)
         observed = next((launch for launch, _, _ in reversed(members) if launch.methods), None)
         yield Result(
             folder=folder,
@@ -203,9 +205,10 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
             environment=environment,
             revision=revision,
             timings=timed.timings(column) if column is not None else {},
-            counts={case: min(values) for case, values in counts.items()},
+            counts={case: (median if case.tracked else min)(values) for case, values in counts.items()},
             count_repeats=counts,
-            failures=_failures(members),
+            failures=failures,
+            skips=skips,
             provenance=provenance,
             methods=_shared(observed.methods) if observed else {},
             article=observed.article if observed else {},
@@ -215,21 +218,21 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
         )
 
 
-def _versions(read: Iterable[Launch]) -> dict[str, str]:
-    """Return the newest version of each suite in the launches of one machine."""
-    return {name: suite.version for launch in read for name, suite in launch.suites.items()}
+def _versions(read: Iterable[Launch]) -> dict[str, tuple[str, str]]:
+    """Return the newest version and unit of each suite in the launches of one machine."""
+    return {name: suite.form for launch in read for name, suite in launch.suites.items()}
 
 
 def _superseded(machine: str, read: Sequence[Launch]) -> Iterator[TensorcopyError]:
     """Yield an error for a machine of which some release has a suite in an earlier version only."""
-    versions, places = _versions(read), dict[tuple[str, str, str, str], dict[str, set[str]]]()
-    several = {name for launch in read for name, suite in launch.suites.items() if suite.version != versions[name]}
+    versions, places = _versions(read), dict[tuple[str, ...], dict[tuple[str, str], set[str]]]()
+    several = {name for launch in read for name, suite in launch.suites.items() if suite.form != versions[name]}
     for launch in read:
         for name in several & launch.suites.keys():
             suite = launch.suites[name]
             for side in launch.sides:
-                by_version = places.setdefault((name, side.sha, side.environment, side.revision), {})
-                by_version.setdefault(suite.version, set()).update(suite.rows, suite.values)
+                by_version = places.setdefault((name, *side.place), {})
+                by_version.setdefault(suite.form, set()).update(suite.rows, suite.values)
     earlier: dict[str, set[str]] = {}  # cases by suite
     shas: set[str] = set()
     for (name, sha, *_), by_version in places.items():
@@ -260,19 +263,31 @@ def _counts(members: Iterable[tuple[Launch, Cases, int]]) -> dict[Case, tuple[fl
     return counts
 
 
-def _failures(members: Iterable[tuple[Launch, Cases, int]]) -> dict[Case, str]:
-    """Return what each case raised in the last launch that had it."""
+def _reasons(members: Iterable[tuple[Launch, Cases, int]]) -> tuple[dict[Case, str], dict[Case, str]]:
+    """Return what each case raised in the last launch that had it, and why others were skipped there."""
     failures: dict[Case, str] = {}
+    skips: dict[Case, str] = {}
     for launch, cases, side in members:
         for name, of_suite in cases.items():
             suite = launch.suites[name]
-            for index in (*suite.rows, *suite.values):
-                failures.pop(of_suite[int(index)], None)
-            for index, by_side in suite.failed.items():
-                reason = by_side.get(str(side), by_side.get(launches.ALL))
-                if reason is not None:
-                    failures[of_suite[int(index)]] = reason
-    return failures
+            for index in (*suite.rows, *suite.values, *suite.skipped, *suite.failed):
+                case = of_suite[int(index)]
+                for reasons, stored in ((failures, suite.failed), (skips, suite.skipped)):
+                    by_side = stored.get(index, {})
+                    reason = by_side.get(str(side), by_side.get(launches.ALL))
+                    if reason is not None:
+                        reasons[case] = reason
+                    elif _has(suite, index, side):
+                        reasons.pop(case, None)
+    return failures, skips
+
+
+def _has(suite: Suite, index: str, side: int) -> bool:
+    """Return whether a launch tells how a case went on a side: it has its time or value, or the reason why there is none."""
+    row = suite.rows.get(index)
+    if index in suite.values or (row is not None and row.effects[side] is not None):
+        return True
+    return any(key in stored.get(index, {}) for stored in (suite.failed, suite.skipped) for key in (str(side), launches.ALL))
 
 
 def _shared(value: Any) -> Any:

@@ -23,7 +23,7 @@ CACHE_UNITS = {"K": 2**10, "M": 2**20}
 class Count:
     """An exact count of one case in one result.
 
-    value : the smallest of the repeated counts: a disturbance only adds to a count
+    value : the smallest of the repeated counts, see `Result.counts`
     repeats : every repeated count
     """
 
@@ -53,7 +53,7 @@ def count_of(result: Result, case: Case) -> Count | None:
     if counted is None or counted not in result.counts:
         return None
     repeats = result.count_repeats.get(counted) or (result.counts[counted],)
-    return Count(min(repeats), repeats)
+    return Count(result.counts[counted], repeats)
 
 
 def measured(result: Result, case: Case) -> Timing | None:

@@ -18,7 +18,8 @@ from tensorcopy.worker import toml
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
-UNITS = "units"  # of what a third-party suite tracks
+TRACKED = "tracked"  # the metric of what a third-party suite tracks, in the unit that it declares
+SHORT_UNITS = {SECONDS: "s", BYTES: "B"}  # of tracked values: theirs is another unit than that of a time, or of an exact count
 OWN = "own"  # the kind of methods that users define
 
 
@@ -34,7 +35,7 @@ class SuiteSpec:
     title : of that section; "" for suites whose cases are listed under "Others"
     methods : the group of the registry's methods that it runs; "" for several groups or none
     metric : "time", "instructions", or which bytes or allocations are counted
-    unit : of its values, "seconds" for times
+    unit : of its values, "seconds" for times and for nothing else
     parameters : their names, in order
     rank : its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
     torch : whether torch can change its values
@@ -111,16 +112,21 @@ def _of_module(module: str, rows: dict[str, Any]) -> Iterator[SuiteSpec]:
 
 
 @cache
-def find(name: str) -> SuiteSpec:
-    """Return what the suite of a name is; of one that is not in the table, what asv's rules for names tell."""
+def find(name: str, tracked: str = "") -> SuiteSpec:
+    """Return what the suite of a name is.
+
+    tracked : the unit of a suite that is not in the table and tracks a value; "" for one that is timed
+    """
     if name in table():
         return table()[name]
-    function = name.rpartition(".")[2].lower()
-    module = name.partition(".")[0]
-    unit = SECONDS if function.startswith("time") else BYTES if function.startswith(("mem", "peakmem")) else UNITS
-    return SuiteSpec(
-        name, False, name, name, module, module.capitalize(), metric=TIME if unit == SECONDS else unit, unit=unit, parameters=()
-    )
+    module, metric = name.partition(".")[0], TRACKED if tracked else TIME
+    unit = SHORT_UNITS.get(tracked, tracked) if tracked else SECONDS
+    return SuiteSpec(name, False, name, name, module, module.capitalize(), metric=metric, unit=unit, parameters=())
+
+
+def is_tracked(unit: str) -> bool:
+    """Return whether values in a unit are tracked: nobody knows whether more of it is better, or how much it varies."""
+    return unit not in (SECONDS, INSTRUCTIONS, BYTES, ALLOCATIONS)
 
 
 @cache

@@ -22,15 +22,13 @@ from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import labels
 from tensorcopy.analysis.functions import Difference
-from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import signed_percent
-from tensorcopy.report.sentences import step_text
+from tensorcopy.report.sentences import step_size, step_text
 from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
 from tensorcopy.results.functions import Profiles
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 
 ERRORS = 2.0  # standard errors within which a ratio is uncertain
@@ -56,13 +54,13 @@ class CaseChange:
 
     @property
     def verdict(self) -> str:
-        """The direction of a time: "slower" or "faster"; of a count "more" or "fewer"."""
-        return ("slower", "faster")[self.step.ratio < 1] if self.unit == SECONDS else ("more", "fewer")[self.step.ratio < 1]
+        """The direction of a time: "slower" or "faster"; of a count "more" or "fewer", of a tracked value "higher" or "lower"."""
+        return directions(self.unit)[not self.step.rises].value
 
     @property
     def size(self) -> str:
-        """The size with its sign: "−17.3 %"."""
-        return signed_percent(self.step.ratio)
+        """The size with its sign: "−17.3 %", "+0.05 GB/s"."""
+        return step_size(self.step, self.unit)
 
     @property
     def where(self) -> str:
@@ -96,7 +94,7 @@ def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries]
         step=step,
         release=release,
         environment=after.environment,
-        only=after.python if _is_only(own, release, step.ratio, by_python) else "",
+        only=after.python if not own.case.tracked and _is_only(own, release, step.ratio, by_python) else "",
         unit=case_series.unit,
         words=step_text(step, case_series.releases, case_series.unit),
     )
@@ -105,7 +103,7 @@ def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries]
 def _is_additional(joined: CaseSeries, own: CaseSeries, step: Step, by_python: Sequence[CaseSeries]) -> bool:
     """Return whether a step of one Python belongs to the case although another Python decides there."""
     release = own.releases[step.index]
-    if release not in joined.releases or step.index == 0:
+    if release not in joined.releases or step.index == 0 or own.case.tracked:
         return False
     decides = joined.results[joined.releases.index(release)].series_key == own.results[0].series_key
     at_joint = any(joint.older.sha == own.results[step.index].sha for joint in joined.joints)  # the joined history judged it

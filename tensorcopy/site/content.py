@@ -13,10 +13,10 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import ReleaseChange
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.report.sentences import change_text
+from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import SECONDS
+from tensorcopy.results.suite_specs import SECONDS, is_tracked
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.machine import Machine, Series, longest_history
@@ -215,16 +215,20 @@ class MachineChange:
         return change_text(self.change)
 
     @property
-    def largest(self) -> Sequence[tuple[Case, float, str]]:
-        """The cases with the largest changes, their ratios, and the addresses of their histories."""
-        return [(case, self.change.steps[case].ratio, self.machine.case_address(case)) for case in self.change.cases[:LARGEST]]
+    def largest(self) -> Sequence[tuple[Case, str, str]]:
+        """The cases with the largest changes, their sizes, and the addresses of their histories."""
+        return [
+            (case, step_size(self.change.steps[case], self.change.group.unit), self.machine.case_address(case))
+            for case in self.change.cases[:LARGEST]
+        ]
 
 
-def changes_of(content: Content, machine: Machine, *, timed: bool = True) -> list[MachineChange]:
-    """Return the changes of the times on a machine, or of its exact counts, the newest release first."""
-    shown = [change for change in machine.changes_by_release if (change.group.unit == SECONDS) is timed]
-    changes = [_machine_change(content, machine, change) for change in shown]
-    return [change for change in reversed(changes) if change]
+def changes_of(content: Content, machine: Machine, *, counted: bool = False) -> list[MachineChange]:
+    """Return the changes of the times and tracked values on a machine, or of its exact counts, the newest release first."""
+    changes = machine.changes_by_release
+    shown = [each for each in changes if (each.group.unit != SECONDS and not is_tracked(each.group.unit)) is counted]
+    with_series = [_machine_change(content, machine, change) for change in shown]
+    return [change for change in reversed(with_series) if change]
 
 
 def found(before: Result, after: Result) -> str:

@@ -20,6 +20,7 @@ from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.svg import colours
 
@@ -89,7 +90,9 @@ def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object
     """
     for change in machine.case_changes.get(case, ()) if case else ():
         if (change.release, change.environment) == (version(result), result.environment):
-            return round(change.step.ratio, 3), [round(end, 3) for end in change.step.interval or ()], change.only
+            interval = change.step.interval if change.unit == SECONDS else None  # a tracked value's is no ratio
+            ratio = round(change.step.ratio, 3) if change.step.before > 0 else ""
+            return ratio, [round(end, 3) for end in interval or ()], change.only
     return "", (), ""
 
 

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.numbers import signed_percent
 from tensorcopy.report.sentences import cost_text, extent_text
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, MachineChange, changes_of, found
@@ -40,7 +39,7 @@ def feeds(content: Content) -> Iterator[tuple[str, str]]:
 def _change(change: MachineChange) -> Entry:
     group = change.change.group
     size = "small" if group.small else "large"
-    largest = ", ".join(f"{case_name(case)} {signed_percent(ratio)}" for case, ratio, _ in change.largest)
+    largest = ", ".join(f"{case_name(case)} {size}" for case, size, _ in change.largest)
     return Entry(
         (change.series.machine, change.environment, change.release, change.change.verdict.value, group.module, group.device, size),
         change.found,

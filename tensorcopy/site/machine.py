@@ -101,7 +101,7 @@ def series_of_results(results: Sequence[Result]) -> list[Series]:
     Results of an unknown SHA are omitted.
     """
     releases = release_table.load()
-    groups = by_series(result for result in results if result.timings)
+    groups = by_series(result for result in results if result.timings or result.failures or any(case.tracked for case in result.counts))
     all_series = [Series(tuple(group), tuple(releases[releases.position(result.sha)] for result in group)) for group in groups.values()]
     last_started: dict[str, str] = {}
     for key, group in groups.items():

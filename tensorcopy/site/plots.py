@@ -87,9 +87,9 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         values += [point.y for point in points if point]
     code, unit = machine.case_code(case), case.spec.unit
     return Plot(
-        f"{code}, {'time' if unit == suite_specs.SECONDS else unit} per call over torch releases",
+        f"{code}, {'time' if unit == suite_specs.SECONDS else unit}{'' if case.tracked else ' per call'} over torch releases",
         NameAxis(tuple(versions)),
-        ValueAxis.around(values, unit=unit),
+        ValueAxis.around(values, unit=unit, linear=bool(values) and min(values) <= 0),
         lines,
         bands,
         dots=dots,

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tensorcopy import __version__
 from tensorcopy.analysis.paired import Change
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
-from tensorcopy.report.sentences import SIGNS, not_included
+from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentence
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.cases import Timing
 from tensorcopy.results.reader import Result
@@ -119,6 +119,8 @@ def templates_of(content: Content) -> Environment:
         signed=signed,
         unbroken=unbroken,
         plus_minus=plus_minus,
+        sentence=sentence,
+        tracked=lambda change: count_text(change.count),
         share=lambda share: unbroken(percent(share, 1)),
         slug=addresses.slug,
         section_anchor=addresses.of_section,

@@ -104,10 +104,12 @@ class ValueAxis:
 
         A logarithmic one spans at least `LEAST_SPAN`.
         """
+        if linear:
+            known = [0.0, *values]
+            margin = 0.05 * (max(known) - min(known) or 1.0)
+            return cls(min(known) - margin * (min(known) < 0), max(known) + margin, linear=True, unit=unit)
         finite = [value for value in values if 0 < value < float("inf")] or [1e-6]
         low, high = min(finite), max(finite)
-        if linear:
-            return cls(0.0, high * 1.05, linear=True, unit=unit)
         middle, spread = (low * high) ** 0.5, max(high / low, LEAST_SPAN) * 1.08
         return cls(middle / spread**0.5, middle * spread**0.5, unit=unit)
 
@@ -131,7 +133,9 @@ class ValueAxis:
         return [(value, self._label(value) if value else "0") for value in values if self.low <= value <= self.high]
 
     def _label(self, value: float) -> str:
-        return rounded(value) if self.unit == "seconds" else quantity(value, self.unit)
+        if self.unit == "seconds":
+            return rounded(value)
+        return quantity(value, self.unit if self.unit in ("instructions", "bytes", "allocations", "B") else "")  # a unit may be long
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison, version
-from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.report.formats import HEADER, as_csv
-from tensorcopy.report.sentences import CHANGED, TIME, WORK, headline, largest, margins, ordered, reasons, sensitivity_text
+from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
@@ -96,7 +96,7 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
         address=addresses.of_comparison(comparison.before, comparison.after),
         slower=sum(change.verdict is Verdict.SLOWER for change in changes),
         faster=sum(change.verdict is Verdict.FASTER for change in changes),
-        conclusive=2 * sum(change.interval is not None for change in changes) >= len(changes) > 0,
+        conclusive=2 * sum(change.interval is not None or not change.timed for change in changes) >= len(changes) > 0,
     )
 
 
@@ -118,12 +118,12 @@ class ComparedCase:
     @property
     def is_changed(self) -> bool:
         """Whether the time is slower or faster."""
-        return self.change.verdict in CHANGED
+        return self.change.timed and self.change.verdict in CHANGED
 
     @property
     def work(self) -> Verdict | None:
         """Whether the instructions are more, fewer or equal; None where they were not counted."""
-        return self.change.count.verdict if self.change.count else None
+        return self.change.count.verdict if self.change.count and self.change.timed else None
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
@@ -140,7 +140,8 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
     csv_address = addresses.data(address, "csv")
     machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
     series = next(series for series in machine.series if after in series.results)
-    by_section = group_by_section(machine, changes)
+    by_section = group_by_section(machine, [case for case, change in changes.items() if change.timed])
+    tracked = [(case, change) for case, change in ordered(changes.items()) if not change.timed]
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _compared(comparison, plotted)
     shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
@@ -163,6 +164,9 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
         "work_verdicts": [verdict.value for verdict in WORK] if any(row.work for row in rows.values()) else [],
         "totals": [sum(numbers) for numbers in zip(*([*section["counts"], *section["work_counts"]] for section in shown))],
         "sections": shown,
+        "tracked": tracked,
+        "apart_text": lambda change: apart_text(change, comparison.labels),
+        "apart": [(case, change) for case, change in changes.items() if change.reason in (*FAILED, *ONE_SIDED)],
         "seen": sensitivity_text(comparison),
         "reasons": reasons(comparison),
         "evidence": _evidence(comparison),
@@ -197,7 +201,8 @@ def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:
 
 def _compared(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> dict[Case, ComparedCase]:
     """Return the row of each case; the plotted ones are numbered in the order of the plot."""
-    cases = dict.fromkeys([*(case for cases in plotted.values() for case in cases), *comparison.changes])
+    timed = [case for case, change in comparison.changes.items() if change.timed]
+    cases = dict.fromkeys([*(case for cases in plotted.values() for case in cases), *timed])
     changes = [(case, comparison.changes[case]) for case in cases]
     return {case: ComparedCase(case, change, f"c{number}") for number, (case, change) in enumerate(changes, 1)}
 

@@ -74,7 +74,7 @@ def memory_case(metric: str, method: str, device: str) -> Case:
 
 def is_memory(case: Case) -> bool:
     """Return whether a case counts bytes or allocations."""
-    return case.spec.unit in (suite_specs.BYTES, suite_specs.ALLOCATIONS)
+    return case.spec.shipped and case.spec.unit in (suite_specs.BYTES, suite_specs.ALLOCATIONS)
 
 
 def _memory_cells(result: Result, method: str, accelerators: Sequence[str]) -> list[str]:

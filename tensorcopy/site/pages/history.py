@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.numbers import count, duration_range
+from tensorcopy.numbers import count, duration_range, value_range
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -37,8 +37,10 @@ def pages(content: Content) -> Iterator[Page]:
     values = {
         "machines": content.machines,
         "machine": content.machine,
-        "changes": partial(_changes, content, timed=True),
-        "sections": partial(_index_sections, timed=True),
+        "changes": partial(_changes, content),
+        "failures": partial(failures),
+        "sections": partial(_index_sections, metric=suite_specs.TIME),
+        "tracked": partial(_index_sections, metric=suite_specs.TRACKED),
         "explorer": explorer.of_history,
         "plot": lambda machine, history: Markup(plots.of_group(history, machine.codes(history)).svg()),  # noqa: S704 - our own SVG
     }
@@ -47,26 +49,38 @@ def pages(content: Content) -> Iterator[Page]:
     counted = {
         "machines": counting,
         "machine": longest_history(counting),
-        "changes": partial(_changes, content, timed=False),
-        "sections": partial(_index_sections, timed=False),
+        "changes": partial(_changes, content, counted=True),
+        "sections": partial(_index_sections, metric=""),
     }
     yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
 
 
-def _changes(content: Content, machine: Machine, *, timed: bool) -> list[MachineChange]:
+def failures(machine: Machine) -> list[tuple[str, list[tuple[Machine, Case, str, str]]]]:
+    """Return the cases that failed in their last launch with the newest release of a machine: by release, each with its page and error."""
+    failed = machine.series[0].newest.failures
+    rows = [(machine, case, machine.case_address(case), text) for case, text in failed.items() if machine.has(case)]
+    return [(machine.series[0].releases[-1].version, rows)] if rows else []
+
+
+def _changes(content: Content, machine: Machine, *, counted: bool = False) -> list[MachineChange]:
     """Return changes in their order of releases; with each, copies and conversions before all others."""
-    changes = changes_of(content, machine, timed=timed)
+    changes = changes_of(content, machine, counted=counted)
     releases = list(dict.fromkeys(change.release for change in changes))
     modules = {name: index for index, name in enumerate(suite_specs.sections())}
     return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
 
 
-def _index_sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the timed or counted cases of a machine by section, each as in the first series that has it.
+def _index_sections(machine: Machine, *, metric: str) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the timed, tracked or counted cases of a machine by section, each as in the first series that has it.
+
+    metric : `TIME` or `TRACKED`; "" for every exact count
 
     timing : the newest time or count; last : the last of its changes; standing : of a time, None of a count
     """
-    sections = group_by_section(machine, (case for case in machine.cases if case.spec.timed is timed))
+    shown = (suite_specs.TIME, suite_specs.TRACKED)
+    sections = group_by_section(
+        machine, (case for case in machine.cases if metric == (case.spec.metric if case.spec.metric in shown else ""))
+    )
     rows = []
     for name, cases in sections.items():
         newest = [next(series.newest for series in machine.series if case in series.series_by_case) for case in cases]
@@ -108,6 +122,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "machines": other_machines(content.machines, machine, case),
         "explorer": explorer.link(machine, case) if place_of(machine, case) else "",
         "unit": case.spec.unit,
+        "value_name": {suite_specs.TIME: "time", suite_specs.TRACKED: "value"}.get(case.spec.metric, case.spec.unit),
         "changes": machine.case_changes[case],
         "standing": machine.standings.get(case),
         "regression": next(
@@ -127,9 +142,12 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "count_changes": machine.case_changes[counted] if counted else (),
         "counted": counted,
         "anatomy": (parts := anatomy.of_case(machine, case, LISTED_FUNCTIONS)),
-        "svg": "" if parts and not case.spec.timed else _case_svg(content, machine, case, address),
+        "svg": ""
+        if (parts and not case.spec.timed) or not any(row["timing"] for row in rows)
+        else _case_svg(content, machine, case, address),
         "pythons": list(dict.fromkeys(row["python"] for row in rows)),
-        "releases": len({row["release"] for row in rows}),
+        "linear": any(row["timing"] and row["timing"].seconds <= 0 for row in rows),
+        "releases": len({row["release"] for row in rows if row["timing"] or row["count"]}),
         "scaled": _scaled(machine.history[case]),
         "shows_baseline": plots.shows_baseline(machine, case),
         "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
@@ -181,7 +199,8 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     python : its version, with the build where several were measured
     anchor : of the row
     notes : the address of the release notes, where something changed; else ""
-    extent : the shortest and the longest time of a launch
+    failure : what the case raised in its last launch
+    extent : the shortest and the longest time of a launch, or the range of a tracked value
     pair, pair_address : the comparison with the release before on this Python
     machine_changes : differences of the machine from that release
     change : the change detected at this release; None for none
@@ -200,7 +219,8 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
             address = content.comparison_address(before, result) if before else ""
             before = result
             timing, count = related.measured(result, case), related.measured(result, counted) if counted else None
-            if timing is None and count is None:
+            failure = result.failures.get(case, "")
+            if timing is None and count is None and not failure:
                 continue
             place = release.version, series.environment
             rows.append(
@@ -210,7 +230,10 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
                     "anchor": anchor(machine, *place),
                     "notes": release.notes if place in changes else "",
                     "timing": timing,
-                    "extent": duration_range(plots.launch_times(result, case)),
+                    "failure": failure,
+                    "extent": value_range(result.count_repeats[case], case.spec.unit)
+                    if case in result.count_repeats and case.tracked
+                    else duration_range(plots.launch_times(result, case)),
                     "times_memcpy": related.times_memcpy(result, case),
                     "pair": content.comparisons[address].changes.get(case) if address else None,
                     "pair_address": address,

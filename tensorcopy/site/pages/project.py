@@ -14,7 +14,7 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of
 from tensorcopy.site.machine import Machine, release_versions
 from tensorcopy.site.page import Page
-from tensorcopy.site.pages import explorer
+from tensorcopy.site.pages import explorer, history
 from tensorcopy.site.plots import sparkline
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
@@ -48,12 +48,13 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "releases": releases,
         "number": len(cases),
         "upgrade": upgrade if address else None,
-        "groups": [(history.group, history, machine.codes(history)) for history in machine.histories],
-        "plot": lambda history: Markup(plots.of_group(history, machine.codes(history)).svg()),  # noqa: S704 - our own SVG
-        "explorer": lambda history: explorer.of_history(machine, history),
+        "groups": [(each.group, each, machine.codes(each)) for each in machine.histories],
+        "plot": lambda each: Markup(plots.of_group(each, machine.codes(each)).svg()),  # noqa: S704 - our own SVG
+        "explorer": lambda each: explorer.of_history(machine, each),
         "sections": _sections(machine, cases[:MOST_CASES], releases, changes),
         "more": max(0, len(cases) - MOST_CASES),
         "changes": changes_of(content, machine)[:RECENT_CHANGES],
+        "failures": history.failures(machine),
     }
 
 
