@@ -60,11 +60,11 @@ def quantity(value: float | None, unit: str) -> str:
     return duration(value) if unit == "seconds" else size(round(value)) if unit == "bytes" else tracked(value, unit)
 
 
-def tracked(value: float, unit: str) -> str:
+def tracked(value: float, unit: str, digits: int = 5) -> str:
     """Return a tracked value with up to five significant digits and its unit: "0.9993", "2.5 GB/s", "1.5 MiB", "1 642"."""
     if unit == "B":
         return size(round(value))
-    text = f"{value:.5g}"
+    text = f"{value:.{digits}g}"
     if abs(value) >= 1000:
         text = whole(value) if abs(value) < 1e12 else text
     return f"{text.replace('-', MINUS)}{f' {unit}' if unit not in ('', 'unit') else ''}"  # without a declared unit asv writes "unit"
@@ -77,8 +77,8 @@ def value_range(values: Collection[float], unit: str) -> str:
 
 
 def tracked_difference(value: float, unit: str) -> str:
-    """Return a difference of tracked values with its sign: "+0.05 GB/s", "−12 KiB", "0"."""
-    return f"{'+' if value > 0 else ''}{tracked(value, unit)}"
+    """Return a difference of tracked values with its sign and up to three digits: "+0.05 GB/s", "−12 KiB", "0"."""
+    return f"{'+' if value > 0 else ''}{tracked(value, unit, 3)}"
 
 
 def count(numel: int) -> str:

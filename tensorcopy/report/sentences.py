@@ -97,7 +97,7 @@ def count_text(count: CountPair) -> str:
         between = f"{ends[0].removesuffix(f' {count.unit}')} to {ends[1]}" if ends else ""
         if count.verdict is Verdict.UNKNOWN:
             return f"unknown: {between or 'one launch does not tell how much it varies'}"
-        size = f" by {tracked(abs(count.after - count.before), count.unit)}" if count.changed else ""
+        size = f" by {tracked(abs(count.after - count.before), count.unit, 3)}" if count.changed else ""
         return f"{count.verdict.value}{size}{f' ({between})' if between else ''}"
     size = f"{change_size(count.ratio)} " if count.changed and count.before else ""
     return f"{size}{count.verdict.value} {count.unit}"

@@ -77,7 +77,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         name = f"{SIGNS[change.verdict]} {case_name(case)}"
         lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE else [name, f"    {_figures(change)}"]
     lines += [""] if shown else []
-    for label, failing, only in zip(comparison.labels, FAILED, ONE_SIDED):
+    for label, failing, only in zip(comparison.labels, FAILED, ONE_SIDED) if not all_cases else ():
         notes += [f"failed with {label}: {case_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
         names = [case_name(case) for case, each in changes.items() if each.reason is only]
         notes += [f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}"] if names else []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite
 from pathlib import Path
-from statistics import median
+from statistics import fmean
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
@@ -36,7 +36,7 @@ class Result:
     revision : of the project; "" for what is checked out
     timings : of every timed case
     counts : in the unit of the suite (`Case.spec`), the smallest of the repeated counts, since a disturbance only adds to one; of tracked
-        values the median
+        values the mean
     count_repeats : every repeated count or tracked value
     failures : what cases raised in their last launch; skips : why others did not apply in theirs
     provenance : of the newest launch that timed anything, else of the newest
@@ -205,7 +205,7 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
             environment=environment,
             revision=revision,
             timings=timed.timings(column) if column is not None else {},
-            counts={case: (median if case.tracked else min)(values) for case, values in counts.items()},
+            counts={case: (fmean if case.tracked else min)(values) for case, values in counts.items()},
             count_repeats=counts,
             failures=failures,
             skips=skips,

@@ -15,7 +15,7 @@ from typing import Any
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
 from tensorcopy.analysis.comparisons import version as release_of
-from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.numbers import count, duration, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
@@ -255,7 +255,7 @@ def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = N
     """
     if since is None:
         last = series.steps[-1] if series.steps else None
-        since, verdict = (last.index, "slower" if last.ratio > 1 else "faster") if last else (0, "")
+        since, verdict = (last.index, directions(series.unit)[not last.rises].value if series.case.spec.timed else "") if last else (0, "")
     return _spark_svg(series, releases, since, verdict, span)
 
 

@@ -33,7 +33,7 @@ from typing import Any
 TURN_SECONDS, CALIBRATION_SECONDS = 0.001, 0.02
 END = "end\n"
 THREADS = "threads"  # a parameter of suites that use several
-LONGEST_ERROR = 300  # characters of an exception
+LONGEST_ERROR = 200  # characters of an exception
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "setup_cache_key", "timeout")  # of what asv's discovery tells
 
 

@@ -141,7 +141,8 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
     machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
     series = next(series for series in machine.series if after in series.results)
     by_section = group_by_section(machine, [case for case, change in changes.items() if change.timed])
-    tracked = [(case, change) for case, change in ordered(changes.items()) if not change.timed]
+    apart = [(case, change) for case, change in changes.items() if change.reason in (*FAILED, *ONE_SIDED)]
+    tracked = [(case, change) for case, change in ordered(changes.items()) if not change.timed and (case, change) not in apart]
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _compared(comparison, plotted)
     shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
@@ -166,7 +167,7 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
         "sections": shown,
         "tracked": tracked,
         "apart_text": lambda change: apart_text(change, comparison.labels),
-        "apart": [(case, change) for case, change in changes.items() if change.reason in (*FAILED, *ONE_SIDED)],
+        "apart": apart,
         "seen": sensitivity_text(comparison),
         "reasons": reasons(comparison),
         "evidence": _evidence(comparison),

@@ -90,6 +90,7 @@ def _index_sections(machine: Machine, *, metric: str) -> list[tuple[str, list[di
                 "address": machine.case_address(case),
                 "timing": related.measured(result, case),
                 "unit": case.spec.unit,
+                "failed": case in result.failures,
                 "times_memcpy": related.times_memcpy(result, case),
                 "changes": len(machine.case_changes[case]),
                 "last": next(reversed(machine.case_changes[case]), None),

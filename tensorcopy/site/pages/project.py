@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.analysis.paired import ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import quantity
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
@@ -36,7 +36,8 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
     series = max(machine.series, key=lambda series: len(series.releases))  # of several, that of the newest Python
     before, after = series.results[0], series.newest
     address = content.comparison_address(before, after) if before is not after else ""
-    changes = content.comparisons[address].changes if address else {}
+    judged = content.comparisons[address].changes if address else {}
+    changes = {case: change for case, change in judged.items() if change.reason not in ONE_SIDED}  # the reference has no tracked values
     verdicts = [change.verdict for change in changes.values()]
     upgrade = {  # from the first to the newest release, with the number of cases of each verdict
         "before": series.releases[0].version,
