@@ -101,6 +101,7 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
 
 
 OMITTED = ("device", "launches", "way", "detectable", "reason", "text")  # in the CSV; `tensorcopy compare --format csv` has them
+APART = (*FAILED, *ONE_SIDED)  # reasons of cases that are in no number of verdicts
 COLUMNS = tuple(name for name in HEADER if name not in OMITTED)
 
 
@@ -141,7 +142,7 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
     machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
     series = next(series for series in machine.series if after in series.results)
     by_section = group_by_section(machine, [case for case, change in changes.items() if change.timed])
-    apart = [(case, change) for case, change in changes.items() if change.reason in (*FAILED, *ONE_SIDED)]
+    apart = [(case, change) for case, change in changes.items() if change.reason in APART]
     tracked = [(case, change) for case, change in ordered(changes.items()) if not change.timed and (case, change) not in apart]
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _compared(comparison, plotted)
@@ -221,7 +222,7 @@ def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[
     worked = [row for row in rows if row.work in (Verdict.MORE, Verdict.FEWER)]
     return {
         "name": name,
-        "counts": [sum(row.change.verdict is verdict for row in rows) for verdict in TIME],
+        "counts": [sum(row.change.verdict is verdict and row.change.reason not in APART for row in rows) for verdict in TIME],
         "work_counts": [sum(row.work is verdict for row in rows) for verdict in WORK],
         "changed": [row for row in ranked if row.is_changed],
         "worked": sorted(worked, key=lambda row: -row.change.count.ratio if row.change.count else 0.0),

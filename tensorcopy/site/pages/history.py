@@ -134,7 +134,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
             ),
             "",
         ),
-        "seen": next((row["pair"].detectable for row in rows if row["pair"] and row["pair"].detectable), None),
+        "seen": next(((row["release"], row["pair"].detectable) for row in rows if row["pair"] and row["pair"].detectable), None),
         "findings": [
             finding
             for finding in places.findings
