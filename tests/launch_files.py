@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from math import exp
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Union
 
 from tensorcopy.measure import launch
@@ -142,6 +143,7 @@ def write_counts(
     machine: str = "box",
     methods: Mapping[str, Any] | None = None,
     article: Mapping[str, Any] | None = None,
+    units: Mapping[str, str] | None = None,
     start: datetime = START,
     **provenance: Any,
 ) -> list[Path]:
@@ -150,13 +152,14 @@ def write_counts(
     cases : by name, the count or its repeats
     methods : what was observed of methods, such as {"tensor": observed("copy")}
     article : of the article's statements
+    units : that third-party suites declare for what they track
     """
     repeats = {name: values if isinstance(values, (list, tuple)) else [values] for name, values in cases.items()}
     made, paths = side(side_name, **provenance), []
     seed = zlib.crc32(f"{machine} {side_name} counts {sorted(cases)} {start}".encode())
     for number in range(max(map(len, repeats.values()), default=1)):
         suites: dict[str, launches.Suite] = {}
-        described, places = _suites(repeats)
+        described, places = _suites(repeats, dict.fromkeys((name.split()[0] for name in repeats), "unit") | dict(units or {}))
         for name, values in repeats.items():
             if number < len(values):
                 suite, index = places[name]
@@ -274,18 +277,23 @@ def _id(start: datetime, seed: int) -> str:
     return f"{start:%Y%m%dT%H%M%S}-{seed % 2**32:08x}"
 
 
-def _suites(texts: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[str, int]]]:
+def _suites(
+    texts: Mapping[str, Any], units: Mapping[str, str] = MappingProxyType({})
+) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[str, int]]]:
     """Return the suites that have these cases, as asv describes them, and the place of each case."""
     parsed = {text: _parsed(text) for text in texts}
     described: dict[str, dict[str, Any]] = {}
     for suite in dict.fromkeys(suite for suite, _ in parsed.values()):
-        of_suite, spec = [parameters for other, parameters in parsed.values() if other == suite], suite_specs.find(suite)
+        of_suite, spec = (
+            [parameters for other, parameters in parsed.values() if other == suite],
+            suite_specs.find(suite, units.get(suite, "")),
+        )
         params = [list(dict.fromkeys(values[parameter] for values in of_suite)) for parameter in of_suite[0]]
         described[suite] = {
             "version": "1",
             "param_names": list(of_suite[0]),
             "params": [[value if _is_number(value) else f"'{value}'" for value in values] for values in params],
-            "unit": spec.unit,
+            "unit": spec.unit if spec.shipped else units.get(suite, spec.unit),
             "type": "time" if spec.timed else "track",
         }
     places = {}

@@ -120,6 +120,15 @@ def test_the_workflows_of_a_project_are_safe_and_valid():
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
+    """As from asv, which measures them with it."""
+    written = suite(folder / "benchmarks", "memory")
+    declared = Project("lab", "A lab", ("einops==0.8",), written, 1, folder)
+    assert declared.requirements() == ["einops==0.8"]
+    (written / "memory.py").write_text("class Lists:\n    def mem_list(self):\n        return []\n")
+    assert declared.requirements() == ["pympler", "einops==0.8"]
+
+
 def test_operations_beside_a_suite_make_a_package_of_both(folder):
     """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written. Alone it is read there."""
     theirs = suite(folder / "benchmarks", "theirs")

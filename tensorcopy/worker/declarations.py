@@ -57,6 +57,7 @@ TABLES = {"operation", *FIELDS, "margin", "acknowledged"}  # the last two are re
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 PACKAGE = re.compile(r"[A-Za-z0-9.]")  # begins a requirement, and no option of pip
 MOST_THREADS = 1024
+MEM = re.compile(r"^\s*(def mem_|class Mem[A-Z_]|def Mem[A-Z_])", re.MULTILINE)  # a benchmark that needs pympler
 LONGEST_TITLE = 80  # characters: a heading of two lines on a phone
 
 
@@ -287,8 +288,12 @@ class Project:
     folder: Path
 
     def requirements(self) -> list[str]:
-        """Return the arguments of `pip install` for its packages; a folder is installed so that its changes are seen."""
-        arguments = []
+        """Return the arguments of `pip install` for its packages; a folder is installed so that its changes are seen.
+
+        A suite with mem_ benchmarks gets pympler, which measures them, as from asv.
+        """
+        sources = self.suites.rglob("*.py") if self.suites else ()
+        arguments = ["pympler"] if any(MEM.search(path.read_text(encoding="utf-8", errors="replace")) for path in sources) else []
         for package in self.requires:
             arguments += ["--editable", str((self.folder / package).resolve())] if package.startswith(".") else [package]
         return arguments

@@ -1,0 +1,181 @@
+"""What third-party suites track, and what fails in them: measured, stored, judged, printed and published."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from tensorcopy.analysis import comparisons
+from tensorcopy.cli import main
+from tensorcopy.numbers import quantity
+from tensorcopy.site import render
+from tensorcopy.worker.declarations import Project
+from tests import launch_files
+
+BEFORE, AFTER = "2.14.1", "2.15.0"
+UNITS = {"rate": "GB/s", "loss": "nats", "epoch": "seconds", "peak": "bytes"}
+VALUES = {  # of each launch, before and after
+    "share": ([0.45, 0.45], [0.455, 0.455]),
+    "passed": ([1.0, 1.0], [1.0, 1.0]),
+    "once": ([3.0], [4.0]),
+    "loss": ([-0.75, -0.75], [0.0, 0.0]),
+    "rate": ([2.49, 2.5, 2.51], [2.59, 2.6, 2.61]),
+    "epoch": ([11.0, 13.0, 12.0], [12.5, 11.5, 13.5]),
+    "peak": ([2.0**20] * 2, [2.0**19] * 2),
+}
+JUDGED = {
+    "share": "higher by 0.005 (0.45 → 0.455)",
+    "passed": "equal (1 → 1)",
+    "once": "unknown: one launch does not tell how much it varies (3 → 4)",
+    "loss": "higher by 0.75 nats (−0.75 nats → 0 nats)",
+    "rate": "higher by 0.1 GB/s (+0.0773 to +0.123 GB/s) (2.5 GB/s → 2.6 GB/s)",
+    "epoch": "unknown: −1.77 to +2.77 s (12 s → 12.5 s)",
+    "peak": "lower by 512 KiB (1 MiB → 512 KiB)",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The results of a suite that tracks values over two releases, and of a benchmark that fails with the newer one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "150")
+    units = {f"several.track_{name}": unit for name, unit in UNITS.items()}
+    for place, release in enumerate((BEFORE, AFTER)):
+        values = {f"several.track_{name}": sides[place] for name, sides in VALUES.items()}
+        launch_files.write_counts(tmp_path / "results", release, values, units=units)
+    times = {"several.time_broken": {BEFORE: 1.0, AFTER: "RuntimeError: no kernel"}, "several.time_kept": {BEFORE: 1.0, AFTER: 1.0}}
+    launch_files.write(tmp_path / "results", times)
+    return tmp_path / "results"
+
+
+def test_a_tracked_value_is_higher_or_lower_where_launches_tell(folder, capsys):
+    """Exactly where those of each side agree, else by an interval; one launch tells nothing, and nothing is slower or faster."""
+    assert main(["compare", BEFORE, AFTER, "--format", "json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    rows = {row["case"].removeprefix("several.track_"): row for row in document["changes"] if row["metric"] != "time"}
+    assert {name: row["work_verdict"] for name, row in rows.items()} == {name: text.split()[0].strip(":") for name, text in JUDGED.items()}
+    assert (rows["epoch"]["metric"], rows["peak"]["metric"], rows["rate"]["metric"]) == ("s", "B", "GB/s")
+    assert {row["time_verdict"] for row in rows.values()} == {None}
+    assert main(["compare", BEFORE, AFTER, "--format", "csv"]) == 2
+    lines = capsys.readouterr().out
+    assert all(text in lines for text in JUDGED.values())
+
+
+def test_a_case_that_fails_is_named_with_its_error_in_every_answer(folder, capsys):
+    """And counts in the exit code; each value is printed as it is, in its unit."""
+    assert main(["compare", BEFORE, AFTER]) == 2
+    text = capsys.readouterr().out
+    assert "Time: 0 slower, 0 faster, 1 unchanged, 0 unknown, 1 failed of 2 cases." in text
+    assert "Tracked values: 3 higher, 1 lower, 1 equal, 2 unknown of 7 cases." in text
+    assert re.search(r"^failed with torch 2\.15\.0\+cu132: several\.time_broken: RuntimeError: no kernel$", text, re.MULTILINE)
+    assert main(["compare", BEFORE, AFTER, "--case", "kept"]) == 0
+    capsys.readouterr()
+    assert main(["list", "times", "--bench", "several"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^2\.6 GB/s +2\.59 to 2\.61 GB/s +3 *$", text, re.MULTILINE)
+    assert "failed: several.time_broken: RuntimeError: no kernel" in text
+    assert main(["history", "several.track_loss"]) == 0
+    assert "torch 2.15.0: higher by 0.75 nats" in capsys.readouterr().out
+    assert main(["history", "several.time_broken"]) == 0
+    assert "failed: RuntimeError: no kernel" in capsys.readouterr().out
+    assert main(["history"]) == 0
+    assert "higher in 1 of 1 value that several tracks" in capsys.readouterr().out
+
+
+def test_the_pages_show_values_and_failures(folder, tmp_path):
+    """The first page, the index of histories, the comparison, and a page for each case."""
+    content = replace(render.content(launch_files.load(folder)), project=Project("lab", "A lab", (), None, 1, tmp_path))
+    site = {address: re.sub(r"<.*?>", "", text) for address, text in render.files(content) if address.endswith(".html")}
+    (compared,) = [text for address, text in site.items() if address.endswith("2.14.1..2.15.0.html")]
+    for page in (site["index.html"], site["history/index.html"], compared, site["history/box/several.time_broken/all.html"]):
+        assert "RuntimeError: no kernel" in page
+    assert all(text.rpartition(" (")[0] in compared for text in JUDGED.values())
+    assert "2.6 GB/s" in site["history/index.html"]
+    assert "higher by 0.75 nats" in site["history/box/several.track_loss/all.html"]
+    assert not any("▲" in text for address, text in site.items() if "track_" in address)
+
+
+def test_a_benchmark_that_one_side_lacks_is_only_on_the_other(tmp_path):
+    """A new one, a renamed and a removed one, of two revisions that a launch has as sides."""
+    launch_files.write(tmp_path / "one", {"several.time_old": {BEFORE: 1.0}, "several.time_kept": {BEFORE: 1.0}})
+    launch_files.write(tmp_path / "other", {"several.time_new": {AFTER: 1.0}, "several.time_kept": {AFTER: 1.0}})
+    (before,), (after,) = launch_files.load(tmp_path / "one"), launch_files.load(tmp_path / "other")
+    changes = comparisons.between(before, after).changes
+    reasons = {case.suite.rpartition("_")[2]: change.reason.value for case, change in changes.items()}
+    assert (reasons["old"], reasons["new"]) == ("only_before", "only_after")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0012142, "ms", "0.0012142 ms"),
+        (0.9993, "unit", "0.9993"),
+        (1642.0, "", "1\u2009642"),
+        (-0.5, "nats", "−0.5 nats"),
+        (1.5e-9, "V", "1.5e−09 V"),
+        (-(2.0**21), "B", "−2 MiB"),
+        (1642.4, "instructions", "1\u2009642"),
+    ],
+)
+def test_a_value_has_its_digits_and_its_unit(value, unit, text):
+    assert quantity(value, unit) == text
+
+
+SUITE = """
+import torch
+from asv_runner.benchmarks.mark import skip_for_params
+
+
+def track_fwd():
+    return 0.0012142
+
+
+track_fwd.unit = "ms"
+
+
+def track_passed():
+    return True
+
+
+class Ones:
+    params = [[1, 2], ["a", "b"]]
+
+    @skip_for_params([(1, "a")])
+    def time_ones(self, n, k):
+        torch.ones(n)
+
+
+def time_broken():
+    torch.ones(3) + torch.ones(2)
+"""
+
+
+@pytest.mark.slow
+def test_a_suite_is_measured_published_and_fails_again_until_it_is_mended(tmp_path):
+    """With torch: the second run of the same command measures nothing, and ends as the first."""
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "__init__.py").write_text("")
+    (tmp_path / "benchmarks" / "suite.py").write_text(SUITE)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run("tensorcopy", "init", "--suites", "benchmarks", "--name", "lab").returncode == 0
+    measure = ("tensorcopy", "measure", "2.15.0", "--interpreter", "same", "--launches", "1", "--machine", "box")
+    for _ in range(2):
+        done = run(*measure)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert "failed with torch 2.15.0: suite.time_broken: RuntimeError: The size of tensor a (3) must match" in done.stdout
+    (times,) = [json.loads(path.read_text()) for path in (tmp_path / "results/box").glob("*.json") if '"kind":"times"' in path.read_text()]
+    assert times["suites"]["suite.Ones.time_ones"]["skipped"] == {"0": {"*": "by skip_for_params"}}
+    listed = run("tensorcopy", "list", "times").stdout
+    assert "0.0012142 ms" in listed
+    assert run("asv", "publish").returncode == 0
+    assert "The size of tensor a (3) must match" in (tmp_path / "site/index.html").read_text()
+    (tmp_path / "benchmarks" / "suite.py").write_text(SUITE.replace("torch.ones(2)", "torch.ones(3)"))
+    assert run(*measure).returncode == 0
