@@ -240,7 +240,9 @@ def take(
             by_case[name, suite["selected"][text]] = (
                 Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
                 if "refused" in suite
-                else take_turns(processes, name, of_sides, turns, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"])
+                else take_turns(
+                    processes, name, of_sides, turns, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
+                )
             )
     if not any(each.seconds for each in by_case.values()):
         reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
@@ -278,7 +280,7 @@ def count(
                 continue
             process.send({"value": name, "index": index if suite.params else -1})
             pid = process.answer().get("pid", 0)
-            answer = process.answer(LONGEST_VALUE)
+            answer = process.answer(LONGEST_VALUE if suites[name]["setup_cache_key"] else suites[name]["timeout"] or LONGEST_VALUE)
             if "value" in answer:
                 suite.values[str(index)] = answer["value"]
                 process.answer()
@@ -375,7 +377,7 @@ def _kept(suite: Mapping[str, Any]) -> dict[str, Any]:
 
     own = {name: text(suite[name], launches.LONGEST_NAME) for name in ("name", "type", "unit", "version")}
     params, timeout = [list(map(text, values)) for values in suite["params"]], suite["timeout"]
-    timeout = timeout if isinstance(timeout, (int, float)) and timeout > 0 else LONGEST_CASE
+    timeout = timeout if isinstance(timeout, (int, float)) and timeout > 0 else 0.0  # none declared
     kept = {**suite, **own, "params": params, "param_names": [*map(text, suite["param_names"])], "timeout": timeout}
     if (cases := prod(map(len, params))) > launches.MOST_CASES:
         return {**kept, "params": [], "param_names": [], "refused": f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"}

@@ -141,7 +141,7 @@ class Side:
             try:
                 outcome = benchmark.do_setup_cache(), None
             except Exception as error:
-                outcome = None, RuntimeError(f"setup_cache: {type(error).__name__}: {error}")
+                outcome = None, RuntimeError(": ".join(["setup_cache", type(error).__name__, *str(error).splitlines()[:1]]))
             path.write_bytes(pickle.dumps(outcome))
         os.chdir(folder)
         value, raised = pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
