@@ -19,14 +19,14 @@ from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import new_project
-from tensorcopy.releases import environments, interpreters
+from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, related, suite_specs
 from tensorcopy.results.cases import Case, cases_of
 from tensorcopy.site import addresses, render
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
-from tests.conftest import ROOT
+from tests.conftest import NEW, ROOT
 from tests.test_operations import package
 from tests.test_workflows import program
 
@@ -97,6 +97,52 @@ def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_fact
     assert "operations.py" not in written
     assert declarations.project().requires == ("someones-copies==1.0",)
     assert [operation.group for operation in declarations.operations()] == ["someones_copies"]
+
+
+def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(folder):
+    """The package's is not written; a row of the same version replaces the package's."""
+    (folder / declarations.FILE).write_text('[project]\nname = "lab"\n')
+    table, known = release_table.own_table(), release_table.load()
+    assert table == folder / "releases.toml"
+    for release in (replace(NEW, version="2.99.0", sha="9" * 40), replace(known[-1], notes="https://example.org")):
+        release_table.add(release, table)
+    assert [*release_table.load()][:-2] == [*known][:-1]
+    assert release_table.find("2.99").sha == "9" * 40
+    assert release_table.find(known[-1].version).notes == "https://example.org"
+    assert len(release_table.load(table)) == 2
+
+
+def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder):
+    """uv decides, with what the project requires; the history of tensorcopy itself has one numpy."""
+    newest, of_numpy_1 = release_table.find("2.15.0"), release_table.find("2.2.2")
+    assert f"numpy=={newest.numpy}" in newest.requirements("3.11")
+    (folder / declarations.FILE).write_text('[project]\nname = "lab"\n')
+    declarations.project_in.cache_clear()
+    assert newest.requirements("3.11")[1:] == ["numpy"]
+    assert of_numpy_1.requirements("3.11")[1:] == ["numpy<2"]
+    assert release_table.numpy_for(newest, "3.13") == ""  # none is refused
+
+
+@pytest.mark.parametrize(
+    ("said", "next_step"),
+    [
+        ("No solution found: because you require numpy<2 and numpy>=2", "next: correct requires in tensorcopy.toml"),
+        ("Failed to build: RuntimeError: CMake", "next: correct requires in tensorcopy.toml"),
+        ("Request failed: error sending request for url", "next: check the network and UV_INDEX_URL"),
+    ],
+    ids=["requirements", "a build", "the network"],
+)
+def test_what_cannot_be_installed_is_shown_as_uv_says_it(folder, monkeypatch, said, next_step):
+    """With what to do about it."""
+
+    def fail(*arguments: object) -> None:
+        raise uv.UvFailed(said)
+
+    (folder / declarations.FILE).write_text('[project]\nname = "lab"\n')
+    monkeypatch.setattr(uv, "make_environment", fail)
+    monkeypatch.setattr(uv, "find_python", Path)
+    with pytest.raises(TensorcopyError, match=f"got {re.escape(said)}; .*{next_step}"):
+        environments.build(folder / "env", NEW, "3.11", "cuda")
 
 
 def test_the_example_is_what_init_writes(folder):

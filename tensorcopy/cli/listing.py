@@ -95,11 +95,12 @@ def _added(options: argparse.Namespace, console: Console) -> int:
     if options.add and options.nightly:
         raise TensorcopyError("two ways to add", got=f"--add {options.add} --nightly", allowed="one of them", next="--add --nightly")
     versions = [options.add.removeprefix("v")] if options.add else wheel_index.unknown(nightly=options.nightly)
+    table = release_table.own_table()
     for version in versions:
         release = wheel_index.release(version)
-        release_table.add(release)
+        release_table.add(release, table)
         pythons = "{} to {}".format(*release.pythons)
-        console.print(f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to the table")
+        console.print(f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to {table.name}", soft_wrap=True)
     if not versions:
         console.print(f"The table has every torch release of the index; the newest is {release_table.load()[-1].version}")
     return 0

@@ -22,7 +22,7 @@ from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import has_kernels
 from tensorcopy.worker.nvidia import Gpu
 
-GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
+GIGABYTES = {1: 2, 2: 4}  # on the disk for an environment with CUDA, by torch's major version: 1.6 to 2.3 and 3.4 to 5.4
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
 REBUILD = "TENSORCOPY_REBUILD"  # environment variable: build damaged environments anew
 COMPLETE = "complete"  # a file in an environment, written last: it is missing after an interrupted installation
@@ -139,6 +139,14 @@ def is_complete(path: Path) -> bool:
     return (path / COMPLETE).exists()
 
 
+def gigabytes(directory: Path, release: Release, python: str) -> int:
+    """Return about how much space an environment in `directory` needs; 0 where uv links the files of its cache, or it is unknown."""
+    interpreter = uv.find_python(python)
+    if expected_build() != "cuda" or (interpreter and uv.has_cached(f"torch=={release.version}", interpreter, directory)):
+        return 0
+    return GIGABYTES.get(minor(release.version)[0], max(GIGABYTES.values()))
+
+
 def build(directory: Path, release: Release, python: str, build: str) -> Environment:
     """Return the verified environment for `release` on Python `python`.
 
@@ -221,13 +229,16 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         disk = of_text(str(error))
         if disk is not None:
             shutil.rmtree(path, ignore_errors=True)  # half of it would take the space that something else needs
-            room = f"free {GIGABYTES[1]} GB for each environment, or tensorcopy measure --environments 2"
+            room = f"free {max(GIGABYTES.values()) + 1} GB for each environment, or tensorcopy measure --environments 2"
             raise DiskError(f"torch {release.version} was not installed", got=disk.got, allowed=disk.allowed, next=room) from error
+        has_own = not error.is_of_network and (declarations.project() or declarations.operations())
         raise TensorcopyError(
             f"torch {release.version} was not installed on Python {python}",
             got=str(error),
-            allowed="a package index with the wheel that uv can reach",
-            next="check the network and UV_INDEX_URL, then repeat: no measurement is lost",
+            allowed="packages that can be installed together" if has_own else "a package index with the wheel that uv can reach",
+            next=f"correct requires in {declarations.FILE}, or name another release"
+            if has_own
+            else "check the network and UV_INDEX_URL, then repeat: no measurement is lost",
         ) from error
 
 
@@ -255,6 +266,8 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
     provenance = environment.report["ledger"]
     expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
     for name, value in expected.items():
+        if not value:
+            continue  # a project's own choice
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if installed != value:
             remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
@@ -276,7 +289,7 @@ def released_as(provenance: dict[str, Any]) -> Release:
     raise TensorcopyError(
         "this torch is not in the table of releases",
         got=f"{provenance['torch']} built from {provenance['torch_sha']}",
-        allowed="a SHA in tensorcopy/releases.toml",
+        allowed="a SHA in the table of releases",
         next=f"tensorcopy list releases --add {provenance['torch'].split('+')[0]}, or measure a release of the table",
     )
 

@@ -1,6 +1,7 @@
 """Read and write the table of torch releases, `releases.toml`.
 
-Its rows are the commits of the repository that asv draws its history over.
+Its rows are the commits of the repository that asv draws its history over. A project may have a table of its own beside tensorcopy.toml,
+with the releases that the package's table lacks.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from typing import Any, Protocol, TypeVar
 from packaging.version import InvalidVersion, Version
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import toml
+from tensorcopy.worker import declarations, toml
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
 UNKNOWN = date.min  # the day of an upload that an index does not tell
 SHORT = 8  # digits of a SHA in the name of a result file
+NUMPY_2 = (2, 3)  # the first minor release whose wheel works with numpy 2
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,13 @@ class Release:
         return minor(self.pythons[0]) <= minor(python) <= minor(self.pythons[1])
 
     def requirements(self, python: str) -> list[str]:
-        """Return the requirements of an environment on Python `python`."""
-        return [f"torch=={self.version}", f"numpy=={numpy_for(self, python)}", *self.requires]
+        """Return the requirements of an environment on Python `python`.
+
+        In a project uv chooses numpy: the newest that this release, the Python and what the project requires allow.
+        """
+        numpy = numpy_for(self, python)
+        any_numpy = "numpy" if minor(self.version) >= NUMPY_2 else "numpy<2"
+        return [f"torch=={self.version}", f"numpy=={numpy}" if numpy else any_numpy, *self.requires]
 
 
 class HasSha(Protocol):
@@ -113,20 +120,36 @@ def minor(python: str) -> tuple[int, int]:
 
 
 def numpy_for(release: Release, python: str) -> str:
-    """Return the release's numpy, or a later one where Python `python` needs it."""
+    """Return the release's numpy, or a later one where Python `python` needs it; "" in a project, whose requirements decide."""
+    if declarations.project():
+        return ""
     return _document(TABLE)["numpy_by_python"].get(python, release.numpy)  # type: ignore[no-any-return]
 
 
-@cache
-def load(table: Path = TABLE) -> ReleaseIndex:
-    """Return every release.
+def own_table() -> Path:
+    """Return the table that a user adds releases to: that of the project, which may not exist yet, or else the package's."""
+    declared = declarations.project()
+    return declared.folder / TABLE.name if declared else TABLE
+
+
+def load(table: Path | None = None) -> ReleaseIndex:
+    """Return every release of a table; without one, of the package's and the project's, whose rows replace those of the same version.
 
     Raises TensorcopyError for an invalid row.
     """
-    rows = _document(table).get("release", [])
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise _unreadable(table, f"release = {rows!r:.60}", "[[release]] tables")
-    return ReleaseIndex(sorted(_release(row, table) for row in rows))
+    own = own_table()
+    return _load((table,) if table else (TABLE, own) if own != TABLE and own.exists() else (TABLE,))
+
+
+@cache
+def _load(tables: tuple[Path, ...]) -> ReleaseIndex:
+    releases: dict[str, Release] = {}
+    for table in tables:
+        rows = _document(table).get("release", [])
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise _unreadable(table, f"release = {rows!r:.60}", "[[release]] tables")
+        releases |= {release.version: release for release in (_release(row, table) for row in rows)}
+    return ReleaseIndex(sorted(releases.values()))
 
 
 def find(name: str) -> Release:
@@ -162,8 +185,8 @@ def select(text: str) -> list[Release]:
     return releases
 
 
-def add(release: Release, table: Path = TABLE) -> None:
-    """Write `release` into the table, in order of version.
+def add(release: Release, table: Path) -> None:
+    """Write `release` into a table, which is made where it is missing, in order of version.
 
     A row of the same version is replaced. Comments and the other rows are kept, and in the row the values that are equal. Raises
     TensorcopyError where the table cannot be read, and for a release without a date.
@@ -175,7 +198,11 @@ def add(release: Release, table: Path = TABLE) -> None:
             f"the date of torch {release.version} is unknown",
             got="a package index without upload times",
             allowed="an index with upload times, such as PyPI",
-            next=f"write the row into tensorcopy/{TABLE.name} by hand",
+            next=f"write the row into {table.name} by hand",
+        )
+    if not table.exists():
+        table.write_text(
+            "# Torch releases that tensorcopy does not list; `tensorcopy list releases --add VERSION` adds one.\n", encoding="utf-8"
         )
     load(table)  # raises TensorcopyError for a damaged table
     lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
@@ -197,7 +224,7 @@ def add(release: Release, table: Path = TABLE) -> None:
     draft = table.with_name(f"{table.name}.new")  # renamed at the end: an interrupted write leaves the old table
     draft.write_text(tomlkit.dumps(document), encoding="utf-8")
     draft.replace(table)
-    load.cache_clear()
+    _load.cache_clear()
     _document.cache_clear()
 
 

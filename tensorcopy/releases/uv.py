@@ -22,11 +22,18 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
 
 NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies and release candidates of torch
+UNSOLVABLE = "No solution found"  # begins what uv says of requirements that exclude each other
+LONGEST = 1000  # characters of uv's output that are shown
 PRERELEASE = re.compile(r"(?:\.dev|rc|[ab])\d+$")
 
 
 class UvFailed(Exception):
-    """uv exited with an error; the text is the end of its output."""
+    """uv exited with an error; the text is its reason, or the end of its output."""
+
+    @property
+    def is_of_network(self) -> bool:
+        """Whether an index could not be reached."""
+        return bool(re.search(r"Failed to (fetch|download)|error sending request|network was disabled", str(self)))
 
 
 def find_python(minor: str) -> Path | None:
@@ -70,6 +77,27 @@ def make_environment(path: Path, python: Path, requirements: list[str], index: s
     _run("venv", "--quiet", "--clear", "--no-project", "--python", str(python), str(path))
     indexes = {"UV_DEFAULT_INDEX" if only else "UV_INDEX": index} if index else {}  # not an argument, which every process can read
     _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements, **indexes)
+
+
+def has_cached(requirement: str, python: Path, folder: Path) -> bool:
+    """Return whether uv has all files of a requirement in its cache, on the file system of `folder`, where it links them."""
+    try:
+        if Path(_run("cache", "dir").strip()).stat().st_dev != folder.stat().st_dev:
+            return False
+        return "Would download" not in _run(
+            "pip",
+            "install",
+            "--dry-run",
+            "--offline",
+            "--python",
+            str(python),
+            "--target",
+            str(folder / "none"),
+            requirement,
+            output="stderr",
+        )
+    except (UvFailed, OSError):
+        return False
 
 
 def interpreter(environment: Path) -> Path:
@@ -130,7 +158,7 @@ def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool =
             compiled = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python,
                             str(project / "pyproject.toml"))  # fmt: skip
     except UvFailed as error:
-        if "No solution found" in str(error):
+        if UNSOLVABLE in str(error):
             return None
         raise
     return compiled.strip().partition("==")[2]
@@ -159,14 +187,15 @@ def _project(requirement: str, pythons: str, index: str) -> Iterator[Path]:
         yield Path(directory)
 
 
-def _run(*arguments: str, **variables: str) -> str:
+def _run(*arguments: str, output: str = "stdout", **variables: str) -> str:
     inherited = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
     environment = {**inherited, **variables}
     completed = subprocess.run([_program(), *arguments], input="", capture_output=True, text=True, env=environment, check=False)
     if completed.returncode != 0:
-        lines = [line.strip() for line in completed.stderr.splitlines() if line.strip()]
-        raise UvFailed(" ".join(lines)[-400:] or "no output")
-    return completed.stdout
+        text = " ".join(completed.stderr.split())
+        reason = text[max(0, text.find(UNSOLVABLE)) :]  # its first words say more than its last
+        raise UvFailed((reason[:LONGEST] if UNSOLVABLE in text else text[-LONGEST:]) or "no output")
+    return str(getattr(completed, output))
 
 
 @cache
