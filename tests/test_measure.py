@@ -128,6 +128,7 @@ def machine(tmp_path, monkeypatch) -> Machine:
     monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
     monkeypatch.setattr(uv, "find_python", Path)
+    monkeypatch.setattr(environments, "gigabytes", lambda *arguments: 0)  # whatever this machine's disk has
     return made
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections import namedtuple
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -42,13 +44,29 @@ def test_a_duration_has_units_and_a_machine_a_name_that_may_be_a_folder():
 Usage = namedtuple("Usage", "total used free")
 
 
-@pytest.mark.parametrize(("free", "most", "warned"), [(100e9, 5, False), (14e9, 5, True), (14e9, 2, False)])
-def test_the_room_for_missing_environments_is_told(monkeypatch, tmp_path, free, most, warned):
-    """And whether the disk has it; --environments limits how many there are at once."""
+@pytest.mark.parametrize(
+    ("free", "most", "answer", "expected"),
+    [
+        (100e9, 5, "y", ""),
+        (100e9, 5, "", "nothing was installed: got ''; allowed: y"),
+        (100e9, 2, None, ""),
+        (14e9, 5, None, "the disk is too small: got 5 environments are to be installed: about 20 GB, and 14 GB are free"),
+        (3e9, 1, None, ""),
+    ],
+)
+def test_many_environments_are_installed_only_where_there_is_room_and_the_user_agrees(monkeypatch, tmp_path, free, most, answer, expected):
+    """He is asked at a terminal only; --environments limits how many there are at once, and of one or two he is told."""
     monkeypatch.setattr(plan.shutil, "disk_usage", lambda path: Usage(1e12, 1e12 - free, free))
     monkeypatch.setattr(environments, "expected_build", lambda: "cuda")
-    size = f"{most} environments are to be installed, 3 to 5 GB each where uv's cache lacks the files; {free / 1e9:.0f} GB are free"
-    assert plan.room(FIVE, Paths(tmp_path, tmp_path, tmp_path / "env", ()), most) == (size, warned)
+    monkeypatch.setattr(uv, "has_cached", lambda *arguments: False)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda prompt: answer)
+    paths, said = Paths(tmp_path, tmp_path, tmp_path / "env", ()), []
+    with pytest.raises(TensorcopyError, match=re.escape(expected)) if expected else nullcontext():
+        plan.confirm_installing(FIVE, paths, most, said.append)
+    assert len(said) == 1
+    assert f"{most} environment" in said[0]
 
 
 @pytest.fixture

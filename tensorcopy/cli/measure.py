@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 LAUNCHES = 12  # of every release: the intervals of half of the cases are narrower than 1.5 %
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
 MACHINE = "this machine's name in results; default: its host name"
+YES = "install more than two environments without a question"
 REBUILD = "build environments anew in which a file is missing"
 
 
@@ -43,6 +45,7 @@ def add(commands: Any) -> None:
     board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
     board.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     board.add_argument("--rebuild", action="store_true", help=REBUILD)
+    board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=int, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
     board.add_argument("--open", action="store_true", help="open the served page in a browser")
@@ -66,6 +69,7 @@ def add(commands: Any) -> None:
         "--reference", metavar="PYTHON", help="a Python whose torch takes turns with it; default: torch 2.8.0, beside an interpreter none"
     )
     taken.add_argument("--rebuild", action="store_true", help=REBUILD)
+    taken.add_argument("--yes", action="store_true", help=YES)
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
     taken.set_defaults(command=_measure)
 
@@ -320,18 +324,14 @@ def _doubts(measurements: Sequence[Measurement], job: Job, launches: int) -> Any
 def _prepare(
     options: argparse.Namespace, measurements: Sequence[Measurement], paths: Paths, max_environments: int, console: Console
 ) -> None:
-    """Print what room the missing environments need on the disk."""
+    """Let the user agree to what is to be installed. Raises TensorcopyError where he declines, or the disk is too small."""
     from tensorcopy.measure import plan
     from tensorcopy.releases import environments
 
     if options.rebuild:
         os.environ[environments.REBUILD] = "1"
-    sentence, too_much = plan.room(measurements, paths, max_environments)
-    if sentence:
-        console.print(sentence, soft_wrap=True)
-    if too_much:
-        next_step = "free some space, or tensorcopy measure --environments 3, which removes each as soon as it is measured"
-        print_warnings([TensorcopyError("the disk may be too small", got=sentence, allowed="room for them together", next=next_step)])
+    say = partial(console.print, soft_wrap=True)
+    plan.confirm_installing(measurements, paths, max_environments, say, asks=not options.yes)
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.launch import Side, names_of
+from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import Release, minor
@@ -29,6 +31,7 @@ from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
 REFERENCE = "2.8.0"  # it has wheels for Python 3.9 to 3.13, and kernels for GPUs from sm_70 to sm_120
+UNASKED = 2  # environments that are installed without a question: two releases to compare
 NEIGHBOURS = 2  # older releases that are measured again beside a new one
 NEW = "NEW"  # the releases that are newer than any that this machine has measured, and their neighbours
 
@@ -279,20 +282,35 @@ def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], k
     return Counter({place: min((of_side[key] for key in keys), default=0) for place, of_side in counts.items()})
 
 
-def room(measurements: Sequence[Measurement], paths: Paths, max_environments: int) -> tuple[str, bool]:
-    """Return a sentence about the disk that missing environments need, and whether that is more than what is free.
+def confirm_installing(
+    measurements: Sequence[Measurement], paths: Paths, max_environments: int, say: Callable[[str], object], *, asks: bool = True
+) -> None:
+    """Say how many environments are to be installed and how large they are; ask at a terminal where they are more than `UNASKED`.
 
-    "" where none is missing. An environment shares its files with uv's cache by hard links: one that uv has installed before needs little.
+    max_environments : that are on the disk at a time
+    say : prints a sentence
+    asks : False where the user has agreed already
+
+    Raises TensorcopyError where the disk does not hold so many, and where the user declines.
     """
-    missing = min(max_environments, sum(not measurement.is_installed(paths) for measurement in measurements))
-    if not missing:
-        return "", False
+    missing = [each for each in dict.fromkeys(measurements) if not each.is_installed(paths)]
+    count = min(max_environments, len(missing))
+    if not count:
+        return
     folder = next(each for each in (paths.environments, *paths.environments.parents) if each.exists())
     free = shutil.disk_usage(folder).free / 1e9
-    each = environments.GIGABYTES if environments.expected_build() == "cuda" else (0, 0)
-    size = f", {each[0]} to {each[1]} GB each where uv's cache lacks the files" if each[1] else ""
-    noun = "environment is" if missing == 1 else "environments are"
-    return f"{missing} {noun} to be installed{size}; {free:.0f} GB are free", missing * each[0] > free
+    sizes = sorted((environments.gigabytes(folder, each.release, each.python) for each in missing), reverse=True)
+    needed = sum(sizes[:count])
+    size = f": about {needed} GB, and" if needed else ";"
+    sentence = f"{counted(count, 'environment')} {'is' if count == 1 else 'are'} to be installed{size} {free:.0f} GB are free"
+    say(sentence)
+    fewer = "name fewer releases, or tensorcopy measure --environments 3, which removes each as soon as it is measured"
+    if count > UNASKED and needed > free:
+        raise TensorcopyError("the disk is too small", got=sentence, allowed="room for them together", next=f"free some space, {fewer}")
+    if count > UNASKED and asks and sys.stdin.isatty() and sys.stdout.isatty():
+        answer = input("Install them? [y/N] ").strip()
+        if answer.lower() not in ("y", "yes"):
+            raise TensorcopyError("nothing was installed", got=repr(answer), allowed="y", next=fewer)
 
 
 def expression_of(cases: Sequence[Case]) -> str:
