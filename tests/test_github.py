@@ -228,6 +228,31 @@ def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
     assert log.stdout.splitlines() == [title]
 
 
+def test_results_are_pushed_after_those_of_others_or_proposed_where_the_branch_is_protected(forge, repository, tmp_path, capsys):
+    """Another job may have pushed since the checkout; a protected branch refuses, as here a hook of origin does."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git("clone", "-q", "origin", "other")
+    git("-C", "other", *author, "commit", "-q", "--allow-empty", "-m", "of another job")
+    git("-C", "other", "push", "-q", "origin", "main")
+    command = ["ci", "propose", "--push", "--branch", "new-results", "--title", "results", TABLE]
+    (repository / TABLE).write_text("two")
+    assert main(command) == 0
+    assert capsys.readouterr().out == "pushed to main\n"
+    assert git("-C", "origin", "log", "--format=%s", "main").splitlines() == ["results", "of another job", "one"]
+    hook = tmp_path / "origin" / "hooks" / "update"
+    hook.write_text('#!/bin/sh\ntest "$1" != refs/heads/main\n')
+    hook.chmod(0o755)
+    forge.state["pulls"] = []
+    (repository / TABLE).write_text("three")
+    assert main(command) == 0
+    assert capsys.readouterr().out == "opened pull request 9\n"
+    assert git("-C", "origin", "show", f"new-results:{TABLE}") == "three"
+
+
 def test_a_refused_push_is_an_error(forge, repository, capsys):
     (repository / TABLE).write_text("two")
     subprocess.run(["git", "remote", "set-url", "origin", str(ROOT / "no such place")], check=True)

@@ -61,6 +61,7 @@ def add(commands: Any) -> None:
     propose.add_argument("paths", nargs="+", metavar="PATH", help="files and folders that may have changed")
     propose.add_argument("--branch", required=True, metavar="NAME", help="the pull request's branch, replaced by a new one")
     propose.add_argument("--title", required=True, metavar="TEXT", help="title of the commit and the pull request")
+    propose.add_argument("--push", action="store_true", help="push to the checked-out branch; a pull request only where that is refused")
     propose.add_argument("--start", default="", metavar="WORKFLOW", help="start this workflow on the branch, such as pull-request.yml")
     propose.set_defaults(command=_propose)
 
@@ -148,9 +149,13 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.ci import github
     from tensorcopy.measure import git
 
-    if not git.publish(options.branch, options.title, options.paths):
+    if not git.commit_changes(options.title, options.paths, "" if options.push else options.branch):
         console.print(f"Nothing changed in {', '.join(options.paths)}")
         return 0
+    if options.push and (pushed := git.push()):
+        console.print(f"pushed to {pushed}")
+        return 0
+    git.publish(options.branch)
     text = "Opened by a workflow of this repository. The changes come from one command; the tests check them."
     console.print(github.propose(options.branch, options.title, text, options.start), soft_wrap=True)
     return 0
@@ -159,7 +164,8 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
 def _runners(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import runners
 
-    matrix = json.dumps({"include": runners.matrix(runners.load(), options.device)})
+    listed = runners.load() if runners.FILE.exists() else [runners.Runner("github-hosted", ["ubuntu-24.04"])]
+    matrix = json.dumps({"include": runners.matrix(listed, options.device)})
     output = os.environ.get("GITHUB_OUTPUT")
     if output:
         with Path(output).open("a", encoding="utf-8") as file:

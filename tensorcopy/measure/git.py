@@ -15,6 +15,9 @@ NO_MATCH = 2  # exit code of git ls-remote --exit-code
 LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
 COMPLETE = "exported"  # a file in an exported folder, written last
 
+AUTHOR = ("-c", "user.name=tensorcopy", "-c", "user.email=tensorcopy@users.noreply.github.com")
+PUSHES = 3  # that are tried where other jobs push too
+
 # a credential helper, because every process can read the arguments of git
 TOKEN = ("-c", "credential.helper=", "-c", 'credential.helper=!f() { echo username=x-access-token; echo "password=$GITHUB_TOKEN"; }; f')
 
@@ -120,19 +123,34 @@ def export(sha: str, folder: Path, *, only: str = ".", without: Sequence[str] = 
     (folder / COMPLETE).touch()
 
 
-def publish(branch: str, message: str, paths: Sequence[str]) -> bool:
-    """Commit the changes in `paths` to a new branch and push it.
+def commit_changes(message: str, paths: Sequence[str], branch: str = "") -> bool:
+    """Commit the changes in `paths`, and return whether there are any. Raises TensorcopyError if git fails.
 
-    Returns False if nothing changed. A branch of that name is replaced. Raises TensorcopyError if git fails.
+    branch : a new one, which replaces that of its name; "" for the checked-out one
     """
     _output("add", "--", *paths, wanted="the changed files")
     if _run("diff", "--cached", "--quiet").returncode == 0:
         return False
-    _output("checkout", "-q", "-B", branch, wanted=f"the branch {branch}")
-    author = ("-c", "user.name=tensorcopy", "-c", "user.email=tensorcopy@users.noreply.github.com")
-    _output(*author, "commit", "-q", "-m", message, wanted="a commit")
-    _output(*TOKEN, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", wanted=f"the branch {branch} at origin")
+    if branch:
+        _output("checkout", "-q", "-B", branch, wanted=f"the branch {branch}")
+    _output(*AUTHOR, "commit", "-q", "-m", message, wanted="a commit")
     return True
+
+
+def push() -> str:
+    """Push the checked-out branch, rebased if others have pushed since; return its name, "" if origin refuses, as a protected one."""
+    branch = _output("rev-parse", "--abbrev-ref", "HEAD", wanted="the checked-out branch").strip()
+    for _ in range(PUSHES):
+        if _run(*TOKEN, "push", "-q", "origin", f"HEAD:refs/heads/{branch}").returncode == 0:
+            return branch
+        _output(*TOKEN, "fetch", "-q", "origin", f"refs/heads/{branch}", wanted=f"the branch {branch} of origin")
+        _output(*AUTHOR, "rebase", "-q", "FETCH_HEAD", wanted=f"these changes on top of {branch}")
+    return ""
+
+
+def publish(branch: str) -> None:
+    """Push the last commit to a branch of its own; one of that name is replaced. Raises TensorcopyError if git fails."""
+    _output(*TOKEN, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", wanted=f"the branch {branch} at origin")
 
 
 def _output(*arguments: str, wanted: str) -> str:
