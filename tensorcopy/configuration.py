@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -59,9 +61,13 @@ class _File(Struct):
     site_url: str = ""
 
 
-def _read() -> _File:
-    import json5  # asv's own reader: the file has comments
+def web_address(remote: str) -> str:
+    """Return the web address of a git remote without its credentials; "" for a folder."""
+    match = re.fullmatch(r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/](?!/)(\S+?)(?:\.git)?/?", remote)
+    return f"https://{match[1]}/{match[2]}" if match and "." in match[1].strip(".") else ""
 
+
+def _read() -> _File:
     path = Path(FILE)
     if not path.exists():
         raise TensorcopyError(
@@ -71,11 +77,25 @@ def _read() -> _File:
             next="tensorcopy init, or git clone tensorcopy and run it there",
         )
     try:
-        return msgspec.convert(json5.loads(files.read_text(path)), _File)
-    except (OSError, ValueError, RecursionError) as error:
-        raise TensorcopyError(
-            f"{FILE} cannot be read",
-            got=str(error),
-            allowed="JSON with comments, and texts for its folders and Pythons",
-            next=f"git checkout {FILE}",
-        ) from error
+        return msgspec.convert(read(path), _File)
+    except ValueError as error:
+        raise _damaged(path, error) from error
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a configuration of asv. Raises TensorcopyError for a damaged one."""
+    import json5  # asv's own reader: the file has comments
+
+    try:
+        return {**json5.loads(files.read_text(path))}
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> TensorcopyError:
+    return TensorcopyError(
+        f"{path.name} cannot be read",
+        got=" ".join(str(error).split()),
+        allowed="JSON with comments, and texts for its folders and Pythons",
+        next=f"git checkout {path.name}",
+    )

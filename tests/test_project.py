@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -11,14 +12,17 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import new_project
+from tensorcopy.measure import installation, new_project
+from tensorcopy.measure.installation import Origin
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, related, suite_specs
@@ -26,20 +30,27 @@ from tensorcopy.results.cases import Case, cases_of
 from tensorcopy.site import addresses, render
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
+from tests import test_workflows
 from tests.conftest import NEW, ROOT
 from tests.test_operations import package
 from tests.test_workflows import program
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
+PUBLISHED = Origin(" @ git+https://github.com/OWNER/tensorcopy", options=installation.BUILT_FROM_SOURCE)
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 COMMANDS = re.search(r"In an empty folder:\n\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()
 COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
 
 
+SHA = "0123456789" * 4
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Iterator[Path]:
-    """An empty folder, the current one."""
+    """An empty folder, the current one; tensorcopy is installed from a repository."""
     monkeypatch.chdir(tmp_path)
+    noted = {"url": "https://github.com/OWNER/tensorcopy", "vcs_info": {"vcs": "git", "commit_id": SHA}}
+    monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: json.dumps(noted)))
     monkeypatch.delenv(declarations.VARIABLE, raising=False)
     for cached in (declarations.operations, declarations.project_in):
         cached.cache_clear()
@@ -93,8 +104,7 @@ def test_init_never_overwrites(folder, capsys):
 def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_factory, monkeypatch):
     """Instead of an example; every environment gets that version of the package."""
     monkeypatch.syspath_prepend(package(tmp_path_factory.mktemp("site-packages")))
-    _, written = new_project.new_project(folder, "lab")
-    assert "operations.py" not in written
+    assert "operations.py" not in new_project.new_project(folder, "lab").written
     assert declarations.project().requires == ("someones-copies==1.0",)
     assert [operation.group for operation in declarations.operations()] == ["someones_copies"]
 
@@ -150,20 +160,71 @@ def test_the_example_is_what_init_writes(folder):
     for name in ("tensorcopy.toml", "operations.py"):
         shutil.copy(EXAMPLE / name, folder)
     shutil.copytree(EXAMPLE / "benchmarks", folder / "benchmarks")
-    _, written = new_project.new_project(folder)
-    assert sorted(written) == sorted(new_project.PLACES.values())
+    written = new_project.new_project(folder, origin=PUBLISHED, github=True).written
+    assert {*new_project.PLACES.values(), *(f".github/workflows/{name}" for name in new_project.WORKFLOWS)} < {*written}
     for place in written:
         assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
 
 
+WORKFLOWS = [*(EXAMPLE / ".github/workflows").glob("*.yml")]
+
+
 def test_the_workflows_of_a_project_are_safe_and_valid():
     """As this repository's own."""
-    paths = [str(EXAMPLE / ".github/workflows" / name) for name in ("measure.yml", "pull-request.yml", "comment.yml")]
     auditor = [program("zizmor"), "--offline", "--no-progress", "--persona", "auditor", "--min-severity", "low"]
     schema = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows"]
     for command in (auditor, schema):
-        done = subprocess.run([*command, *paths], capture_output=True, text=True, check=False)
+        done = subprocess.run([*command, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+    test_workflows.assert_no_rights(WORKFLOWS)
+    for path in WORKFLOWS:
+        test_workflows.test_a_workflow_has_only_the_rights_its_jobs_name(path)
+        test_workflows.test_a_step_is_one_command(path)
+        test_workflows.test_every_command_has_the_options_it_is_called_with(path)
+
+
+@pytest.mark.parametrize(
+    ("noted", "requirement"),
+    [
+        (None, f"tensorcopy[dashboard]=={__version__}"),
+        (
+            {"url": "ssh://git@example.org/me/tensorcopy.git", "vcs_info": {"vcs": "git", "commit_id": SHA}},
+            f"tensorcopy[dashboard] @ git+https://example.org/me/tensorcopy@{SHA}",
+        ),
+        ({"url": "https://me:secret@example.org/t.whl", "archive_info": {}}, "tensorcopy[dashboard] @ https://example.org/t.whl"),
+        ({"url": "file:WHEEL", "archive_info": {}}, "../.github/wheels/tensorcopy-0.1.0-py3-none-any.whl[dashboard]"),
+        ({"url": "file:REPOSITORY", "dir_info": {"editable": True}}, "tensorcopy[dashboard] @ git+https://example.org/me/fork@HEAD"),
+    ],
+    ids=["an index", "git", "an address", "a wheel", "a checkout"],
+)
+def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, noted, requirement):
+    """By what the installer noted, without credentials; they lie at the top of the repository, and run in the project's folder."""
+    wheel, repository, project = folder / "tensorcopy-0.1.0-py3-none-any.whl", folder / "clone", folder / "over-torch"
+    wheel.write_bytes(b"wheel")
+    (folder / ".git").mkdir()
+    project.mkdir()
+    for command in (
+        ["init", "-q", "-b", "main", "clone"],
+        ["-C", "clone", "-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "a"],
+        ["-C", "clone", "remote", "add", "origin", "git@example.org:me/fork.git"],
+    ):
+        subprocess.run(["git", *command], check=True)
+    text = noted and json.dumps(noted).replace("WHEEL", str(wheel)).replace("REPOSITORY", str(repository))
+    monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
+    if requirement.endswith("HEAD"):
+        with pytest.raises(
+            TensorcopyError, match=r"no workflow can install this tensorcopy: got .*/clone, a folder whose commit is at no git"
+        ):
+            installation.find()
+        subprocess.run(["git", "-C", "clone", "update-ref", "refs/remotes/origin/main", "HEAD"], check=True)
+        head = subprocess.run(["git", "-C", "clone", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+        requirement = requirement.replace("HEAD", head)
+    written = new_project.new_project(project, origin=installation.find()).written
+    assert (folder / ".github/wheels" / wheel.name).exists() == ("../.github/wheels/" + wheel.name in written)
+    workflow = (folder / ".github/workflows/measure.yml").read_text()
+    assert f'uv pip install "{requirement}"' in workflow
+    assert "working-directory: over-torch\n" in workflow
+    assert f'pip install "{requirement}"' in (project / "README.md").read_text()
 
 
 def test_a_suite_with_mem_benchmarks_gets_pympler(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import re
@@ -77,6 +78,7 @@ def add(commands: Any) -> None:
     init.add_argument("--name", default="", help="the project's name; default: the folder's")
     init.add_argument("--title", default="", help='the heading of its landing page; default: "NAME over torch releases"')
     init.add_argument("--suites", default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
+    init.add_argument("--github", action="store_true", help="also write workflows for GPU runners and new releases; adds to a project, too")
     init.set_defaults(command=_init)
 
     machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
@@ -335,15 +337,24 @@ def _prepare(
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.measure import new_project
+    from tensorcopy.measure import installation
+    from tensorcopy.measure.new_project import new_project
+    from tensorcopy.worker import declarations
 
-    project, written = new_project.new_project(Path.cwd(), options.name, options.title, options.suites)
-    console.print(f"{project.title}: wrote {', '.join(written)}", soft_wrap=True)
-    if new_project.is_below_repository(Path.cwd()):
-        console.print(
-            "GitHub reads workflows at the top of a repository only: docs/own-operation.md says how to move them there", soft_wrap=True
-        )
-    console.print("Next: tensorcopy measure 2.5.1 2.15.0 --launches 3, then asv publish")
+    origin = None
+    try:
+        origin = installation.find()
+    except TensorcopyError as error:
+        if options.github:
+            raise
+        print_warnings([error])
+    made = new_project(Path.cwd(), options.name, options.title, options.suites, origin, github=options.github)
+    console.print(f"{made.project.title}: wrote {', '.join(made.written) or 'nothing, all files are there'}", soft_wrap=True)
+    if made.of_asv:
+        requires = json.dumps(made.project.requires)
+        ignored = f"; it has no use for {', '.join(made.of_asv.ignored)}" if made.of_asv.ignored else ""
+        console.print(f"{made.of_asv.path} gave requires = {requires} in {declarations.FILE}{ignored}", soft_wrap=True, markup=False)
+    console.print("Next: tensorcopy measure 2.5.1 2.15.0, then tensorcopy compare 2.5.1 2.15.0 and asv publish")
     return 0
 
 

@@ -3,50 +3,76 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
-from tensorcopy import __version__
+from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import asv_suite
+from tensorcopy.measure.asv_suite import AsvSuite
+from tensorcopy.measure.installation import Origin
 from tensorcopy.results import writing
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import FILE, Project
 
 FILES = Path(__file__).parent / "project_files"
-CONFIGURATION = "asv.conf.json"
 EXAMPLE, OPERATIONS = "operations.txt", "operations.py"  # the example's module, and where it is written
 PLACES = {
-    CONFIGURATION: CONFIGURATION,
+    configuration.FILE: configuration.FILE,
     "README.md": "README.md",
     "gitignore": ".gitignore",
-    "measure.yml": ".github/workflows/measure.yml",
-    "pull-request.yml": ".github/workflows/pull-request.yml",
-    "comment.yml": ".github/workflows/comment.yml",
-}  # of each file in FILES, where it is written
+}  # of each of FILES, where it is written
+WORKFLOWS = ("measure.yml", "pages.yml", "pull-request.yml", "comment.yml")
+OF_GITHUB = ("pull-request-gpu.yml", "releases.yml")  # workflows that are asked for
+RUNNERS = "runners.toml"
+PYTHONS = ("3.11", "3.9")  # which have wheels of every release
 
 
-def new_project(folder: Path, name: str = "", title: str = "", suites: str = "") -> tuple[Project, list[str]]:
+@dataclass(frozen=True)
+class NewProject:
+    """What was written.
+
+    written : the paths, relative to its folder
+    of_asv : the configuration of the suite that it measures; None without one
+    """
+
+    project: Project
+    written: list[str]
+    of_asv: AsvSuite | None
+
+
+def new_project(
+    folder: Path, name: str = "", title: str = "", suites: str = "", origin: Origin | None = None, *, github: bool = False
+) -> NewProject:
     """Write the missing files of a project, and return it with the paths that were written.
 
-    name, title : of the project; "" for those that follow from the folder
+    name, title : of the project; "" for those that follow from the suite or the folder
     suites : the folder of an asv suite, relative to the project; "" for none
+    origin : of the tensorcopy that workflows install; None leaves workflows out
+    github : whether to write those for GPU runners and new releases too, also into a project that exists
 
     A tensorcopy.toml that is there is used as it is. Without one, a suite or an installed package that declares operations, an
     example of an operation is written. Raises TensorcopyError for a folder with another configuration of asv.
     """
-    if (folder / CONFIGURATION).exists():
+    if (folder / configuration.FILE).exists() and not (github and (folder / FILE).exists()):
         raise TensorcopyError(
-            f"this folder has an {CONFIGURATION} already",
+            f"this folder has an {configuration.FILE} already",
             got=str(folder.name),
             allowed="a folder without one",
             next="tensorcopy init in a new folder; its --suites ../benchmarks measures this folder's suite",
         )
-    texts = {}
+    texts, of_asv = {}, None
     if not (folder / FILE).exists():
-        name = name or declarations.default_name(folder)
+        of_asv = asv_suite.find((folder / suites).resolve(), folder) if suites else None
+        name = name or (of_asv.name if of_asv else "") or declarations.default_name(folder)
         title = (title or declarations.default_title(name)).replace("\\", "\\\\").replace('"', '\\"')
         head, packages = _filled("project.toml", NAME=name, TITLE=title), declarations.declaring_packages()
         if packages:
             head += f"requires = {json.dumps(packages)}  # it declares operations\n"
+        elif of_asv and of_asv.requires:
+            head += f"requires = {json.dumps(of_asv.requires)}  # as {of_asv.path} says\n"
         if suites:
             texts = {FILE: head + _filled("suites.toml", SUITES=Path(suites).as_posix())}
         else:
@@ -64,14 +90,45 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
         raise
     if made is None:
         raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
-    values = {"NAME": made.name, "TITLE": made.title, "VERSION": __version__}
-    others = {place: _filled(name, **values) for name, place in PLACES.items()}
-    return made, [*written, *_write(folder, others)]
+    pythons = of_asv.pythons if of_asv and of_asv.pythons else PYTHONS
+    values = {"NAME": made.name, "TITLE": made.title, "PYTHONS": json.dumps(pythons), "SOURCE": of_asv.source if of_asv else ""}
+    values["INSTALL"] = origin.requirement("dashboard", _wheels(folder)) if origin else "tensorcopy[dashboard]"
+    written += _write(folder, {place: _filled(file, **values) for file, place in PLACES.items()})
+    if origin:
+        written += _write_workflows(folder, origin, values["INSTALL"], github=github)
+    return NewProject(made, written, of_asv)
 
 
-def is_below_repository(folder: Path) -> bool:
-    """Return whether a folder is in a repository, and not its top: GitHub does not read the workflows there."""
-    return not (folder / ".git").exists() and any((parent / ".git").exists() for parent in folder.parents)
+def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> list[str]:
+    """Write the workflows, and the wheel that they install, where GitHub reads them: at the top of the repository."""
+    top, pythons = _top(folder), configuration.read(folder / configuration.FILE).get("pythons", PYTHONS)
+    below = folder.relative_to(top).as_posix()
+    values = {
+        "INSTALL": install,
+        "INSTALL_TO_WRITE": f'{origin.options} "{origin.requirement("dashboard,github", _wheels(folder))}"',
+        "PYTHONS": " ".join(pythons),
+        "BELOW": "" if below == "." else f"{below}/",
+        "DEFAULTS": "" if below == "." else f"defaults:\n  run:\n    working-directory: {below}\n\n",
+    }
+    workflows = os.path.relpath(top / ".github/workflows", folder)
+    texts = {f"{workflows}/{file}": _filled(file, **values) for file in (*WORKFLOWS, *(OF_GITHUB if github else ()))}
+    written = _write(folder, texts | ({f".github/{RUNNERS}": _filled(RUNNERS)} if github else {}))
+    if origin.wheel:
+        place = f"{_wheels(folder)}/{origin.wheel.name}"
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(origin.wheel, folder / place)
+        written.append(place)
+    return written
+
+
+def _top(folder: Path) -> Path:
+    """Return the top folder of the repository that a folder is in; the folder itself where it is in none."""
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
+
+
+def _wheels(folder: Path) -> str:
+    path = os.path.relpath(_top(folder) / ".github/wheels", folder)
+    return path if path.startswith(".") else f"./{path}"
 
 
 def _filled(file: str, **values: str) -> str:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.recommend import CopyRequest
+from tensorcopy.configuration import web_address
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
@@ -201,12 +202,6 @@ class WebAddresses:
 
 
 NOWHERE = WebAddresses()
-
-
-def web_address(remote: str) -> str:
-    """Return the web address of a git remote without its credentials; "" for a folder."""
-    match = re.fullmatch(r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/](?!/)(\S+?)(?:\.git)?/?", remote)
-    return f"https://{match[1]}/{match[2]}" if match and "." in match[1].strip(".") else ""
 
 
 def _origin(folder: Path) -> str:

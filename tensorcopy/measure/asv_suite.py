@@ -1,0 +1,138 @@
+"""What the asv.conf.json of a suite says about its package, as far as it concerns an environment with a torch release."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensorcopy import configuration
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import environments, uv
+from tensorcopy.worker import toml
+from tensorcopy.worker.declarations import PROJECT_NAME
+
+NAMES = (configuration.FILE, "asv.conf.jsonc")
+FIRST_PYTHON = 9  # of Python 3: torch has wheels for it and newer ones
+# what a project has of its own: folders, the repository of releases, pages
+OURS = {
+    *(
+        "version",
+        "project",
+        "project_url",
+        "repo",
+        "repo_subdir",
+        "benchmark_dir",
+        "branches",
+        "dvcs",
+        "env_dir",
+        "results_dir",
+        "html_dir",
+    ),
+    *("show_commit_url", "hash_length", "pythons", "matrix", "plugins", "default_benchmark_timeout"),
+}
+
+
+@dataclass(frozen=True)
+class AsvSuite:
+    """A suite's configuration.
+
+    path : of the file, relative to the project
+    name : of the package
+    source : the address of its repository; "" if it names none
+    requires : the package, where pip can install it, and what the matrix adds
+    pythons : that torch has wheels for, the newest first
+    ignored : the settings that have no meaning here
+    """
+
+    path: str
+    name: str
+    source: str
+    requires: tuple[str, ...]
+    pythons: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def find(suites: Path, folder: Path) -> AsvSuite | None:
+    """Return the configuration that stands in the folder of a suite or above it, in the same repository; None without one.
+
+    folder : of the project
+    """
+    for parent in (suites, *suites.parents):
+        for path in (parent / name for name in NAMES):
+            if path.is_file():
+                return _read(path, folder)
+        if (parent / ".git").exists():
+            break
+    return None
+
+
+def _read(path: Path, folder: Path) -> AsvSuite:
+    document = configuration.read(path)
+    name, repo, ignored = str(document.get("project", "")), str(document.get("repo", "")), [key for key in document if key not in OURS]
+    top = _package(path.parent, repo, str(document.get("repo_subdir", "")))
+    requires: list[str] = []
+    if top:
+        below = os.path.relpath(top, folder)
+        requires = [below if below.startswith(".") else f"./{below}"]
+    elif PROJECT_NAME.fullmatch(name) and _is_on_index(name):
+        requires = [name]
+    elif name:
+        ignored.append("project, which pip cannot install")
+    matrix = document["matrix"] if isinstance(document.get("matrix"), dict) else {}
+    rows = matrix.get("req", {}) if {"req", "env", "env_nobuild"} & set(matrix) else matrix
+    ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if matrix.get(key)]
+    for package, versions in rows.items():
+        asked = [version for version in (versions if isinstance(versions, list) and versions else [versions or ""]) if version is not None]
+        if package.removeprefix("pip+") == "torch":
+            ignored.append("torch in matrix, which is what is measured")
+        elif asked:
+            requires.append(_requirement(package.removeprefix("pip+"), str(asked[-1])))
+            ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
+    pythons = sorted(
+        {str(each) for each in document.get("pythons", ()) if re.fullmatch(r"3\.\d+", str(each))}, key=lambda each: -int(each[2:])
+    )
+    return AsvSuite(
+        path=os.path.relpath(path, folder),
+        name=name if PROJECT_NAME.fullmatch(name) else "",
+        source=configuration.web_address(repo) or configuration.web_address(str(document.get("project_url", ""))),
+        requires=tuple(requires),
+        pythons=tuple(python for python in pythons if int(python[2:]) >= FIRST_PYTHON),
+        ignored=tuple(ignored),
+    )
+
+
+def _package(place: Path, repo: str, below: str) -> Path | None:
+    """Return the folder of the package that a configuration measures, which is the repository it is in; None without one there."""
+    for folder in _repositories(place, repo):
+        top = (folder / below).resolve()
+        tables: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
+            tables = toml.load(top / "pyproject.toml")
+        if (top / "setup.py").is_file() or {"project", "build-system"} & set(tables):
+            return top
+    return None
+
+
+def _repositories(place: Path, repo: str) -> Iterator[Path]:
+    if repo and (place / repo).is_dir():
+        yield place / repo
+    for parent in (place, *place.parents):
+        if (parent / ".git").exists():
+            yield parent
+            return
+
+
+def _requirement(package: str, version: str) -> str:
+    return f"{package}=={version}" if version[:1].isdigit() else f"{package}{version}"
+
+
+def _is_on_index(name: str) -> bool:
+    try:
+        return uv.resolved(name, environments.this_python(), lowest=False) is not None
+    except (uv.UvFailed, TensorcopyError):
+        return False
