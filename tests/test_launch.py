@@ -317,6 +317,17 @@ def test_a_side_that_cannot_start_is_named(sides, tmp_path):
     assert error.value.side == sides[1]
 
 
+def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(sides, tmp_path, monkeypatch):
+    """A project requires it for the environments of releases; an interpreter has its own packages."""
+    (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\n')
+    monkeypatch.chdir(tmp_path)
+    sides[0].suites.joinpath("lacking.py").write_text("import einops.layers\n")
+    for prefix, following in ((tmp_path, r'requires = \["einops"\] in \[project\]'), (None, "install einops where this torch is")):
+        expected = rf"got ModuleNotFoundError: No module named 'einops' in {sides[0].suites.name}/lacking.py; .*next: {following}"
+        with pytest.raises(SideFailed, match=expected):
+            launch.suites_of(replace(sides[0], prefix=prefix))
+
+
 def processes(suites: Path) -> list[str]:
     """Return the command lines of the processes that run these suites."""
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout

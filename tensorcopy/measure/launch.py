@@ -34,6 +34,7 @@ from tensorcopy.errors import CannotRun, TensorcopyError, exception_line
 from tensorcopy.results import launches
 from tensorcopy.results.launches import ALL, FEW, TIMED, UNIT, Launch, Row, Suite
 from tensorcopy.results.launches import Side as StoredSide
+from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
 
 # Of a case and side in a launch. Between launches of 17 releases, a difference of two varies by 2.3 % with 8 turns, 2.0 % with 12, 1.9 %
@@ -103,11 +104,15 @@ class SideFailed(CannotRun):
     @staticmethod
     def of(side: Side, got: str) -> SideFailed:
         """Return the error of a side."""
+        following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
+        if (missing := re.search(r"No module named '(\w+)", got)) and declarations.project():
+            package = f'requires = ["{missing[1]}"] in [project] of {declarations.FILE}, or the package that has it'
+            following = package if side.prefix else f"install {missing[1]} where this torch is"
         error = SideFailed(
             f"the suites cannot be imported in {side.environment}{f' ({side.revision[:8]})' if side.revision else ''}",
             got=got,
             allowed="torch, numpy, and what the suites import",
-            next=f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error",
+            next=following,
         )
         error.side = side
         return error
