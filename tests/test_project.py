@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy import __version__
+from tensorcopy import __version__, configuration
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
@@ -107,6 +107,48 @@ def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_fact
     assert "operations.py" not in new_project.new_project(folder, "lab").written
     assert declarations.project().requires == ("someones-copies==1.0",)
     assert [operation.group for operation in declarations.operations()] == ["someones_copies"]
+
+
+ASV_CONFIGURATION = """{
+    // of a package and its suite
+    "version": 1, "project": "some-package", "repo": REPO, "branches": ["main"], "benchmark_dir": "benchmarks",
+    "environment_type": "conda", "pythons": ["3.8", "3.10", "3.12"], "build_command": ["python -m build"],
+    "matrix": {"req": {"numpy": ["1.26", "2.1"], "torch": ["2.5"], "pip+einops": [], "gone": [null]}, "env": {"A": ["1"]}},
+}"""
+IGNORED = ("environment_type", "build_command", "matrix.env", "numpy 1.26 in matrix", "torch in matrix, which is what is measured")
+
+
+@pytest.mark.parametrize(
+    ("repo", "on_index", "package"),
+    [
+        ("..", False, ["../../.."]),
+        ("https://example.org/me/some-package.git", True, ["some-package"]),
+        ("https://example.org/a/b", False, []),
+    ],
+    ids=["the repository around it", "a package of the index", "nothing to install"],
+)
+def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, repo, on_index, package):
+    """Where it stands above the suite; it proposes requires, and tells what it does not use."""
+    place = folder / "asv" / "benchmarks"
+    (folder / "asv").mkdir()
+    suite(place, "theirs")
+    (folder / "asv" / "asv.conf.json").write_text(ASV_CONFIGURATION.replace("REPO", json.dumps(repo)))
+    if repo == "..":
+        (folder / "pyproject.toml").write_text('[project]\nname = "some-package"\n')
+    (folder / ".git").mkdir()
+    monkeypatch.setattr(uv, "resolved", lambda *arguments, **named: "1.0" if on_index else None)
+    project = folder / "asv" / "over" / "torch"
+    project.mkdir(parents=True)
+    monkeypatch.chdir(project)
+    assert main(["init", "--suites", "../../benchmarks"]) == 0
+    declared = declarations.project()
+    assert (declared.name, declared.suites, list(declared.requires)) == ("some-package", place, [*package, "numpy==2.1", "einops"])
+    printed = capsys.readouterr().out
+    ignored = [*IGNORED[:2], *([] if package else ["project, which pip cannot install"]), *IGNORED[2:]]
+    assert f"Not used of it: {'; '.join(ignored)}\n" in printed
+    written = configuration.read(project / "asv.conf.json")
+    assert written["pythons"] == ["3.12", "3.10"]
+    assert written["source_url"] == ("" if repo == ".." else repo.removesuffix(".git"))
 
 
 def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(folder):
@@ -433,6 +475,19 @@ def test_the_example_times_a_suite_unchanged(lab):
     for code in ("nearest(points, queries, k)", "normalized(x)", "time_cdist", "time_broadcast", "time_topk", "time_forward_backward"):
         assert code in landing, code
     assert dead_links(folder / "site") == []
+
+
+@pytest.mark.slow
+def test_the_workflows_of_a_project_install_tensorcopy_as_written(lab):
+    """In a checkout of it, which has the wheel that `init` was installed from; each way of installing runs what its job calls."""
+    lines = {line for path in (lab / ".github/workflows").glob("*.yml") for line in test_workflows.runs(path) if "pip install" in line}
+    assert len(lines) == 2
+    for number, line in enumerate(sorted(lines)):
+        checkout = lab.parent / f"checkout-{number}"
+        shutil.copytree(lab / ".github", checkout / ".github")
+        done = run(checkout, "uv venv --python 3.12", line, "uv run --no-project tensorcopy ci runners")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert '"machine": "github-hosted"' in done.stdout
 
 
 INPUT = '[[operation]]\nname = "a"\ncode = "q"\n'

@@ -339,7 +339,6 @@ def _prepare(
 def _init(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import installation
     from tensorcopy.measure.new_project import new_project
-    from tensorcopy.worker import declarations
 
     origin = None
     try:
@@ -351,10 +350,10 @@ def _init(options: argparse.Namespace, console: Console) -> int:
     made = new_project(Path.cwd(), options.name, options.title, options.suites, origin, github=options.github)
     console.print(f"{made.project.title}: wrote {', '.join(made.written) or 'nothing, all files are there'}", soft_wrap=True)
     if made.of_asv:
-        requires = json.dumps(made.project.requires)
-        ignored = f"; it has no use for {', '.join(made.of_asv.ignored)}" if made.of_asv.ignored else ""
-        console.print(f"{made.of_asv.path} gave requires = {requires} in {declarations.FILE}{ignored}", soft_wrap=True, markup=False)
-    console.print("Next: tensorcopy measure 2.5.1 2.15.0, then tensorcopy compare 2.5.1 2.15.0 and asv publish")
+        console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.project.requires)}", soft_wrap=True, markup=False)
+        if made.of_asv.ignored:
+            console.print(f"Not used of it: {'; '.join(made.of_asv.ignored)}", soft_wrap=True, markup=False)
+    console.print("Next: tensorcopy measure 2.5.1 2.15.0 --launches 4, then tensorcopy compare 2.5.1 2.15.0 and asv publish")
     return 0
 
 
