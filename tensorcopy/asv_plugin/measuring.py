@@ -111,8 +111,8 @@ def _run(conf: Any, options: Namespace) -> int:
             reference = plan.reference(job.paths.pythons)
             if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
                 job = replace(job, reference=reference)
-            every = [*chosen, *filter(None, [job.reference])]
-            plan.confirm_installing(every, job.paths, given.environments or len(every), log.info)
+            to_install = [*chosen, *filter(None, [job.reference])]
+            plan.confirm_installing(to_install, job.paths, given.environments or len(to_install), log.info)
         timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
         if not timed and not counting:
             raise TensorcopyError(
