@@ -24,9 +24,9 @@ from tensorcopy.measure.launch import Side, SideFailed, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import launches
+from tensorcopy.results import launches, reader
 from tensorcopy.results.launches import Launch
-from tensorcopy.worker import hardware, nvidia
+from tensorcopy.worker import declarations, hardware, nvidia
 from tensorcopy.worker.nvidia import Gpu
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE
@@ -134,6 +134,20 @@ def machine(tmp_path, monkeypatch) -> Machine:
 
 def measure(*arguments: str) -> int:
     return main(["measure", "--machine", "box", *arguments])
+
+
+def test_a_release_is_measured_beside_itself_with_numpy_2(machine, capsys):
+    """In an environment and a series of its own; a project chooses numpy by what it requires."""
+    assert measure("2.7.1", "2.7.1@numpy2", "2.2.2@numpy2", "--launches", "3") == 0
+    printed = capsys.readouterr().out
+    assert "torch 2.2.2 is skipped: its wheel needs numpy 1" in printed
+    (key,) = {result.series_key for result in reader.load_results(Path("results")).results if result.series_key.has_numpy_2}
+    assert (key.build.partition("-")[2], key.is_beside_history) == ("numpy2", True)
+    assert all(len(sides) == 3 for sides in machine.sides)
+    Path("tensorcopy.toml").write_text('[project]\nname = "lab"\n')
+    declarations.project_in.cache_clear()
+    assert measure("2.7.1@numpy2") == 2
+    assert "unknown Python: got '2.7.1@numpy2'; allowed: RANGE@3.9" in capsys.readouterr().err
 
 
 def test_every_release_of_a_python_is_a_side_beside_the_reference(machine, capsys):

@@ -22,11 +22,12 @@ from tensorcopy.analysis import declared, paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import WITH_NUMPY_2
 from tensorcopy.results import reader, related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import UNKNOWN_NAME
+from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
 
 SAME_MACHINE = (
     "cpu",
@@ -391,24 +392,32 @@ def _provenance(result: Result, compared_with: Result, *, with_numpy: bool, with
     A difference that is itself the subject of the comparison is allowed.
     """
     names: list[str] = list(SAME_TIMER)
-    if with_numpy:
+    ours, theirs = result.series_key, compared_with.series_key
+    if with_numpy and not _differ_by_numpy(ours, theirs):
         names.append("numpy")
     if result.python == compared_with.python:
         names.append("python")
     fields = {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
     if result.machine == compared_with.machine:
         fields.update(machine_fields(result, with_gpu=with_gpu))
-    ours, theirs = result.series_key, compared_with.series_key
     if ours.machine == theirs.machine and ours.identity != theirs.identity:  # of two folders with a machine of this name each
         fields["identity"] = ours.identity or UNKNOWN_NAME
     return fields
+
+
+def _differ_by_numpy(first: SeriesKey, second: SeriesKey) -> bool:
+    """Return whether numpy 2 stands in for the history's numpy in one of two series of one kind of wheel."""
+    return first.build != second.build and len({key.build.removesuffix(WITH_NUMPY_2) for key in (first, second)}) == 1
 
 
 def labels(before: Result, after: Result) -> tuple[str, str]:
     """Name each side by its release and by what else differs."""
     parts: list[tuple[str, str]] = [(f"torch {before.provenance['torch']}", f"torch {after.provenance['torch']}")]
     ours, theirs = before.series_key, after.series_key
-    for pair in ((f"Python {ours.python}", f"Python {theirs.python}"), (ours.build, theirs.build), (ours.machine, theirs.machine)):
+    builds = ours.build, theirs.build
+    if _differ_by_numpy(ours, theirs):
+        builds = f"numpy {before.provenance['numpy']}", f"numpy {after.provenance['numpy']}"
+    for pair in ((f"Python {ours.python}", f"Python {theirs.python}"), builds, (ours.machine, theirs.machine)):
         parts += [pair] if pair[0] != pair[1] else []
     if before.provenance["torch"] == after.provenance["torch"] and len(parts) == 1:
         parts.append((relpath(before.folder), relpath(after.folder)))

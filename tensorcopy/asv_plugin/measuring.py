@@ -111,8 +111,9 @@ def _run(conf: Any, options: Namespace) -> int:
             reference = plan.reference(job.paths.pythons)
             if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
                 job = replace(job, reference=reference)
-            to_install = [*chosen, *filter(None, [job.reference])]
-            plan.confirm_installing(to_install, job.paths, given.environments or len(to_install), log.info)
+        every = [*chosen, *filter(None, [job.reference])]
+        size = given.environments or (MOST_REVISIONS if of_revisions else len(every))
+        plan.confirm_installing(every, job.paths, size, log.info)
         timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
         if not timed and not counting:
             raise TensorcopyError(
@@ -123,8 +124,6 @@ def _run(conf: Any, options: Namespace) -> int:
             )
         there = taking.Missing(chosen, job, 0, timed).counts()
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
-        every = {*chosen, *filter(None, [job.reference])}
-        size = given.environments or (MOST_REVISIONS if of_revisions else len(every))
         taken = history.take(
             taking.Missing(chosen, job, launches, timed, given.shard),
             plan.groups(chosen, job.reference, size),

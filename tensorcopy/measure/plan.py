@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from tensorcopy.measure.launch import Side, names_of
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.releases.release_table import Release, minor
+from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, minor
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import ALL, Launch
 from tensorcopy.worker import declarations
@@ -33,6 +33,7 @@ from tensorcopy.worker.nvidia import Gpu
 REFERENCE = "2.8.0"  # it has wheels for Python 3.9 to 3.13, and kernels for GPUs from sm_70 to sm_120
 UNASKED = 2  # environments that are installed without a question: two releases to compare
 NEIGHBOURS = 2  # older releases that are measured again beside a new one
+NUMPY_2_NAME = WITH_NUMPY_2.removeprefix("-")  # after "@": with numpy 2 in place of the history's numpy
 NEW = "NEW"  # the releases that are newer than any that this machine has measured, and their neighbours
 
 Place = tuple[str, str, str]  # SHA of torch, environment, and git revision: "" of what is checked out
@@ -43,7 +44,7 @@ class Measurement:
     """A release to measure, on a Python or in an interpreter that has its torch.
 
     interpreter : the argument of asv's "-E interpreter:"; "" where uv installs the release
-    build : kind of wheel; "" for the kind that uv installs here
+    build : kind of wheel; "" for the kind that uv installs here. One with numpy 2 ends in `WITH_NUMPY_2`
     """
 
     release: Release
@@ -52,7 +53,8 @@ class Measurement:
     build: str = ""
 
     def __str__(self) -> str:
-        return f"torch {self.release.version} on Python {self.python}"
+        numpy = " with numpy 2" if self.build.endswith(WITH_NUMPY_2) else ""
+        return f"torch {self.release.version} on Python {self.python}{numpy}"
 
     @property
     def environment(self) -> str:
@@ -67,7 +69,7 @@ class Measurement:
 
     def path(self, paths: Paths) -> Path:
         """Return the folder into which uv installs it."""
-        return environments.path_of(paths.environments, self.release, self.python, environments.expected_build())
+        return environments.path_of(paths.environments, self.release, self.python, self.build or environments.expected_build())
 
     def is_installed(self, paths: Paths) -> bool:
         """Return whether the release can be measured without an installation."""
@@ -77,7 +79,7 @@ class Measurement:
         """Return its environment, installed unless it exists or is an interpreter's own. Raises TensorcopyError."""
         if self.interpreter:
             return environments.inspected(interpreters.executable(self.interpreter))
-        return environments.build(paths.environments, self.release, self.python, environments.expected_build())
+        return environments.build(paths.environments, self.release, self.python, self.build or environments.expected_build())
 
     def side(self, environment: Environment, paths: Paths) -> Side:
         """Return the side of a launch in its opened environment."""
@@ -154,7 +156,7 @@ def select(
 ) -> tuple[list[Measurement], list[str]]:
     """Return the measurements of these releases, and why others are skipped.
 
-    specifications : such as "2.10..", "..2.0.1@3.9" or "NEW"; all releases if empty
+    specifications : such as "2.10..", "..2.0.1@3.9", "2.15.0@numpy2" or "NEW"; all releases if empty
     pythons : in order of preference, for specifications without @PYTHON
     measured : SHAs of the releases that this machine has results of, for "NEW"
     first : whether one measurement is enough
@@ -164,15 +166,20 @@ def select(
     measurements, skipped = [], []
     for text in specifications or [".."]:
         range_text, at, python = text.partition("@")
-        if at and not re.fullmatch(r"3\.\d+", python):
+        build = ""
+        if python == NUMPY_2_NAME and not declarations.project():
+            python, build = "", f"{environments.expected_build()}{WITH_NUMPY_2}"
+        elif at and not re.fullmatch(r"3\.\d+", python):
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
         releases = new(measured) if range_text == NEW else release_table.select(range_text)
         for release in sorted(releases, reverse=newest_first):
             measurement, reason = installable(release, [python] if python else pythons)
+            if build and minor(release.version) < NUMPY_2:
+                measurement, reason = None, "its wheel needs numpy 1"
             if measurement is None:
                 skipped.append(f"torch {release.version} is skipped: {reason}")
             else:
-                measurements.append(measurement)
+                measurements.append(replace(measurement, build=build))
                 if first:
                     break
     if not measurements:
@@ -293,7 +300,7 @@ def confirm_installing(
 
     Raises TensorcopyError where the disk does not hold so many, and where the user declines.
     """
-    missing = [each for each in dict.fromkeys(measurements) if not each.is_installed(paths)]
+    missing = {each.path(paths): each for each in measurements if not each.is_installed(paths)}.values()
     count = min(max_environments, len(missing))
     if not count:
         return

@@ -17,7 +17,7 @@ from typing import Any
 
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
-from tensorcopy.releases.release_table import Release, load, minor, numpy_for
+from tensorcopy.releases.release_table import WITH_NUMPY_2, Release, load, minor, numpy_for
 from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import has_kernels
 from tensorcopy.worker.nvidia import Gpu
@@ -160,7 +160,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     own = [package for operation in declarations.operations() for package in operation.requires] + (
         declared.requirements() if declared else []
     )
-    requirements = [*release.requirements(python), f"asv_runner=={runner()}", *own]
+    requirements = [*release.requirements(python, build), f"asv_runner=={runner()}", *own]
     text = "\n".join([*requirements, *([f"# {BACKEND}={backend()}"] if backend() else [])])  # builds of one name may have several wheels
     is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
     for installs in (not is_old, True):
@@ -182,7 +182,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
                     allowed="an environment as it was installed",
                     next=f"remove {path}, it is built anew; measure --rebuild does both",
                 ) from error
-    verify(environment, release, build=build, numpy=numpy_for(release, python))
+    verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy_for(release, python, build))
     return environment
 
 

@@ -22,6 +22,7 @@ TABLE = Path(__file__).parent.parent / "releases.toml"
 UNKNOWN = date.min  # the day of an upload that an index does not tell
 SHORT = 8  # digits of a SHA in the name of a result file
 NUMPY_2 = (2, 3)  # the first minor release whose wheel works with numpy 2
+WITH_NUMPY_2 = "-numpy2"  # ends the build of an environment with numpy 2, in the history that has another
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,12 @@ class Release:
         """Return whether there is a wheel for Python `python`, such as "3.11"."""
         return minor(self.pythons[0]) <= minor(python) <= minor(self.pythons[1])
 
-    def requirements(self, python: str) -> list[str]:
+    def requirements(self, python: str, build: str = "") -> list[str]:
         """Return the requirements of an environment on Python `python`.
 
         In a project uv chooses numpy: the newest that this release, the Python and what the project requires allow.
         """
-        numpy = numpy_for(self, python)
+        numpy = numpy_for(self, python, build)
         any_numpy = "numpy" if minor(self.version) >= NUMPY_2 else "numpy<2"
         return [f"torch=={self.version}", f"numpy=={numpy}" if numpy else any_numpy, *self.requires]
 
@@ -119,10 +120,12 @@ def minor(python: str) -> tuple[int, int]:
     return int(major), int(second)
 
 
-def numpy_for(release: Release, python: str) -> str:
-    """Return the release's numpy, or a later one where Python `python` needs it; "" in a project, whose requirements decide."""
+def numpy_for(release: Release, python: str, build: str = "") -> str:
+    """Return the release's numpy, or a later one where Python or build need it; "" in a project, whose requirements decide."""
     if declarations.project():
         return ""
+    if build.endswith(WITH_NUMPY_2):
+        return str(_document(TABLE)["numpy_2"])
     return _document(TABLE)["numpy_by_python"].get(python, release.numpy)  # type: ignore[no-any-return]
 
 

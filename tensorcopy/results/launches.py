@@ -57,7 +57,7 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """
 
     sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
-    environment: Annotated[str, Meta(pattern=r"^py3\.\d{1,2}-[a-z]+(-interpreter)?$")]
+    environment: Annotated[str, Meta(pattern=r"^py3\.\d{1,2}-[a-z]+(-interpreter|-numpy2)?$")]
     revision: Name = ""
     provenance: dict[str, Any] = {}
 

@@ -21,7 +21,7 @@ from tensorcopy.results import effects, launches
 from tensorcopy.results.cases import Case, Timing, stored_cases
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import FileProblem, Launch, Suite
-from tensorcopy.results.series_key import INTERPRETER, SeriesKey, machine_names, two_machines
+from tensorcopy.results.series_key import SeriesKey, machine_names, two_machines
 
 SHOWN = 6  # suites that a sentence names
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
@@ -66,8 +66,7 @@ class Result:
     @cached_property
     def series_key(self) -> SeriesKey:
         """Which series it belongs to."""
-        suffix = INTERPRETER if self.environment.endswith(INTERPRETER) else ""
-        return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.build + suffix)
+        return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.environment.partition("-")[2])
 
     @property
     def place(self) -> tuple[str, str, str]:

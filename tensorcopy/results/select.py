@@ -70,7 +70,7 @@ def shown(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKe
     """
     releases = release_table.load()
     able = [key for key in histories if _releases(histories[key]) > 1] or list(histories)
-    return max(able, key=lambda key: (not key.is_of_interpreter, max(releases.position(axis[-1].sha) for axis in histories[key])))
+    return max(able, key=lambda key: (not key.is_beside_history, max(releases.position(axis[-1].sha) for axis in histories[key])))
 
 
 def _releases(axes: Sequence[Sequence[Result]]) -> int:

@@ -18,7 +18,6 @@ from tensorcopy.releases.release_table import HasSha
 UNKNOWN = ""  # the identity of a host that recorded none
 UNKNOWN_NAME = "unknown"  # in names and texts
 DIGITS = 4  # of an identity in a machine's name: two of a handful rarely share them, and then the name has all digits
-INTERPRETER = "-interpreter"  # ends the build of an interpreter's own torch, and its environment's name
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,8 @@ class SeriesKey:
     machine : its name
     identity : of its hardware; "" if unknown. Machines in two folders of results may share a name
     python : such as "3.11"
-    build : such as "cuda"; "cuda-interpreter" for the torch that an interpreter has. It may be compiled in another way than the wheel, as
-        may its Python, so it is a series of its own
+    build : such as "cuda". A series of its own is "cuda-interpreter", for the torch that an interpreter has, which may be compiled in
+        another way than the wheel, as may its Python; and "cuda-numpy2", for the wheel beside numpy 2
     """
 
     machine: str
@@ -43,9 +42,14 @@ class SeriesKey:
         return self.machine, self.identity
 
     @property
-    def is_of_interpreter(self) -> bool:
-        """Whether the torch is an interpreter's own."""
-        return self.build.endswith(INTERPRETER)
+    def is_beside_history(self) -> bool:
+        """Whether the torch is an interpreter's own, or has another numpy than the history."""
+        return "-" in self.build
+
+    @property
+    def has_numpy_2(self) -> bool:
+        """Whether numpy 2 stands in for the history's numpy."""
+        return self.build.endswith(release_table.WITH_NUMPY_2)
 
     @property
     def joined(self) -> SeriesKey:
@@ -55,7 +59,7 @@ class SeriesKey:
     @property
     def order(self) -> tuple[bool, tuple[int, int]]:
         """A sort key of the series of one machine: the wheel's of the newest Python is the last."""
-        return not self.is_of_interpreter, release_table.minor(self.python)
+        return not self.is_beside_history, release_table.minor(self.python)
 
 
 class HasSeries(HasSha, Protocol):

@@ -98,10 +98,11 @@ def machine_differences(before: Result, after: Result) -> list[str]:
 def series_of_results(results: Sequence[Result]) -> list[Series]:
     """Return every series, the machine that measured last first, then by newest release and Python; those of interpreters are its last.
 
-    Results of an unknown SHA are omitted.
+    Results of an unknown SHA are omitted, and those beside numpy 2, which are in no history.
     """
     releases = release_table.load()
-    groups = by_series(result for result in results if result.timings or result.failures or any(case.tracked for case in result.counts))
+    shown = [result for result in results if result.timings or result.failures or any(case.tracked for case in result.counts)]
+    groups = by_series(result for result in shown if not result.series_key.has_numpy_2)
     all_series = [Series(tuple(group), tuple(releases[releases.position(result.sha)] for result in group)) for group in groups.values()]
     last_started: dict[str, str] = {}
     for key, group in groups.items():
@@ -109,7 +110,7 @@ def series_of_results(results: Sequence[Result]) -> list[Series]:
         last_started[key.machine] = max(started, last_started.get(key.machine, ""))
     all_series.sort(
         key=lambda series: (
-            *(not series.key.is_of_interpreter, releases.position(series.newest.sha)),
+            *(not series.key.is_beside_history, releases.position(series.newest.sha)),
             *(release_table.minor(series.key.python), series.key.build),
         ),
         reverse=True,
@@ -185,9 +186,11 @@ class Machine:
     """A machine with its results.
 
     series : the first has the newest release on the newest Python
+    with_numpy_2 : results of releases that were also measured beside numpy 2
     """
 
     series: tuple[Series, ...]
+    with_numpy_2: tuple[Result, ...] = ()
 
     @property
     def name(self) -> str:
@@ -377,7 +380,8 @@ def machines(results: Sequence[Result]) -> list[Machine]:
     by_machine: dict[str, list[Series]] = {}
     for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
-    return [Machine(tuple(group)) for group in by_machine.values()]
+    beside = [result for result in results if result.series_key.has_numpy_2]
+    return [Machine(tuple(group), tuple(each for each in beside if each.machine == name)) for name, group in by_machine.items()]
 
 
 def longest_history(measured: Sequence[Machine]) -> Machine | None:

@@ -192,7 +192,7 @@ def _discovered(suites: str) -> list[Any]:
 
 
 def _described(suites: str) -> list[dict[str, Any]]:
-    return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in disc_benchmarks(suites)]
+    return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in _discovered(suites)]
 
 
 def _number(value: Any) -> float:

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import version
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.comparisons import Comparison, version
+from tensorcopy.analysis.paired import Change
 from tensorcopy.numbers import quantity, size
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related, suite_specs
@@ -15,7 +17,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import times_csv
-from tensorcopy.site.machine import Machine, Series, case_of, costs, groups_of
+from tensorcopy.site.machine import CostTable, Machine, Series, case_of, costs, groups_of
 from tensorcopy.site.page import File, Page, code_markup
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -138,11 +140,25 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             yield from _sizes_page(machine, result, neighbours)
 
 
+def numpy_2(machine: Machine, result: Result) -> Comparison | None:
+    """Return the comparison of a result with the same release beside numpy 2; None where it was not measured."""
+    measured = [each for each in machine.with_numpy_2 if (each.sha, each.python, each.build) == (result.sha, result.python, result.build)]
+    return comparisons.between(result, measured[0]) if measured else None
+
+
+def _changes(table: CostTable, comparison: Comparison) -> list[list[Change | None]]:
+    """Return how the time of each method changes, by size; nothing for a table of which the later side has no time."""
+    rows = [[case_of(table.group, method, numel, table.device) for method in table.methods] for numel in table.numels]
+    is_measured = any(case in comparison.after.timings for row in rows for case in row)
+    return [[comparison.changes.get(case) for case in row] for row in rows] if is_measured else []
+
+
 def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
     release, address = version(result), addresses.of_sizes(result)
     csv_address = addresses.data(address, "csv")
     possible = [costs(result, group, device) for device in ("cpu", *ACCELERATORS) for group in groups_of(result)]
     tables = [table for table in possible if table.methods]
+    beside = numpy_2(machine, result)
     values = {
         "result": result,
         "release": release,
@@ -151,6 +167,8 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
         "neighbours": [(f"torch {version(neighbour)}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
+        "numpy_2": beside,
+        "changes": lambda table: _changes(table, beside) if beside else [],
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
         "csv": csv_address,
     }
