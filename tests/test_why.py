@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -74,6 +75,30 @@ def test_what_is_named_is_said_of_a_change_only():
     assert why.named_text(same) == ""
     single = analysis.of_profiles(1, profile((COPY, 200, 1)), profile((COPY, 300, 1)))
     assert why.named_text(single).startswith("1 named function explains 100 % of the difference; the other 0 instructions are in the")
+
+
+def test_python_functions_are_named_with_their_calls_on_both_sides():
+    """Those whose number changed first; a call without any has no such line."""
+    sides = (replace(profile((COPY, 200, 1)), python=python) for python in ({"mine.a": 1, "mine.b": 2}, {"mine.a": 1, "mine.c": 3}))
+    assert why.python_text(analysis.of_profiles(1, *sides)) == (
+        "Python functions called in one call: mine.c 0 → 3×, mine.b 2 → 0×, mine.a 1×."
+    )
+    assert why.python_text(analysis.of_profiles(1, profile(), profile())) == ""
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ("own.BySize.time_own method=f numel=16", "f 16 float32 contiguous"),
+        ("own.ByGrad.time_own method=f numel=16 requires_grad=True", "f 16 float32 contiguous grad"),
+        ("own.ByInputs.time_own method=f n=128", "f 128 inputs n"),
+        ("other.time_it kind=x", "other.time_it kind=x"),
+    ],
+)
+def test_a_case_is_found_by_the_name_that_compare_prints(case, name):
+    """Of own operations, too; an asv suite has no profile, and bisect takes it by its own name."""
+    suite, *parameters = case.split()
+    assert why.name_of(Case(suite, tuple(tuple(each.split("=")) for each in parameters))) == name
 
 
 def test_a_profile_without_instructions_is_compared():

@@ -81,7 +81,6 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import release_table, uv, wheel_index
     from tensorcopy.report import why
     from tensorcopy.results import reader
-    from tensorcopy.results.functions import name_of
     from tensorcopy.worker import hardware
 
     releases, paths = release_table.select(f"{options.before}..{options.after}"), configuration.paths()
@@ -96,7 +95,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
         )
     results = reader.load_results(RESULTS).results
     name = why.selected_name(results, options.case)
-    case = next(case for result in reversed(results) for case in result.timings if name_of(case) == name)
+    case = next(case for result in reversed(results) for case in result.timings if why.name_of(case) == name)
     builds = wheel_index.between(first.version, last.version, python)
     console.print(f"{name}: {len(builds)} builds from torch {builds[0]} to {builds[-1]} on Python {python}")
     folder = paths.environments.parent / bisect.FOLDER / f"{name.replace(' ', '-')}-py{python}-{hardware.identity()}"

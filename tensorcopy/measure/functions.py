@@ -15,21 +15,35 @@ from tensorcopy.measure.taking import INSTALL, Job
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import functions, suite_specs
+from tensorcopy.worker import declarations
 
 PROBE = "tensorcopy.worker.functions"
 COUNT = 150.0  # a rough estimate in seconds
 
 
 def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
-    """Return the measurements whose instructions were counted, and whose functions were not."""
+    """Return the measurements whose instructions were counted, and whose functions were not; in a project, whose operations were timed."""
     counted = {
         side.place
         for each in job.stored()
         for side in each.sides
-        if any(suite.values and suite_specs.find(name).metric == suite_specs.INSTRUCTIONS for name, suite in each.suites.items())
+        if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items())
     }
     folder = job.results / job.machine
     return [each for each in measurements if each.place in counted and not functions.paths_of(folder, *each.place[:2])]
+
+
+def _is_profiled(suite: str) -> bool:
+    """Return whether the functions of a suite's cases are counted."""
+    spec = suite_specs.find(suite)
+    is_own = spec.shipped and spec.methods == suite_specs.OWN
+    return is_own if declarations.project() else spec.metric == suite_specs.INSTRUCTIONS
+
+
+def _pattern() -> str:
+    """Return a regular expression on the names of the cases to count: in a project, those of its operations."""
+    names = "|".join(operation.name for operation in declarations.operations())
+    return f"^({names}) " if declarations.project() else ""
 
 
 def count_all(
@@ -47,7 +61,7 @@ def count_all(
         try:
             job.side(measurement)
             path = functions.path_of(job.results / job.machine, *measurement.place[:2])
-            functions.write(path, counted(job.opened[measurement]))
+            functions.write(path, counted(job.opened[measurement], _pattern()))
             written.append(path)
         except DiskError:
             raise  # the next file could not be stored either

@@ -33,6 +33,7 @@ from tensorcopy.results.select import Pair
 RESULTS = Path("results")
 GROUPS_IN_A_SENTENCE = 4
 LARGE = 0.05  # share of the difference; a smaller group is not in the sentence
+PYTHON_FUNCTIONS = 8  # in a sentence
 WIDTH = 64  # columns of a function's name
 CLOCK_ONLY = "The clock moved and the instructions did not: memory, caches or the machine."
 
@@ -102,15 +103,20 @@ def of_results(before: Result, after: Result, name: str, difference: Difference,
 
 def selected_name(results: Sequence[Result], pattern: str) -> str:
     """Return the name of the profiled case that a pattern selects among the timed ones. Raises TensorcopyError."""
-    names = dict.fromkeys(functions.name_of(case) for result in results for case in result.timings)
-    return _selected(_cases(results, [name for name in names if name]), pattern)
+    names = dict.fromkeys(name_of(case) for result in results for case in result.timings)
+    return _selected(_cases(results, list(names)), pattern)
+
+
+def name_of(case: Case) -> str:
+    """Return the name of the profile of a case; of one that has none, such as of an asv suite, its own."""
+    return functions.name_of(case) or comparisons.case_name(case)
 
 
 def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:
     """Return the cases of each profiled name; of several, those of the own suites of a method first."""
     by_name: dict[str, list[Case]] = {name: [] for name in names}
     for case in dict.fromkeys(case for result in reversed(results) for case in (*result.timings, *result.counts)):
-        by_name.get(functions.name_of(case), []).append(case)
+        by_name.get(name_of(case), []).append(case)
     return by_name
 
 
@@ -156,7 +162,7 @@ def text(cause: Cause) -> str:
         [sentence(difference), *([CLOCK_ONLY] if cause.only_the_clock else [])],
         table(difference),
         [kernel_text(difference)],
-        [named_text(difference), time_text(cause.time)],
+        [named_text(difference), python_text(difference), time_text(cause.time)],
     ]
     return "\n\n".join("\n".join(filter(None, lines)) for lines in sections if any(lines)) + "\n"
 
@@ -184,6 +190,7 @@ def as_json(cause: Cause) -> str:
         "instructions": {"before": difference.before.instructions, "after": difference.after.instructions, "difference": difference.total},
         "changed": difference.changed,
         "only_the_clock": cause.only_the_clock,
+        "python_calls": {"before": dict(difference.before.python), "after": dict(difference.after.python)},
         "share_named": difference.share_named,
         "unnamed": difference.unnamed,
         "groups": [{"group": group.group, "before": group.before, "after": group.after} for group in difference.groups],
@@ -304,9 +311,23 @@ def named_text(difference: Difference) -> str:
     )
 
 
+def python_text(difference: Difference) -> str:
+    """Return which Python functions a call calls, those whose number changed first; "" where it calls none.
+
+    Their instructions are not told apart: the interpreter runs all of them.
+    """
+    before, after = difference.before.python, difference.after.python
+    names = sorted({**before, **after}, key=lambda name: (before.get(name) == after.get(name), -after.get(name, 0), name))
+    calls = [f"{name} {' → '.join(dict.fromkeys(number(side.get(name, 0)) for side in (before, after)))}×" for name in names]
+    more = f", and {len(calls) - PYTHON_FUNCTIONS} more" if len(calls) > PYTHON_FUNCTIONS else ""
+    return f"Python functions called in one call: {', '.join(calls[:PYTHON_FUNCTIONS])}{more}." if calls else ""
+
+
 def case_text(name: str) -> str:
     """Return what a profiled case is measured on: "numel=16, float32, contiguous, requires grad"."""
     _, numel, dtype, layout, *grad = name.split()
+    if layout == "n":  # of an operation that declares its inputs
+        return f"n={numel}"
     return ", ".join([f"numel={numel}", dtype, layout, *(["requires grad"] if grad else [])])
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -44,10 +44,12 @@ class Profile:
     """The functions of one case.
 
     instructions : of one call; the functions make 99 % of them
+    python : calls of each Python function in one call
     """
 
     instructions: float
     functions: Mapping[Function, FunctionCost]
+    python: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def smallest(self) -> float:
@@ -58,16 +60,19 @@ class Profile:
 NAME = r"^\w+ [1-9][0-9]{0,11} \w+ \w+( grad)?$"
 Cost = Annotated[float, Meta(ge=0, le=1e18)]
 Text = Annotated[str, Meta(max_length=100_000)]  # C++ names are long
+Name = Annotated[str, Meta(max_length=300)]
 
 
 class CaseRow(Struct, frozen=True, forbid_unknown_fields=True):
     """A case: the instructions of one call, without the loop around it.
 
     functions : index, exclusive instructions and calls of each function, for the most expensive ones, which make 99 %
+    python : how often one call calls each Python function, by module and name; their instructions are those of the interpreter
     """
 
     instructions: Cost
     functions: list[Cost]
+    python: dict[Name, Cost] = {}
 
 
 class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
@@ -98,11 +103,16 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
         """Return the profile of a profiled case."""
         rows = iter(self.cases[name].functions)
         functions = {self.functions[int(number)]: FunctionCost(own, calls) for number, own, calls in zip(rows, rows, rows)}
-        return Profile(self.instructions(name), functions)
+        return Profile(self.instructions(name), functions, self.cases[name].python)
 
 
 def name_of(case: Case) -> str:
     """Return the name under which a timed or counted case is profiled; "" for none."""
+    if case.spec.shipped and case.spec.methods == suite_specs.OWN and case.device == "cpu":
+        own = dict(case.parameters)
+        if "n" in own:
+            return f"{own['method']} {own['n']} inputs n"
+        return f"{own['method']} {own['numel']} float32 contiguous{' grad' if own.get('requires_grad') == 'True' else ''}"
     counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else related.counted_case(case)
     if counted is None:
         return ""

@@ -21,10 +21,11 @@ from itertools import product
 from pathlib import Path
 from secrets import randbelow
 from statistics import median
+from time import perf_counter
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import hardware
+from tensorcopy.worker import declarations, hardware
 from tensorcopy.worker.methods import (
     ALTERNATIVES,
     CONVERSIONS,
@@ -35,7 +36,7 @@ from tensorcopy.worker.methods import (
     exists,
     make_tensor,
 )
-from tensorcopy.worker.own import find_method, own_operations
+from tensorcopy.worker.own import device_of, find_method, make_values, own_operations, own_with_inputs
 
 # Calls on a small tensor before anything is counted. From Python 3.11 on, bytecode that cannot be specialized is tried again after 16, 48,
 # 112, … 2,032 and 4,080 executions, at 3 to 4 % of a call each time: no count lies near one of these. They run before instrumentation is
@@ -59,6 +60,8 @@ TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 PADDING, PAGE = "TENSORCOPY_PADDING", 4096
 
 REPEAT = "TENSORCOPY_TIMES"  # the environment variable with how often each section is counted
+LONGEST_CALL = 0.5  # seconds under valgrind, before it counts: counting takes ten times as long
+INPUTS = "inputs"  # in place of the dtype, of an operation that declares its inputs
 ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
 
 Loop = Callable[[Any, int], None]
@@ -74,7 +77,10 @@ def loop(x, calls):
 
 @dataclass(frozen=True)
 class Section:
-    """A loop that is counted: a method and its tensor."""
+    """A loop that is counted: a method and its tensor.
+
+    numel : its elements; of an operation that declares its inputs, the value of "n" in their shapes
+    """
 
     method: str
     numel: int
@@ -88,10 +94,12 @@ class Section:
     @property
     def calls(self) -> int:
         """The calls of one count."""
-        return max(FEWEST_CALLS, min(CALLS, ELEMENTS // self.numel))
+        return max(FEWEST_CALLS, min(CALLS, ELEMENTS // self.numel ** (2 if self.dtype == INPUTS else 1)))
 
     def tensor(self, numel: int) -> Any:
-        """Return a tensor of the section's kind."""
+        """Return a tensor of the section's kind; None where the operation declares its inputs."""
+        if self.dtype == INPUTS:
+            return None
         return make_tensor(numel, dtype=self.dtype, layout=self.layout, requires_grad=self.requires_grad)
 
 
@@ -109,7 +117,12 @@ def sections() -> Iterator[Section]:
 def all_of_them() -> list[Section]:
     """Return the sections of the registry's methods, then those of the reader's own operations."""
     own = [Section(method, numel, requires_grad=grad) for method, numel, grad in product(own_operations(), OTHER_NUMELS, (False, True))]
-    return [*sections(), *own]
+    inputs = [
+        Section(operation.name, n, INPUTS, "n")
+        for operation in declarations.operations()
+        for n in (operation.sizes if operation.inputs and device_of(operation) == "cpu" else ())
+    ]
+    return [*sections(), *own, *inputs]
 
 
 def count() -> dict[Section, float]:
@@ -172,7 +185,7 @@ def _work() -> None:
     only, all_sections = re.compile(os.environ.get(ONLY, "")), all_of_them()
     loops: dict[int, Loop] = {}
     for number, section in enumerate(all_sections):
-        if only.search(str(section)) and (loop := _warmed_up(section)):
+        if only.search(str(section)) and (loop := warmed_up(section)):
             loops[number] = loop
     switch_on = ["callgrind_control", "--instr=on", str(os.getpid())]
     subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
@@ -186,18 +199,37 @@ def _work() -> None:
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
-def _warmed_up(section: Section) -> Loop | None:
-    """Return the loop of a section; None where its code raises for such a tensor, or is not in this torch."""
-    method = find_method(section.method)
+def warmed_up(section: Section) -> Loop | None:
+    """Return the loop of a section; None where its code raises for such a tensor, takes too long, or is not in this torch."""
+    has_inputs = section.dtype == INPUTS
+    method = own_with_inputs()[section.method] if has_inputs else find_method(section.method)
     if not exists(method):
         return None
     try:
-        method(section.tensor(section.numel))
+        if has_inputs:
+            operation = next(each for each in declarations.operations() if each.name == section.method)
+            loop = _loop(method.code, {**method.names, **make_values(operation, method, min(operation.sizes))})
+            loop(None, WARM_UP)
+            loop.__globals__.update(make_values(operation, method, section.numel))
+            return loop if _is_short(lambda: loop(None, 1)) else None
+        tensor = section.tensor(section.numel)
+        if not _is_short(lambda: method(tensor)):
+            return None
         loop, small = _loop(method.code, method.names), section.tensor(SMALL)
         loop(small, WARM_UP)
     except Exception:  # an own operation may raise anything
         return None
     return loop
+
+
+def _is_short(call: Callable[[], object]) -> bool:
+    """Return whether one of two calls is short enough to be counted."""
+    for _ in range(2):  # the first one may initialise something
+        start = perf_counter()
+        call()
+        if perf_counter() - start < LONGEST_CALL:
+            return True
+    return False
 
 
 def _loop(code: str, names: Mapping[str, Any]) -> Loop:
