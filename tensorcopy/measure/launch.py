@@ -41,9 +41,11 @@ from tensorcopy.worker.devices import ACCELERATORS
 # with 16 and 1.8 % with 20 (median of the cases up to 2^14; 2^17: 2.2, 1.7, 1.4 and 1.2 %). A fork and its setup cost as much as 24 turns
 TURNS, FEWEST_TURNS = 20, 5
 TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
+SHORT_TURN = 0.1  # seconds; a longer one is interrupted on any busy core, however often it is tried
 FORKS = 3  # that share the turns of slow calls: forks of one launch differ by 22 to 46 % at 2^20, by 1.3 % at 2^10
 SLOW_CALLS = 32  # in a turn, at most; a single call in a turn takes so long that its setup would double what a launch costs
 SIDE_SECONDS = 0.1  # that a side's turns of a case take, unless they are the fewest
+SIDE_WALL_SECONDS = 0.5  # the same with their setup, which asv runs before each call
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
@@ -444,12 +446,13 @@ def _turns_of_fork(
             (skipped if "skipped" in answer else failed)[number] = _reason(process, pid, answer)
     seconds: dict[int, list[float]] = {number: [] for number in alive}
     faults, switches = dict.fromkeys(alive, 0), dict.fromkeys(alive, 0)
+    began = monotonic()
     for turn in range(ceil(turns / FORKS) if 1 < calls <= SLOW_CALLS else turns):
         taken = calls * max([sum(times) for times in seconds.values()] or [0.0])
-        if turn >= FEWEST_TURNS and taken > SIDE_SECONDS:
+        if turn >= FEWEST_TURNS and (taken > SIDE_SECONDS or monotonic() - began > SIDE_WALL_SECONDS * len(seconds)):
             break
         for number in _shuffled(alive):
-            answer = _turn(processes[number], longest)
+            answer = _turn(processes[number], calls, longest)
             if "turn" in answer:
                 of_call, fault, switch = answer["turn"]
                 seconds[number].append(of_call)
@@ -470,7 +473,7 @@ def _turns_of_fork(
     return Turns(seconds, calls, 1, faults, switches, skipped, failed)
 
 
-def _turn(process: _Process, longest: float) -> dict[str, Any]:
+def _turn(process: _Process, calls: int, longest: float) -> dict[str, Any]:
     """Return the answer of a side to its turn: of one during which no other program had the core, or of the fastest of `TRIES`.
 
     A call that is longer than a time slice is interrupted on any busy core.
@@ -479,7 +482,7 @@ def _turn(process: _Process, longest: float) -> dict[str, Any]:
     while len(answers) < TRIES:
         process.send("turn")
         answers.append(process.answer(longest))
-        if "turn" not in answers[-1] or not answers[-1]["turn"][2]:
+        if "turn" not in answers[-1] or not answers[-1]["turn"][2] or answers[-1]["turn"][0] * calls > SHORT_TURN:
             return answers[-1]
     return min(answers, key=lambda answer: answer["turn"][0])
 
