@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import log
 
 from markupsafe import Markup
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison, version
-from tensorcopy.analysis.paired import Change
+from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.numbers import quantity, size
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related, suite_specs
@@ -153,6 +154,17 @@ def _changes(table: CostTable, comparison: Comparison) -> list[list[Change | Non
     return [[comparison.changes.get(case) for case in row] for row in rows] if is_measured else []
 
 
+def _other_changes(table: CostTable, comparison: Comparison) -> list[tuple[Case, Change]]:
+    """Return what else is slower or faster in the suites of a table's group: other layouts and dtypes, the largest change first."""
+    module = case_of(table.group, "", 0, table.device).spec.module
+    changed = [
+        (case, change)
+        for case, change in comparison.changes.items()
+        if case.spec.module == module and case.spec.rank and change.verdict in (Verdict.SLOWER, Verdict.FASTER)
+    ]
+    return sorted(changed, key=lambda each: -abs(log(each[1].ratio or 1.0)))
+
+
 def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
     release, address = version(result), addresses.of_sizes(result)
     csv_address = addresses.data(address, "csv")
@@ -169,6 +181,8 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
         "numpy_2": beside,
         "changes": lambda table: _changes(table, beside) if beside else [],
+        "others": lambda table: _other_changes(table, beside) if beside else [],
+        "machine": machine,
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
         "csv": csv_address,
     }
