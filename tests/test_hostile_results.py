@@ -113,8 +113,8 @@ beside = "copies"
 promise.plain = { layout = "contiguous" }
 """
 TORCH = ["1.9.0", "2.15.0"]
-DOCUMENT = {"version": 6, "base": "a" * 40, "head": "b" * 40, "device": "cpu", "launches": 12}
-PAIR = {"kind": "code", "torch": TORCH, "comparison": None, "failures": [[True, ["a line"]]]}
+DOCUMENT = {"version": 7, "base": "a" * 40, "head": "b" * 40, "device": "cpu", "launches": 12}
+PAIR = {"kind": "code", "torch": TORCH, "comparison": None, "history": {}, "failures": [[True, ["a line"]]]}
 
 
 def declared(path: Path) -> object:

@@ -199,7 +199,7 @@ def _continuous(conf: Any, options: Namespace) -> int:
             place = sides[0].environment if len(pairs) > 1 else ""
             rows += _lines(comparison, reader.load_results(job.results).launches, job.selection, options, place)
     _print_changes(rows, ((before, names[0]), (after, names[1])), options)
-    marks = {row.mark for row in rows}
+    marks = {row.mark for row in rows if not row.change.acknowledged}
     worse, better = bool(marks & {"+", "!"}), "-" in marks
     color = "red" if worse else "green"
     color_print("")

@@ -8,6 +8,7 @@ document (comparison.schema.json). A pull request's code has run to write it, so
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +25,7 @@ from tensorcopy.measure.taking import Job
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
 from tensorcopy.report.sentences import failures
+from tensorcopy.results import reader
 from tensorcopy.worker import declarations
 
 CODE, RELEASE = "code", "release"  # kinds of pairs
@@ -82,16 +84,19 @@ class PairResult:
 
     comparison : None if a revision has no result
     failures : error lines by the revision's name
+    history : of base against the stored history of this machine, the number of cases by verdict
     """
 
     pair: RevisionPair
     comparison: Comparison | None = None
     failures: dict[str, list[str]] = field(default_factory=dict)
+    history: Counter[Verdict] = field(default_factory=Counter)
 
     @property
     def slower(self) -> bool:
-        """Whether a case is slower."""
-        return self.comparison is not None and any(change.verdict is Verdict.SLOWER for change in self.comparison.changes.values())
+        """Whether a case is slower, and not acknowledged."""
+        changes = self.comparison.changes.values() if self.comparison else ()
+        return any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in changes)
 
     @property
     def compared(self) -> bool:
@@ -102,8 +107,8 @@ class PairResult:
 def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
     """Return the pairs to compare: base and head, and each release that only head's table has, with the one before it.
 
-    Base and head are left out if no file that is measured differs. Raises TensorcopyError
-    if both are the same commit, if they cannot be compared, and if this machine can install no suitable torch.
+    Base and head are left out if no file that is measured differs. Raises TensorcopyError if both are the same commit, if they cannot be
+    compared, and if this machine can install no suitable torch.
     """
     if request.base == request.head:
         raise TensorcopyError(
@@ -167,6 +172,9 @@ def measure_and_judge(
         for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
             if lines := failures(measured):
                 result.failures[revision.name] = lines
+        stored = comparisons.with_history(result.comparison.before, reader.load_results(paths.results).results)
+        if stored and pair.kind == CODE:
+            result.history = Counter(change.verdict for change in stored.changes.values() if change.interval)
     return result
 
 
@@ -186,7 +194,7 @@ def _first(lines: Sequence[str]) -> list[str]:
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
     """Return all results as plain values, as comparison.schema.json describes them."""
     return {
-        "version": 6,
+        "version": 7,
         "base": request.base,
         "head": request.head,
         "device": request.device,
@@ -196,6 +204,7 @@ def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, A
                 "kind": result.pair.kind,
                 "torch": [revision.release.version for revision in result.pair.revisions],
                 "comparison": pr_comment.admissible(formats.document(result.comparison)) if result.comparison else None,
+                "history": {verdict.value: number for verdict, number in result.history.items()},
                 "failures": [[name == result.pair.before.name, _first(lines)] for name, lines in result.failures.items()],
             }
             for result in results

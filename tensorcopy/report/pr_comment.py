@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from tensorcopy.analysis.paired import PAIRED, Change, Reason, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
+from tensorcopy.report.sentences import history_text
 from tensorcopy.worker.devices import DEVICES
 
 SCHEMA = Path(__file__).with_name("comparison.schema.json")
@@ -157,6 +159,7 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     rows = [(row["case"], _change(row)) for row in comparison["changes"]]
     seen = [change.detectable for _, change in rows if change.detectable is not None]
     notes = [f"smallest slowdown that would have been seen: {percent(median(seen), 1)} (median of the cases)"] if seen else []
+    notes += filter(None, [history_text(Counter({Verdict(name): number for name, number in pair["history"].items()}))])
     return "\n".join([formats.comparison_text(labels, on, rows, notes=notes), *failures])
 
 
