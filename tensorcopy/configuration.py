@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +14,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import files
 
 FILE = "asv.conf.json"
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,12 @@ def web_addresses() -> tuple[str, str]:
     return read.source_url, read.site_url
 
 
+def web_address(remote: str) -> str:
+    """Return the web address of a git remote without its credentials; "" for a folder."""
+    match = re.fullmatch(r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/](?!/)(\S+?)(?:\.git)?/?", remote)
+    return f"https://{match[1]}/{match[2]}" if match and "." in match[1].strip(".") else ""
+
+
 class _File(Struct):
     """What tensorcopy reads of asv.conf.json, with asv's defaults."""
 
@@ -61,12 +68,6 @@ class _File(Struct):
     site_url: str = ""
 
 
-def web_address(remote: str) -> str:
-    """Return the web address of a git remote without its credentials; "" for a folder."""
-    match = re.fullmatch(r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/](?!/)(\S+?)(?:\.git)?/?", remote)
-    return f"https://{match[1]}/{match[2]}" if match and "." in match[1].strip(".") else ""
-
-
 def _read() -> _File:
     path = Path(FILE)
     if not path.exists():
@@ -76,26 +77,19 @@ def _read() -> _File:
             allowed=f"a folder with {FILE}",
             next="tensorcopy init, or git clone tensorcopy and run it there",
         )
-    try:
-        return msgspec.convert(read(path), _File)
-    except ValueError as error:
-        raise _damaged(path, error) from error
+    return read(path, _File)
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path, kind: type[Kind]) -> Kind:
     """Return a configuration of asv. Raises TensorcopyError for a damaged one."""
     import json5  # asv's own reader: the file has comments
 
     try:
-        return {**json5.loads(files.read_text(path))}
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> TensorcopyError:
-    return TensorcopyError(
-        f"{path.name} cannot be read",
-        got=" ".join(str(error).split()),
-        allowed="JSON with comments, and texts for its folders and Pythons",
-        next=f"git checkout {path.name}",
-    )
+        return msgspec.convert(json5.loads(files.read_text(path)), kind)
+    except (OSError, ValueError, RecursionError) as error:
+        raise TensorcopyError(
+            f"{path.name} cannot be read",
+            got=str(error),
+            allowed="JSON with comments, and texts for its folders and Pythons",
+            next=f"git checkout {path.name}",
+        ) from error

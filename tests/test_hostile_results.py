@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from docs.tools import figures
 from tensorcopy import cli, configuration
-from tensorcopy.ci import github
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import functions, launches, reader, suite_specs
@@ -125,8 +125,8 @@ def declared(path: Path) -> object:
 READERS = {  # what reads each file that people write or that another program has written
     "asv.conf.json": lambda path: (configuration.paths(), configuration.web_addresses()),
     "tensorcopy.toml": declared,
-    "releases.toml": release_table.load.__wrapped__,
-    "runners.toml": github.load_runners,
+    "releases.toml": lambda path: release_table._load.__wrapped__((path,)),
+    "runners.toml": runners.load,
     "suites.toml": lambda path: suite_specs.table.__wrapped__(),
     "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
     "accuracy.json": lambda path: publisher.accuracy_report(),

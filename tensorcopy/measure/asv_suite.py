@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
@@ -35,6 +37,17 @@ OURS = {
     ),
     *("show_commit_url", "hash_length", "pythons", "matrix", "plugins", "default_benchmark_timeout"),
 }
+
+
+class _File(Struct):
+    """What is read of the configuration."""
+
+    project: str = ""
+    project_url: str = ""
+    repo: str = ""
+    repo_subdir: str = ""
+    pythons: list[str] = []
+    matrix: dict[str, dict[str, Any] | list[Any] | str | None] = {}
 
 
 @dataclass(frozen=True)
@@ -72,36 +85,32 @@ def find(suites: Path, folder: Path) -> AsvSuite | None:
 
 
 def _read(path: Path, folder: Path) -> AsvSuite:
-    document = configuration.read(path)
-    name, repo, ignored = str(document.get("project", "")), str(document.get("repo", "")), [key for key in document if key not in OURS]
-    top = _package(path.parent, repo, str(document.get("repo_subdir", "")))
-    requires: list[str] = []
+    known, ignored = configuration.read(path, _File), [key for key in configuration.read(path, dict) if key not in OURS]
+    top, requires = _package(path.parent, known.repo, known.repo_subdir), list[str]()
     if top:
         below = os.path.relpath(top, folder)
         requires = [below if below.startswith(".") else f"./{below}"]
-    elif PROJECT_NAME.fullmatch(name) and _is_on_index(name):
-        requires = [name]
-    elif name:
+    elif PROJECT_NAME.fullmatch(known.project) and _is_on_index(known.project):
+        requires = [known.project]
+    elif known.project:
         ignored.append("project, which pip cannot install")
-    matrix = document["matrix"] if isinstance(document.get("matrix"), dict) else {}
-    rows = matrix.get("req", {}) if {"req", "env", "env_nobuild"} & set(matrix) else matrix
-    ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if matrix.get(key)]
-    for package, versions in rows.items():
+    apart = {"req", "env", "env_nobuild"} & known.matrix.keys()
+    ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if known.matrix.get(key)]
+    rows = known.matrix.get("req") if apart else known.matrix
+    for package, versions in rows.items() if isinstance(rows, dict) else ():
         asked = [version for version in (versions if isinstance(versions, list) and versions else [versions or ""]) if version is not None]
         if package.removeprefix("pip+") == "torch":
             ignored.append("torch in matrix, which is what is measured")
         elif asked:
             requires.append(_requirement(package.removeprefix("pip+"), str(asked[-1])))
             ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
-    pythons = sorted(
-        {str(each) for each in document.get("pythons", ()) if re.fullmatch(r"3\.\d+", str(each))}, key=lambda each: -int(each[2:])
-    )
+    pythons = sorted({int(each[2:]) for each in known.pythons if re.fullmatch(r"3\.\d+", each)}, reverse=True)
     return AsvSuite(
         path=os.path.relpath(path, folder),
-        name=name if PROJECT_NAME.fullmatch(name) else "",
-        source=configuration.web_address(repo) or configuration.web_address(str(document.get("project_url", ""))),
+        name=known.project if PROJECT_NAME.fullmatch(known.project) else "",
+        source=configuration.web_address(known.repo) or configuration.web_address(known.project_url),
         requires=tuple(requires),
-        pythons=tuple(python for python in pythons if int(python[2:]) >= FIRST_PYTHON),
+        pythons=tuple(f"3.{second}" for second in pythons if second >= FIRST_PYTHON),
         ignored=tuple(ignored),
     )
 

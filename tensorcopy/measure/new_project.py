@@ -101,7 +101,7 @@ def new_project(
 
 def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> list[str]:
     """Write the workflows, and the wheel that they install, where GitHub reads them: at the top of the repository."""
-    top, pythons = _top(folder), configuration.read(folder / configuration.FILE).get("pythons", PYTHONS)
+    top, pythons = _top(folder), configuration.read(folder / configuration.FILE, dict).get("pythons", PYTHONS)
     below = folder.relative_to(top).as_posix()
     values = {
         "INSTALL": install,
