@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from tensorcopy import __version__, configuration
 from tensorcopy.analysis.comparisons import version
@@ -146,7 +147,7 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     printed = capsys.readouterr().out
     ignored = [*IGNORED[:2], *([] if package else ["project, which pip cannot install"]), *IGNORED[2:]]
     assert f"Not used of it: {'; '.join(ignored)}\n" in printed
-    written = configuration.read(project / "asv.conf.json")
+    written = configuration.read(project / "asv.conf.json", dict)
     assert written["pythons"] == ["3.12", "3.10"]
     assert written["source_url"] == ("" if repo == ".." else repo.removesuffix(".git"))
 
@@ -219,6 +220,10 @@ def test_the_workflows_of_a_project_are_safe_and_valid():
         done = subprocess.run([*command, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     test_workflows.assert_no_rights(WORKFLOWS)
+    jobs = yaml.safe_load((EXAMPLE / ".github/workflows/measure.yml").read_text())["jobs"]
+    assert [name for name, job in jobs.items() if "write" in job["permissions"].values()] == ["keep"]
+    commands = [step["run"].removeprefix("uv run --no-project tensorcopy ") for step in jobs["keep"]["steps"] if "run" in step]
+    assert [command.split()[0] for command in commands[2:]] == ["merge", "ci"]  # which run nothing of the project
     for path in WORKFLOWS:
         test_workflows.test_a_workflow_has_only_the_rights_its_jobs_name(path)
         test_workflows.test_a_step_is_one_command(path)

@@ -14,12 +14,11 @@ from time import monotonic
 from typing import Any
 
 import pytest
-import yaml
 
 from tensorcopy import configuration
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest
-from tensorcopy.cli import main, parser
+from tensorcopy.cli import main
 from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
@@ -28,9 +27,7 @@ from tests.conftest import ROOT
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
 from tests.test_project import COPIES
-from tests.test_workflows import commands_of
 
-FILES = ROOT / "tensorcopy/measure/project_files"
 STEADY = """
 [[operation]]
 name = "halved"
@@ -154,21 +151,6 @@ def test_names_of_a_third_party_are_shown_as_the_schema_allows():
     assert len(row["failure"]) <= schema["failure"]["maxLength"]
 
 
-def test_the_workflow_that_runs_a_pull_request_s_code_cannot_write():
-    """The one that comments checks nothing out."""
-    texts = {name: (FILES / name).read_text(encoding="utf-8") for name in ("pull-request.yml", "comment.yml")}
-    jobs = {name: next(iter(yaml.safe_load(text)["jobs"].values())) for name, text in texts.items()}
-    assert jobs["pull-request.yml"]["permissions"] == {"contents": "read"}
-    assert jobs["comment.yml"]["permissions"] == {"actions": "read", "pull-requests": "write"}
-    assert "checkout" not in texts["comment.yml"]
-    assert "token" not in texts["pull-request.yml"]
-    limit = next(step["timeout-minutes"] for step in jobs["pull-request.yml"]["steps"] if "timeout-minutes" in step)
-    assert limit + 10 <= jobs["pull-request.yml"]["timeout-minutes"]
-    commands = [arguments for name in texts for arguments in commands_of(FILES / name, "tensorcopy")]
-    assert [arguments[:2] for arguments in commands] == [["ci", "pull-request"], ["ci", "comment"]]
-    assert all(parser().parse_args(arguments).command for arguments in commands)
-
-
 @pytest.fixture(scope="module")
 def python(tmp_path_factory) -> Path:
     """A Python with the wheel of tensorcopy, which also finds the torch of these tests."""
@@ -238,13 +220,6 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     assert "Largest slowdown: own.BySize rms\\_norm numel=1024, by " in comment
     assert f"base {sha(folder, 'main')[:8]} → head {sha(folder, 'slow')[:8]} · torch " in comment
     assert not COPIES.search(comment)
-
-
-def test_the_job_that_keeps_measurements_runs_nothing_of_the_project(folder):
-    """measure.yml: the job that may write installs nothing."""
-    jobs = yaml.safe_load((folder / ".github" / "workflows" / "measure.yml").read_text(encoding="utf-8"))["jobs"]
-    assert {name for name, job in jobs.items() if "write" in job["permissions"].get("contents", "")} == {"keep"}
-    assert not any("uv" in str(step) for step in jobs["keep"]["steps"])
 
 
 @pytest.mark.parametrize(

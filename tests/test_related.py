@@ -6,6 +6,8 @@ import pytest
 
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case, Timing
+from tensorcopy.site.machine import machines
+from tensorcopy.site.pages import costs
 from tests.conftest import NEW, OLD, measured
 
 
@@ -57,8 +59,8 @@ def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
 
 
 def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
-    """The suites measure the same sizes as baselines."""
-    for result in shipped_results.results:
+    """The suites measure the same sizes as baselines; with numpy 2 only conversions are measured, and compared with numpy 1."""
+    for result in (each for each in shipped_results.results if not each.series_key.has_numpy_2):
         copied = [case for case in result.timings if related.nbytes(case)]
         without = [case for case in copied if not related.baseline_timing(result, case)]
         assert not without
@@ -87,3 +89,15 @@ def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):
 def test_unknown_caches_have_no_name():
     copy = case("copies.Throughput.time_copy", method="clone", numel=1048576, device="cuda")
     assert related.bytes_in(measured(OLD, {}, gpu_cache_mib=None), copy) == ""
+
+
+def test_conversions_with_numpy_2_are_on_the_page_of_sizes_and_in_no_history(shipped_results):
+    """Paired with the same release beside the history's numpy."""
+    (machine,) = machines(shipped_results.results)
+    assert [result.series_key.build for result in machine.with_numpy_2] == ["cuda-numpy2"]
+    assert not any(result.series_key.has_numpy_2 for result in machine.results)
+    comparison = costs.numpy_2(machine, machine.result)
+    assert comparison.labels == tuple(f"torch {machine.result.provenance['torch']}, numpy {numpy}" for numpy in ("1.26.4", "2.4.6"))
+    judged = {case.spec.module for case, change in comparison.changes.items() if change.interval}
+    assert judged == {"conversions"}
+    assert costs.numpy_2(machine, machine.results[0]) is None

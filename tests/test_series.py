@@ -13,7 +13,6 @@ from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import compared_pairs
 from tensorcopy.site.machine import machines, series_of_results
-from tensorcopy.site.pages import costs
 from tests.conftest import NEW, OLD, measured
 
 NEXT = Release("2.1.0", date(2022, 1, 1), "c" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/3")
@@ -106,15 +105,3 @@ def test_a_gap_is_marked(monkeypatch):
     svg = plots.of_case(machine, case, lambda change: "")
     assert re.findall(r'<text class="gap" [^>]* y="(\d+)">([^<]*)<', svg) == [("261", "not measured")]
     assert "M104 107M418 107" in svg  # the values before and after, without a line between them
-
-
-def test_conversions_with_numpy_2_are_on_the_page_of_sizes_and_in_no_history(shipped_results):
-    """Paired with the same release beside the history's numpy."""
-    (machine,) = machines(shipped_results.results)
-    assert [result.series_key.build for result in machine.with_numpy_2] == ["cuda-numpy2"]
-    assert not any(result.series_key.has_numpy_2 for result in machine.results)
-    comparison = costs.numpy_2(machine, machine.result)
-    assert comparison.labels == tuple(f"torch {machine.result.provenance['torch']}, numpy {numpy}" for numpy in ("1.26.4", "2.4.6"))
-    judged = {case.spec.module for case, change in comparison.changes.items() if change.interval}
-    assert judged == {"conversions"}
-    assert costs.numpy_2(machine, machine.results[0]) is None
