@@ -57,7 +57,8 @@ def add(commands: Any) -> None:
         "releases",
         nargs="*",
         metavar="RANGE",
-        help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python), or NEW: those newer than any measured here, and two before; default: all",
+        help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python), 2.15.0@numpy2, or NEW: those newer than any measured here, and two before; "
+        "default: all",
     )
     settings.add(taken, str(LAUNCHES))
     taken.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
