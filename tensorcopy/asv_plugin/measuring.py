@@ -113,7 +113,7 @@ def _run(conf: Any, options: Namespace) -> int:
                 job = replace(job, reference=reference)
         every = [*chosen, *filter(None, [job.reference])]
         size = given.environments or (MOST_REVISIONS if of_revisions else len(every))
-        plan.confirm_installing(every, job.paths, size, log.info)
+        plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
         timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
         if not timed and not counting:
             raise TensorcopyError(
