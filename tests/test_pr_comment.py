@@ -312,3 +312,13 @@ def test_only_a_slowdown_fails_the_check(comparison, verdict, failures, code):
     assert pull_request.exit_code([pair_result(replace(comparison, changes=changes), **failures)]) == code
     assert pull_request.exit_code([pair_result(None)]) == 3
     assert pull_request.exit_code([]) == 0  # nothing that is measured changed
+
+
+def test_a_tracked_value_is_higher_or_lower_with_its_unit(comparison, tmp_path):
+    """As it was declared; a verdict that its numbers contradict is not shown."""
+    case = next(iter(comparison.changes))
+    value = Change(Verdict.HIGHER, Reason.COUNT_CHANGED, before=2.5, after=3.5, unit="GB/s", launches=(3, 3))
+    for verdict, text in ((Verdict.HIGHER, "2.5&nbsp;GB/s | 3.5&nbsp;GB/s"), (Verdict.LOWER, "contradicts itself")):
+        tracked = replace(comparison, changes={case: replace(value, verdict=verdict)})
+        artifact(tmp_path / "out", document(pair_result(tracked)))
+        assert text in comment(tmp_path / "out")

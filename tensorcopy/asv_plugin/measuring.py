@@ -203,10 +203,13 @@ def _continuous(conf: Any, options: Namespace) -> int:
     worse, better = bool(marks & {"+", "!"}), "-" in marks
     color = "red" if worse else "green"
     color_print("")
-    color_print("SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY." if worse or better else "BENCHMARKS NOT SIGNIFICANTLY CHANGED.", color)
+    undecided = sum(row.change.verdict is Verdict.UNKNOWN for row in rows)
     if worse or better:
+        color_print("SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", color)
         color_print(f"PERFORMANCE {'DECREASED' if worse else 'INCREASED'}.", color)
-    if undecided := sum(row.change.verdict is Verdict.UNKNOWN for row in rows):
+    elif undecided < len(rows):
+        color_print("BENCHMARKS NOT SIGNIFICANTLY CHANGED.", color)
+    if undecided:
         color_print(f"{counted(undecided, 'case')} of {len(rows)} would need more launches: -a rounds=N")
     return int(worse)
 
@@ -338,7 +341,9 @@ def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace
         return comparisons.of_places(job.results, job.machine, before, after, margin=options.factor - 1, alpha=alpha)
 
     try:
-        return looks.judge(now.looks(most), now.taker(sides, job, until, report_launch), compared)
+        if now.take_values(sides, job, until, _Log()):
+            return looks.judge(now.looks(most), now.taker(sides, job, until, report_launch), compared)
+        return compared(paired.ALPHA)
     except TensorcopyError:
         if not job.failed:
             raise

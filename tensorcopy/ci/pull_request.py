@@ -101,7 +101,9 @@ class PairResult:
     @property
     def compared(self) -> bool:
         """Whether at least one case was compared."""
-        return self.comparison is not None and any(change.interval for change in self.comparison.changes.values())
+        return self.comparison is not None and any(
+            change.interval or change.verdict is not Verdict.UNKNOWN for change in self.comparison.changes.values()
+        )
 
 
 def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
@@ -160,11 +162,11 @@ def measure_and_judge(
     job = Job(paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
     report_launch = now.reporter(f"{pair.kind}, ", request.launches, report_progress)
     try:
-        result.comparison = looks.judge(
-            now.looks(request.launches),
-            now.taker(pair.revisions, job, until, report_launch, resumes=True),
-            lambda alpha: compared(pair, job, alpha),
-        )
+        if now.take_values(pair.revisions, job, until, report_progress):
+            take = now.taker(pair.revisions, job, until, report_launch, resumes=True)
+            result.comparison = looks.judge(now.looks(request.launches), take, lambda alpha: compared(pair, job, alpha))
+        else:
+            result.comparison = compared(pair, job, paired.ALPHA)
     except TensorcopyError as error:
         failed = job.failed or {pair.after: error}
         result.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in pair.revisions if each in failed}

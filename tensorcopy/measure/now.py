@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -13,6 +14,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import release_table
+from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, cases_of
 
 LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
@@ -52,6 +54,17 @@ def taker(
         return taken >= look
 
     return take
+
+
+def take_values(sides: Sequence[Measurement], job: Job, until: float, report_progress: taking.ReportProgress) -> bool:
+    """Take the launches of tracked values that two sides lack, and return whether there is something to time."""
+    for side in sides:
+        suites = {name: suite for name, suite in job.suites([side], timed=False).items() if not suite_specs.find(name).shipped}
+        if suites:
+            names = [re.escape(text) for suite in suites.values() for text in suite["selected"]]
+            own = replace(job, selection=f"^({'|'.join(names)})$")
+            taking.take_counts([side], own, suites, count=taking.OF_VALUES, until=until, report_progress=report_progress)
+    return any(job.suites([side]) for side in sides)
 
 
 def _stored(sides: Sequence[Measurement], job: Job) -> int:

@@ -12,13 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
+from operator import eq, gt, lt
 from pathlib import Path
 from statistics import median
 from typing import Any, NoReturn
 
 from fastjsonschema import JsonSchemaValueException, compile
 
-from tensorcopy.analysis.paired import PAIRED, Change, Reason, Verdict
+from tensorcopy.analysis.paired import PAIRED, Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
@@ -29,6 +30,8 @@ SCHEMA = Path(__file__).with_name("comparison.schema.json")
 FILE = "comparison.json"
 LARGEST = 4 * 2**20  # bytes of such a file
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:+()\[\] -]")  # of cases, as the schema has them
+NOT_IN_UNITS = re.compile("[^A-Za-z0-9/%µ² ]")
+TIMED, LONGEST_UNIT = "time", 20
 LONGEST_NAME, LONGEST_WORD, MOST_PARAMETERS, LONGEST_FAILURE = 160, 80, 12, 1000  # as the schema has them
 ROUNDED = 1e-5  # relative: the file has six digits
 LINE = 300  # characters of a line that is quoted
@@ -73,7 +76,8 @@ def admissible(comparison: Mapping[str, Any]) -> dict[str, Any]:
         name = " ".join(NOT_IN_NAMES.sub("_", change["case"])[:LONGEST_NAME].split())
         parameters = {name: value[:LONGEST_WORD] for name, value in list(change["parameters"].items())[:MOST_PARAMETERS]}
         suite, failure = change["suite"][:LONGEST_WORD], change["failure"][:LONGEST_FAILURE]
-        return {**change, "case": name, "suite": suite, "parameters": parameters, "failure": failure}
+        unit = NOT_IN_UNITS.sub(" ", change["metric"])[:LONGEST_UNIT]
+        return {**change, "case": name, "suite": suite, "parameters": parameters, "failure": failure, "metric": unit, "count": None}
 
     return {**comparison, "changes": [row(change) for change in comparison["changes"]]}
 
@@ -168,6 +172,10 @@ def _change(row: Mapping[str, Any]) -> Change:
 
     Raises _Refused for a contradiction.
     """
+    if row["metric"] != TIMED:
+        return _value(row)
+    if row["time_verdict"] is None or not all(side is None or 1e-15 <= side <= 1e6 for side in (row["before"], row["after"])):
+        raise _Refused("contradicts itself")
     verdict, reason = Verdict(row["time_verdict"]), Reason(row["reason"])
     low, ratio, high, margin = row["time_low"], row["time_ratio"], row["time_high"], row["margin"]
     tested = None not in (low, ratio, high)
@@ -195,6 +203,18 @@ def _change(row: Mapping[str, Any]) -> Change:
         detectable=row["detectable"],
         margin=margin,
     )
+
+
+def _value(row: Mapping[str, Any]) -> Change:
+    """Return the change of a tracked value. Raises _Refused for a contradiction."""
+    before, after, reason = row["before"], row["after"], Reason(row["reason"])
+    verdict = Verdict(row["work_verdict"] or Verdict.UNKNOWN)
+    orders = {Verdict.HIGHER: gt, Verdict.LOWER: lt, Verdict.EQUAL: eq}
+    if verdict in orders and (None in (before, after) or not orders[verdict](after, before)):
+        raise _Refused("contradicts itself")
+    launches, unit = (row["launches"][0], row["launches"][1]), row["metric"]
+    count = None if None in (before, after) else CountPair(unit, before, after, known=verdict is not Verdict.UNKNOWN)
+    return Change(verdict, reason, before=before, after=after, unit=unit, launches=launches, count=count)
 
 
 def _link(run: str) -> str:
