@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import Side, SideFailed
 from tensorcopy.results import launches
@@ -86,6 +86,9 @@ def track_text():
 
 def time_where():
     (FOLDER / f"cores-{SIDE}").write_text(str(sorted(os.sched_getaffinity(0))))
+
+def time_full():
+    raise OSError(28, "No space left on device")
 
 class On:
     params = ["cpu", "cuda"]
@@ -373,3 +376,9 @@ def test_a_killed_program_leaves_whole_launches_and_no_process(tmp_path, number)
     while processes(tmp_path / "suites") and time.monotonic() < end:
         time.sleep(0.1)
     assert processes(tmp_path / "suites") == []
+
+
+def test_a_full_disk_ends_the_launch(sides):
+    """No case is stored as one that has failed."""
+    with pytest.raises(DiskError, match="No space left on device"):
+        launch.take(sides, "box", selection="time_full|time_sleep")

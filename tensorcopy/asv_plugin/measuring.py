@@ -47,7 +47,8 @@ from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import launches, reader, series_key
+from tensorcopy.report.sentences import failures
+from tensorcopy.results import reader, series_key
 from tensorcopy.results.cases import stored_cases
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
@@ -144,7 +145,7 @@ def _run(conf: Any, options: Namespace) -> int:
         failed = bool(job.failed or taken.problems)
         for measurement in chosen:
             if measurement not in job.failed:
-                failed |= _print_values(conf, measurement, taken.launches, {*timed, *counting}, job)
+                failed |= _print_values(conf, measurement, {*timed, *counting}, job)
         if taken.left and monotonic() >= until:
             log.info(f"stopped at the end of its time: {counted(taken.left, 'launch')} left; the same command takes them")
     return 2 if failed else 0
@@ -467,8 +468,8 @@ def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Seque
     return list(dict.fromkeys(measurements))
 
 
-def _print_values(conf: Any, measurement: Measurement, taken: Sequence[Launch], suites: Collection[str], job: Job) -> bool:
-    """Print the times and counts of a release as asv does, and return whether a case has failed in these launches."""
+def _print_values(conf: Any, measurement: Measurement, suites: Collection[str], job: Job) -> bool:
+    """Print the times and counts of a release as asv does, and return whether a case failed in its last launch."""
     loaded = reader.load_results(job.results)
     result = next(each for each in loaded.results if each.machine == job.machine and each.place == measurement.place)
     documents, commit = projection.documents([result], loaded.launches), result.revision or result.sha
@@ -484,15 +485,10 @@ def _print_values(conf: Any, measurement: Measurement, taken: Sequence[Launch], 
             for name in sorted(values.get_result_keys(benchmarks)):
                 log.info(name, reserve_space=True)
                 log_benchmark_result(values, benchmarks[name])
-    failures: dict[str, bool] = {}
-    for each in taken:
-        numbers = [str(number) for number, side in enumerate(each.sides) if side.place == measurement.place]
-        for name, suite in each.suites.items():
-            for by_side in suite.failed.values():
-                failures |= {f"{name}: {by_side[number]}": True for number in (*numbers, launches.ALL) if numbers and number in by_side}
-    for failure in failures:
-        log.error(failure)
-    return bool(failures)
+    failed = failures(result, suites)
+    for line in failed:
+        log.error(line)
+    return bool(failed)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from msgspec import UNSET
 
-from tensorcopy.errors import CannotRun, TensorcopyError, exception_line
+from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.results import launches
 from tensorcopy.results.launches import ALL, FEW, TIMED, UNIT, Launch, Row, Suite
 from tensorcopy.results.launches import Side as StoredSide
@@ -251,6 +251,8 @@ def take(
                     processes, name, of_sides, turns, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
                 )
             )
+            if full := of_text(" ".join(by_case[name, suite["selected"][text]].failed.values()), NOWHERE):
+                raise full  # the case is not at fault
     if not any(each.seconds for each in by_case.values()):
         reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
         raise TensorcopyError(
