@@ -28,6 +28,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
+from tensorcopy.worker import declarations
 
 SAME_MACHINE = (
     "cpu",
@@ -157,6 +158,23 @@ def margin_of(usual: float = MARGIN) -> Callable[[Case], float]:
     """Return the function that returns the margin of a case: the declared one, or else the usual one."""
     known = declared.current()
     return (lambda case: known.margin(case_name(case)) or usual) if known.margins else lambda _: usual
+
+
+def unmatched_rows(results: Iterable[Result]) -> list[TensorcopyError]:
+    """Return a warning for each row of tensorcopy.toml about verdicts that matches no case of some results."""
+    rows = declared.current().rows
+    cases = {case for result in results for case in (*result.timings, *result.counts, *result.failures)} if rows else ()
+    names = [case_name(case) for case in cases]
+    return [
+        TensorcopyError(
+            f"a row of {table} in {declarations.FILE} matches no case",
+            got=pattern.pattern,
+            allowed="a regular expression on names of cases, as compare prints them",
+            next="tensorcopy compare A B --all lists them",
+        )
+        for table, pattern in rows
+        if names and not any(map(pattern.search, names))
+    ]
 
 
 def _differences(before: Result, after: Result) -> dict[Case, Difference | None]:

@@ -56,6 +56,11 @@ class Declared:
     margins: tuple[tuple[re.Pattern[str], float], ...] = ()
     acknowledged: tuple[tuple[re.Pattern[str], str, str], ...] = ()
 
+    @property
+    def rows(self) -> list[tuple[str, re.Pattern[str]]]:
+        """The table and the regular expression of each row."""
+        return [*(("[margin]", row[0]) for row in self.margins), *(("[[acknowledged]]", row[0]) for row in self.acknowledged)]
+
     def margin(self, name: str) -> float | None:
         """Return the margin of the case of a name; None where none is declared."""
         return next((share for pattern, share in reversed(self.margins) if pattern.search(name)), None)

@@ -133,12 +133,12 @@ def _compared(options: argparse.Namespace) -> Comparison:
     if options.now:
         return _measured_now(options, margin).selected(options.case, options.device)
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
-    print_warnings(pair.warnings)
+    stored = reader.load_results(pair.before.folder).results
+    print_warnings([*pair.warnings, *comparisons.unmatched_rows((*stored, pair.after))])
     if options.metric == "time":
         comparison = comparisons.between(pair.before, pair.after, margin=margin, everywhere=everywhere)
     else:
-        others = reader.load_results(pair.before.folder).results
-        comparison = comparisons.of_counts(pair.before, pair.after, others, options.metric, margin=margin)
+        comparison = comparisons.of_counts(pair.before, pair.after, stored, options.metric, margin=margin)
         if not comparison.changes:
             raise TensorcopyError(
                 f"no {options.metric} were counted on both sides",
@@ -213,7 +213,7 @@ def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
 
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the changes in files of values, or the stored history of one case or of several: that on the site."""
-    from tensorcopy.analysis import change_points, series
+    from tensorcopy.analysis import change_points, comparisons, series
     from tensorcopy.analysis.standings import standing
     from tensorcopy.report import sentences, terminal
     from tensorcopy.results import reader, select
@@ -224,7 +224,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
             print(json.dumps([step.index for step in change_points.steps(*_read_values(path))]))
         return 0
     results = reader.load_results(RESULTS)
-    print_warnings(results.warnings)
+    print_warnings([*results.warnings, *(comparisons.unmatched_rows(results.results) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     is_failure = incomplete(problems, options.strict)
     by_case = series.joined(select.history(results.results, options.machine, options.python))

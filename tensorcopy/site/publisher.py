@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from tensorcopy import configuration
+from tensorcopy.analysis import comparisons
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import reader
@@ -20,7 +21,8 @@ from tensorcopy.worker import declarations, files
 def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     """Write every page and return the problems of results that could not be read.
 
-    Logs a warning for each machine that shares its name with another one, or has results that do not count.
+    Logs a warning for each machine that shares its name with another one, or has results that do not count, and for each row of
+    tensorcopy.toml that matches no case.
     """
     from tensorcopy.site import writer  # asv imports its plugins for every command; only this one needs the pages
 
@@ -28,7 +30,7 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = (*loaded.problems, *loaded.superseded)
     writer.write(loaded.results, card, documentation(), html_dir, web, problems=problems, project=declarations.project())
-    publisher.warn(loaded.warnings)
+    publisher.warn([*loaded.warnings, *comparisons.unmatched_rows(loaded.results)])
     return loaded.problems
 
 
