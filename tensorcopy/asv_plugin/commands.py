@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,7 +26,9 @@ from asv.commands.update import Update
 from asv.console import log
 from asv.plugins.github import GithubPages
 from asv.repo import get_repo
+from asv.util import UserError
 
+from tensorcopy.analysis import comparisons
 from tensorcopy.asv_plugin import projection
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError, of_os_error
@@ -113,9 +116,7 @@ def prepare() -> None:
 
         def read(conf: Any, options: Any, command: Any = command, run: Any = command.run_from_conf_args) -> Any:
             project(conf, with_revisions=command is Show)
-            if command is Profile:
-                _select_profiled(conf, options)
-            return run(conf, options)
+            return _profile(conf, options, run) if command is Profile else run(conf, options)
 
         command.run_from_conf_args = read
     Find.run_from_conf_args, Rm.run_from_conf_args = _refuse_find, _refuse_rm
@@ -164,6 +165,23 @@ def _refuse_rm(conf: Any, options: Any) -> NoReturn:
             next=f"git rm the files of launches in {Path(conf.results_dir).name}/MACHINE/, named by their time",
         )
     )
+
+
+def _profile(conf: Any, options: Any, run: Any) -> Any:
+    """Profile a benchmark: asv asks for a regular expression on its name with parameters, and compare and asv print other names."""
+    _select_profiled(conf, options)
+    asked = options.benchmark
+    if asked:
+        stored = reader.load_results(paths_of(conf).results).results
+        named = [case for result in stored for case in (*result.timings, *result.counts) if comparisons.case_name(case) == asked]
+        names = [rf"{re.escape(asked)}(\(.*\))?", *(plan.expression_of([case]) for case in named[:1])]
+        with suppress(re.error):
+            names.append(re.compile(asked).pattern)
+        options.benchmark = f"(?:{'|'.join(names)})"
+    try:
+        return run(conf, options)
+    except UserError as error:
+        raise UserError(str(error).replace(str(options.benchmark), str(asked))) from error
 
 
 def _select_profiled(conf: Any, options: Any) -> None:
