@@ -162,6 +162,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.sentences import failures, not_included
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
+    from tensorcopy.results.related import own_group, own_groups
     from tensorcopy.worker import declarations
 
     results = reader.load_results(RESULTS)
@@ -174,8 +175,12 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     if not cases:
         suites = ", ".join(sorted({case.suite for case in measured})) or "none: every case has failed, or was skipped"
         raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
-    for suite in dict.fromkeys(case.suite for case in cases):
-        console.print(_times_of(suite, [case for case in cases if case.suite == suite], result))
+    tables: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        tables.setdefault((case.suite, own_group(result.methods, case)), []).append(case)
+    groups = ["", *own_groups(result.methods)]
+    for (suite, group), members in sorted(tables.items(), key=lambda each: groups.index(each[0][1])):
+        console.print(_times_of(f"{suite}: {group}" if group else suite, members, result))
         console.print("")
     for line in failures(result):
         console.print(f"failed: {line}", soft_wrap=True, markup=False)
@@ -195,19 +200,19 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     return 2 if problems else 0
 
 
-def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
-    """Return a table of the times of one suite's cases, or of the values that it tracks."""
+def _times_of(title: str, cases: Sequence[Case], result: Result) -> Table:
+    """Return a table of the times of one suite's cases, of one group, or of the values that it tracks."""
     from tensorcopy.numbers import duration, percent, quantity, value_range
     from tensorcopy.results import related
 
     if cases[0].tracked:
-        table = _table(*(name for name, _ in cases[0].parameters), "value", "from launch to launch", "launches", title=suite)
+        table = _table(*(name for name, _ in cases[0].parameters), "value", "from launch to launch", "launches", title=title)
         for case in cases:
             values, unit = result.count_repeats[case], case.spec.unit
             row = quantity(result.counts[case], unit), value_range(values, unit), str(len(values))
             table.add_row(*(value for _, value in case.parameters), *row)
         return table
-    table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")
+    table = _table(*(name for name, _ in cases[0].parameters), title=title, title_justify="left")
     for title in ("time", "±", "× memcpy", "GB/s", "in", "launches"):
         table.add_column(title, justify="right")
     for case in cases:

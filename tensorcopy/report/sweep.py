@@ -77,7 +77,7 @@ def divisors(curves: Sequence[Document], relative_to: str) -> dict[int, float]:
 def table(document: Document, relative_to: str = "") -> RenderableType:
     """Return a row for each method with its curve and its time at some sizes.
 
-    A curve has eight steps of a logarithmic scale.
+    A curve has eight steps of a logarithmic scale. Of several groups of own operations, each has a row with its name above it.
     The scale spans the methods' times; the memcpy baseline may be below it. The fastest time at each size is bold. Raises TensorcopyError
     for a method that was not measured.
     """
@@ -89,8 +89,11 @@ def table(document: Document, relative_to: str = "") -> RenderableType:
     shown = sorted({round(step * (len(numels) - 1) / (COLUMNS - 1)) for step in range(COLUMNS)})
     fastest = {index: min(row[index] for row in values[:-1]) for index in shown}
     rows: list[list[RenderableType]] = []
-    for curve, row in zip(curves, values):
+    groups = [curve.get("group", "") for curve in curves]
+    for number, (curve, row) in enumerate(zip(curves, values)):
         is_baseline = curve is curves[-1]
+        if len(set(filter(None, groups))) > 1 and groups[number] not in ("", groups[number - 1]):
+            rows.append([Text(groups[number], "dim"), "", *([""] * len(shown))])
         bars = "".join(BARS[min(7, max(0, round(7 * (log(value) - low) / ((high - low) or 1))))] for value in row)
         texts = {index: multiple(row[index]) if relative_to else duration(row[index]) for index in shown}
         styles = {index: "bold" if row[index] == fastest[index] and not is_baseline else "" for index in shown}

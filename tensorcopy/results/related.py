@@ -6,8 +6,10 @@ Which suites have them stands in the table of suites (`suite_specs`).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, Timing
@@ -34,6 +36,22 @@ class Count:
     def spread(self) -> float | None:
         """The relative difference of the largest and the smallest; None for a single count."""
         return max(self.repeats) / min(self.repeats) - 1 if len(self.repeats) > 1 and min(self.repeats) > 0 else None
+
+
+def own_group(methods: Mapping[str, Any], case: Case) -> str:
+    """Return the group of the own operation of a case, where there are several groups; "" otherwise.
+
+    methods : the rows of a result
+    """
+    if case.spec.methods != suite_specs.OWN:
+        return ""
+    groups = own_groups(methods)
+    return str(methods.get(case["method"], {}).get("group", "")) if len(groups) > 1 else ""
+
+
+def own_groups(methods: Mapping[str, Any]) -> list[str]:
+    """Return the groups of own operations, in the order of their rows."""
+    return list(dict.fromkeys(row["group"] for row in methods.values() if not suite_specs.section_of(row["group"])))
 
 
 @cache

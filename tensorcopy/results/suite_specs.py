@@ -21,6 +21,7 @@ SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
 TRACKED = "tracked"  # the metric of what a third-party suite tracks, in the unit that it declares
 SHORT_UNITS = {SECONDS: "s", BYTES: "B"}  # of tracked values: theirs is another unit than that of a time, or of an exact count
 OWN = "own"  # the kind of methods that users define
+NUMEL, N = "numel", "n"  # the parameter that is the size: elements of a tensor, or n in the shapes of an operation's inputs
 
 
 @dataclass(frozen=True)
@@ -142,13 +143,16 @@ def section_of(methods: str) -> str:
 
 
 @cache
-def timed_by_size(methods: str, device: str = "cpu", *, requires_grad: bool = False) -> str:
+def timed_by_size(methods: str, device: str = "cpu", *, requires_grad: bool = False, by: str = NUMEL) -> str:
     """Return the suite that times a group of methods by size, on a device or for tensors that require grad.
+
+    by : the parameter of the size; only own operations have `N`
 
     The suite on the CPU without grad stands for one that does not exist. A group that is not the registry's is the user's own.
     """
-    of_group = [spec for spec in table().values() if spec.methods == (methods if section_of(methods) else OWN) and not spec.latency]
-    wanted = ("method", "numel", *(["device"] if device != "cpu" else ["requires_grad"] if requires_grad else []))
+    kind = methods if section_of(methods) and by == NUMEL else OWN
+    of_group = [spec for spec in table().values() if spec.methods == kind and not spec.latency]
+    wanted = ("method", by, *(["device"] if device != "cpu" else ["requires_grad"] if requires_grad else []))
     return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
 
 

@@ -15,6 +15,7 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.analysis.standings import OpenRegression, Standing
+from tensorcopy.numbers import count
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, select, suite_specs
@@ -22,6 +23,7 @@ from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.functions import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import SeriesKey, by_history, by_series
+from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of
 from tensorcopy.worker.devices import ACCELERATORS
@@ -141,8 +143,10 @@ class SizeCost:
 class CostTable:
     """The methods of one group on one device, by size.
 
+    numels : the sizes: of operations with inputs, the values of n
     costs : `costs[i][j]` is method i at size j
     baselines : `baselines[j]` is the memcpy baseline at size j
+    by : the parameter of the size, `NUMEL` or `N`
     """
 
     group: str
@@ -151,6 +155,7 @@ class CostTable:
     methods: tuple[str, ...]
     costs: tuple[tuple[SizeCost, ...], ...]
     baselines: tuple[Timing | None, ...]
+    by: str = NUMEL
 
     def sizes_among_fastest(self, row: int) -> int:
         """Return the number of sizes at which a method is among the fastest."""
@@ -163,6 +168,7 @@ class History:
 
     environments : the newest Python first; each is a series
     timings : by release, environment, such as "py3.11-cuda", and method
+    by : as in `CostTable`
     """
 
     group: str
@@ -171,6 +177,12 @@ class History:
     environments: tuple[str, ...]
     methods: tuple[str, ...]
     timings: Mapping[tuple[str, str, str], Timing]
+    by: str = NUMEL
+
+    @property
+    def size(self) -> str:
+        """The size as text: "2¹⁰ float32", or "n = 64" of operations with inputs."""
+        return f"n = {self.numel}" if self.by == N else f"{count(self.numel)} float32"
 
     def at(self, release: str, environment: str, method: str) -> Timing | None:
         """Return a method's time; None when it was not measured."""
@@ -233,7 +245,11 @@ class Machine:
     @cached_property
     def histories(self) -> tuple[History, ...]:
         """The history of each group on the CPU, at a small and a large size."""
-        histories = [_history(self.series, group, numel) for group in _shown_groups(self.result) for numel in HISTORY_NUMELS]
+        histories = []
+        for group in _shown_groups(self.result):
+            measured = numels_of(self.result, group, "cpu", N)
+            histories += [_history(self.series, group, numel, NUMEL) for numel in HISTORY_NUMELS]
+            histories += [_history(self.series, group, n, N) for n in dict.fromkeys((*measured[:1], *measured[-1:]))]
         return tuple(history for history in histories if history.timings)
 
     @cached_property
@@ -391,7 +407,7 @@ def longest_history(measured: Sequence[Machine]) -> Machine | None:
 
 def groups_of(result: Result) -> list[str]:
     """Return the groups with a table by size: copies, conversions, own operations."""
-    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(recommend.GROUPS))]
+    return [*GROUPS, *related.own_groups(result.methods)]
 
 
 def _shown_groups(result: Result) -> Sequence[str]:
@@ -400,54 +416,64 @@ def _shown_groups(result: Result) -> Sequence[str]:
     return own if own and not any(row["group"] in recommend.GROUPS for row in result.methods.values()) else GROUPS
 
 
-def case_of(group: str, method: str, numel: int, device: str) -> Case:
-    """Return the case of a method at one size: contiguous float32 without grad."""
+def case_of(group: str, method: str, numel: int, device: str, by: str = NUMEL) -> Case:
+    """Return the case of a method at one size: contiguous float32 without grad, or the inputs that an operation declares."""
     device_parameter = () if device == "cpu" else (("device", device),)
-    return Case(suite_specs.timed_by_size(group, device), (("method", method), ("numel", str(numel)), *device_parameter))
+    return Case(suite_specs.timed_by_size(group, device, by=by), (("method", method), (by, str(numel)), *device_parameter))
 
 
-def numels_of(result: Result, group: str, device: str) -> list[int]:
+def numels_of(result: Result, group: str, device: str, by: str = NUMEL) -> list[int]:
     """Return the measured sizes of a group on a device, in order."""
-    return sorted({int(case["numel"]) for case in _cases_by_size(result, group, device)})
+    return sorted({int(case[by]) for case in _cases_by_size(result, group, device, by)})
 
 
-def methods_of(result: Result, group: str, device: str) -> list[str]:
+def methods_of(result: Result, group: str, device: str, by: str = NUMEL) -> list[str]:
     """Return the measured methods of a group on a device, in the order of the results."""
-    return list(dict.fromkeys(case["method"] for case in _cases_by_size(result, group, device)))
+    return list(dict.fromkeys(case["method"] for case in _cases_by_size(result, group, device, by)))
 
 
-def costs(result: Result, group: str, device: str) -> CostTable:
+def all_costs(result: Result) -> list[CostTable]:
+    """Return the tables of every group of one result, by device; of operations with inputs one for all devices, which the inputs name."""
+    groups, ways = groups_of(result), [("cpu", NUMEL), ("cpu", N)]
+    tables = [costs(result, group, device, by) for group in groups for device, by in ways]
+    tables += [costs(result, group, device) for device in ACCELERATORS for group in groups]
+    return [table for table in tables if table.methods]
+
+
+def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable:
     """Return the table of one result."""
-    methods, numels = methods_of(result, group, device), numels_of(result, group, device)
-    changes = {numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods]) for numel in numels}
+    methods, numels = methods_of(result, group, device, by), numels_of(result, group, device, by)
+    at_size = {numel: [case_of(group, method, numel, device, by) for method in methods] for numel in numels}
+    changes = {numel: recommend.against_fastest(result, cases) for numel, cases in at_size.items()}
     rows = []
-    for method in methods:
+    for index in range(len(methods)):
         row = []
         for numel in numels:
-            case = case_of(group, method, numel, device)
+            case = at_size[numel][index]
             change = changes[numel].get(case)
             fastest = case in changes[numel] and change is None
             among = fastest or (change is not None and change.verdict is not Verdict.SLOWER)
             row.append(SizeCost(result.timings[case] if case in changes[numel] else None, fastest=fastest, among_fastest=among))
         rows.append(tuple(row))
-    baselines = tuple(related.baseline_timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
-    return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines)
+    baselines = tuple(related.baseline_timing(result, at_size[numel][0]) for numel in numels)
+    return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines, by)
 
 
-def _cases_by_size(result: Result, group: str, device: str) -> list[Case]:
-    suite = suite_specs.timed_by_size(group, device)
+def _cases_by_size(result: Result, group: str, device: str, by: str) -> list[Case]:
+    suite = suite_specs.timed_by_size(group, device, by=by)
     cases = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
-    return cases if group in recommend.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
+    is_own = suite_specs.find(suite).methods == suite_specs.OWN
+    return [case for case in cases if not is_own or result.methods.get(case["method"], {}).get("group") == group]
 
 
-def _history(all_series: Sequence[Series], group: str, numel: int) -> History:
+def _history(all_series: Sequence[Series], group: str, numel: int, by: str) -> History:
     """Return the history of a group on the CPU at one size, for one machine."""
     timings = {
         (release.version, result.environment, method): timing
         for series in all_series
         for release, result in zip(series.releases, series.results)
-        for method in methods_of(result, group, "cpu")
-        if (timing := result.timings.get(case_of(group, method, numel, "cpu")))
+        for method in methods_of(result, group, "cpu", by)
+        if (timing := result.timings.get(case_of(group, method, numel, "cpu", by)))
     }
     releases, environments = {release for release, _, _ in timings}, {environment for _, environment, _ in timings}
     return History(
@@ -457,4 +483,5 @@ def _history(all_series: Sequence[Series], group: str, numel: int) -> History:
         environments=tuple(series.environment for series in all_series if series.environment in environments),
         methods=tuple(dict.fromkeys(method for _, _, method in timings)),
         timings=timings,
+        by=by,
     )

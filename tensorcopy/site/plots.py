@@ -20,6 +20,7 @@ from tensorcopy.numbers import count, duration, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import N
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import CostTable, History, Machine, Series, release_versions
@@ -182,7 +183,7 @@ def of_group(history: History, codes: Mapping[str, str]) -> Plot:
                 tip = f"{codes[method]}, torch {release}, {environment}: {duration(timing.seconds)}" if timing else ""
                 points.append(PlotPoint(position, timing.seconds, tip) if timing else None)
             lines.append(Line(points, 1 + index % COLOURS, index, "" if number == 0 else "old"))
-    label = f"{history.group}: {count(history.numel)} float32, time per call over torch releases"
+    label = f"{history.group}: {history.size}, time per call over torch releases"
     return Plot(label, NameAxis(history.releases), ValueAxis.around([timing.seconds for timing in history.timings.values()]), lines)
 
 
@@ -212,14 +213,16 @@ def of_sizes(table: CostTable, *, linear: bool) -> str:
     numels = [numel for numel in table.numels if not linear or numel <= ARTICLE_NUMEL] or list(table.numels)
     lines = []
     for index, row in enumerate(table.costs):
-        points = [PlotPoint(numel, cost.timing.seconds) if cost.timing else None for numel, cost in zip(numels, row)]
+        points = [PlotPoint(numel, cost.timing.seconds) for numel, cost in zip(numels, row) if cost.timing]  # operations have own sizes
         lines.append(Line(points, 1 + index % COLOURS, index))
     baselines = [PlotPoint(numel, timing.seconds) if timing else None for numel, timing in zip(numels, table.baselines)]
     lines.append(Line(baselines, 1, -1, "baseline"))
     values = [point.y for line in lines for point in line.points if point]
     scale = "linear" if linear else "logarithmic"
     return Plot(
-        f"{table.group} on {table.device}: time per call over the number of elements, {scale} axes",
+        f"{table.group}: time per call over n, {scale} axes"
+        if table.by == N
+        else f"{table.group} on {table.device}: time per call over the number of elements, {scale} axes",
         NumelAxis(numels[0], numels[-1], linear),
         ValueAxis.around(values, linear=linear),
         lines,

@@ -28,7 +28,7 @@ from tensorcopy.site.svg import ENDS, SHAPES
 
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
 # of the sites of projects
-OF_PROJECTS = ("comparisons", "data", "explorer", "functions", "history", "project", "regressions")
+OF_PROJECTS = ("comparisons", "costs", "data", "explorer", "functions", "history", "project", "regressions")
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
     "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",

@@ -22,7 +22,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import conformance, declarations, devices, values
 from tensorcopy.worker.loop import MOVED, Loop, take_turns
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
-from tensorcopy.worker.own import BASELINE, find_method, groups, own_operations
+from tensorcopy.worker.own import BASELINE, find_method, groups, own_groups, own_operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.semantics import describe, line_of
 
@@ -87,10 +87,11 @@ def time_sizes(
     what : "copies" or "conversions"; own operations declared to be drawn beside them are included
     relative_to : a method's name or "baseline", of which the caller will show multiples; "" for none
 
-    Returns plain values: these arguments, "torch", "python", "on" and "day", "curves" with each method's "name", "code" and "points", which
-    are seconds per call by "numel" ("median", and the quartiles "low" and "high"), and "baseline", the curve of a copy of the same bytes
-    into existing memory, by numpy on the CPU and by the device itself elsewhere. The methods take turns at each size. "left_out" has the
-    reason, by name, why a method has no curve: it fails, or its result does not have the values of x.
+    Returns plain values: these arguments, "torch", "python", "on" and "day", "curves" with each method's "name", "code", "group" ("" for
+    those of the registry) and "points", which are seconds per call by "numel" ("median", and the quartiles "low" and "high"), and
+    "baseline", the curve of a copy of the same bytes into existing memory, by numpy on the CPU and by the device itself elsewhere. The
+    methods take turns at each size. "left_out" has the reason, by name, why a method has no curve: it fails, or its result does not have
+    the values of x.
 
     Raises TensorcopyError for a device or size that cannot be used, a `relative_to` without a curve, and where no method can be plotted.
     """
@@ -99,7 +100,9 @@ def time_sizes(
     devices.require(device)
     _check_numel(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
-    own = [own_operations()[operation.name] for operation in declarations.operations() if operation.beside == what and not operation.inputs]
+    beside = {operation.name for operation in declarations.operations() if operation.beside == what}
+    group_of = {name: group for group, members in own_groups().items() for name in members if name in beside}
+    own = [own_operations()[name] for name in group_of]
     methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]  # own operations last
     names = [*(method.name for method in methods), BASELINE]
     if relative_to and relative_to not in names:
@@ -131,7 +134,7 @@ def time_sizes(
         "requires_grad": requires_grad,
         **_measured_on(device),
         "curves": [
-            {"name": method.name, "code": code_on(method, device), "points": points[method.name]}
+            {"name": method.name, "code": code_on(method, device), "group": group_of.get(method.name, ""), "points": points[method.name]}
             for method in methods
             if method.name not in left_out
         ],

@@ -18,7 +18,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import times_csv
-from tensorcopy.site.machine import CostTable, Machine, Series, case_of, costs, groups_of
+from tensorcopy.site.machine import CostTable, Machine, Series, all_costs, case_of
 from tensorcopy.site.page import File, Page, code_markup
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -30,8 +30,15 @@ COLUMNS = ("machine", "environment", "torch", "suite", "method", "numel", "devic
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the index of time over size, and the page of memory with its CSV, of the machine with the longest history."""
-    yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": content.machines})
+    """Yield the index of time over size, and the page of memory with its CSV, of the machine with the longest history.
+
+    A project has no page of memory.
+    """
+    machines = [machine for machine in content.machines if has_sizes(content, machine)]
+    if machines or not content.project:
+        yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": machines})
+    if content.project:
+        return
     machine = content.machine
     if machine is None:
         yield Page(addresses.MEMORY, "memory.html", TITLE, {"machine": None})
@@ -52,6 +59,11 @@ def pages(content: Content) -> Iterator[Page | File]:
     }
     yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
     yield File(csv_address, _csv(machine))
+
+
+def has_sizes(content: Content, machine: Machine) -> bool:
+    """Return whether a machine has pages of time over size: in a project, one that measured operations."""
+    return not content.project or any(result.methods for result in machine.results)
 
 
 def host_peak(method: str) -> Case:
@@ -135,7 +147,7 @@ def _csv(machine: Machine) -> str:
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a CSV for each result of a machine."""
-    for series in machine.series:
+    for series in machine.series if has_sizes(content, machine) else ():
         for index, result in enumerate(series.results):
             neighbours = (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
             yield from _sizes_page(machine, result, neighbours)
@@ -149,7 +161,7 @@ def numpy_2(machine: Machine, result: Result) -> Comparison | None:
 
 def _changes(table: CostTable, comparison: Comparison) -> list[list[Change | None]]:
     """Return how the time of each method changes, by size; nothing for a table of which the later side has no time."""
-    rows = [[case_of(table.group, method, numel, table.device) for method in table.methods] for numel in table.numels]
+    rows = [[case_of(table.group, method, numel, table.device, table.by) for method in table.methods] for numel in table.numels]
     is_measured = any(case in comparison.after.timings for row in rows for case in row)
     return [[comparison.changes.get(case) for case in row] for row in rows] if is_measured else []
 
@@ -168,8 +180,7 @@ def _other_changes(table: CostTable, comparison: Comparison) -> list[tuple[Case,
 def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
     release, address = version(result), addresses.of_sizes(result)
     csv_address = addresses.data(address, "csv")
-    possible = [costs(result, group, device) for device in ("cpu", *ACCELERATORS) for group in groups_of(result)]
-    tables = [table for table in possible if table.methods]
+    tables = all_costs(result)
     beside = numpy_2(machine, result)
     values = {
         "result": result,
@@ -187,5 +198,10 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "csv": csv_address,
     }
     yield Page(address, "sizes.html", f"torch {release}: time over size", values)
-    cases = [case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
+    cases = [
+        case_of(table.group, method, numel, table.device, table.by)
+        for table in tables
+        for method in table.methods
+        for numel in table.numels
+    ]
     yield File(csv_address, times_csv(machine, cases, [result]))

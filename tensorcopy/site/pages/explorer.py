@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -18,13 +18,15 @@ from tensorcopy.analysis.comparisons import Comparison, version
 from tensorcopy.numbers import duration, quantity, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import History, Machine, Series, release_versions
+from tensorcopy.site.machine import History, Machine, Series, case_of, release_versions
 from tensorcopy.site.page import File, Page, circumstances
 
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
+BY_N = "-by-n"  # ends the group of operations with inputs; history-drawing.js knows it
 UNIT = 1e3  # half widths of intervals and detectable changes are in these parts of the value: the chart shows as many digits
 Judged = Mapping[str, Comparison]  # comparisons by address, of pairs that have a page
 
@@ -33,6 +35,8 @@ Judged = Mapping[str, Comparison]  # comparisons by address, of pairs that have 
 class Place:
     """Where a case is among all cases of a machine; the fields are axes of the explorer.
 
+    group : of own operations their own; those with inputs are another, since n is not a number of elements
+    numel : or n, the size of a case of an operation with inputs
     quantity : the metric of its suite
     timed : "throughput" or "latency", which differ on devices with a queue
     """
@@ -55,14 +59,15 @@ DEFAULTS = {field.name: field.default for field in fields(Place)}
 def place_of(machine: Machine, case: Case) -> Place | None:
     """Return a case's place; None for a case without a method and a size, or of a third-party suite."""
     parameters = dict(case.parameters)
-    if not {"method", "numel"} <= parameters.keys() or not case.spec.shipped:
+    spec, size = case.spec, parameters.get(NUMEL) or parameters.get(N)
+    if "method" not in parameters or not size or not spec.shipped:
         return None
-    spec = case.spec
     methods = spec.methods or machine.methods.get(parameters["method"], {}).get("group", "")
+    group = related.own_group(machine.methods, case) or suite_specs.section_of(methods) or spec.module
     return Place(
-        group=suite_specs.section_of(methods) or spec.module,
+        group=group + BY_N * (N in parameters),
         method=parameters["method"],
-        numel=int(parameters["numel"]),
+        numel=int(size),
         quantity=spec.metric,
         grad="yes" if parameters.get("requires_grad") == "True" else "no",
         dtype=parameters.get("dtype", "float32"),
@@ -75,9 +80,8 @@ def place_of(machine: Machine, case: Case) -> Place | None:
 
 def of_history(machine: Machine, history: History) -> str:
     """Return the address of the explorer that shows a group's history."""
-    group = suite_specs.section_of(history.group) or suite_specs.OWN
-    shown = {method: Place(group, method, history.numel) for method in history.methods}
-    return link(machine, *(case for case in machine.cases if (place := place_of(machine, case)) and place == shown.get(place.method)))
+    shown = {case_of(history.group, method, history.numel, "cpu", history.by) for method in history.methods}
+    return link(machine, *(case for case in machine.cases if case in shown))
 
 
 def link(machine: Machine, *cases: Case, **state: str) -> str:
@@ -245,12 +249,18 @@ def _compact(value: float, unit: str) -> float:
 
 
 def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """Return cases by the title of their section, without empty ones. A count is in the section of its method."""
-    titles = suite_specs.sections()
-    groups: dict[str, list[Case]] = {title: [] for title in (*titles.values(), "Others")}
+    """Return cases by the title of their section, without empty ones. A count is in the section of its method.
+
+    Of several groups of own operations, each has a section.
+    """
+    titles, own = suite_specs.sections(), related.own_groups(machine.methods)
+    ordered = [[title, *(f"{title}: {group}" for group in own if module == suite_specs.OWN)] for module, title in titles.items()]
+    groups: dict[str, list[Case]] = {title: [] for title in (*chain(*ordered), "Others")}
     for case in cases:
         place = None if case.spec.title else place_of(machine, case)
         title = case.spec.title or (titles.get(place.group) if place else "") or "Others"
+        group = related.own_group(machine.methods, case)
+        title += f": {group}" if group else ""
         groups.setdefault(title, []).append(case)
     return {title: members for title, members in groups.items() if members}
 
@@ -291,15 +301,17 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
 
 
 def _link_tables(machine: Machine) -> list[dict[str, Any]]:
-    """Return a table of links to histories for each suite, times first: a row for each method, a column for each of its other parameters.
+    """Return a table of links to histories for each suite and group, times first.
+
+    rows : of each method; columns : of each of its other parameters
 
     cells : by method and column, the newest value as text, and the address
     """
-    by_suite: dict[str, list[Case]] = {}
+    by_suite: dict[tuple[str, str], list[Case]] = {}
     for case in machine.cases:
-        by_suite.setdefault(case.suite, []).append(case)
+        by_suite.setdefault((case.suite, related.own_group(machine.methods, case)), []).append(case)
     tables = []
-    for suite, cases in sorted(by_suite.items(), key=lambda item: (not item[1][0].spec.timed, item[1][0].spec.rank > 0)):
+    for (suite, group), cases in sorted(by_suite.items(), key=lambda item: (not item[1][0].spec.timed, item[1][0].spec.rank > 0)):
         cells = {}
         for case in cases:
             history = machine.history[case]
@@ -308,7 +320,7 @@ def _link_tables(machine: Machine) -> list[dict[str, Any]]:
             cells[dict(case.parameters).get("method", suite), circumstances(case)] = text, machine.case_address(case)
         tables.append(
             {
-                "suite": cases[0].spec.label if cases[0].spec.timed else suite,
+                "suite": (cases[0].spec.label if cases[0].spec.timed else suite) + (f": {group}" if group else ""),
                 "methods": list(dict.fromkeys(method for method, _ in cells)),
                 "columns": list(dict.fromkeys(column for _, column in cells)),
                 "cells": cells,

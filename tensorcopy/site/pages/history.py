@@ -26,7 +26,7 @@ from tensorcopy.site.machine import Machine, longest_history, release_versions
 from tensorcopy.site.page import File, Page, circumstances
 from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.pages.docs import Finding, findings
-from tensorcopy.site.pages.explorer import Place, group_by_section, place_of
+from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -307,7 +307,8 @@ class Places:
             if cases:
                 nearest = min(cases, key=lambda other: (other != case, other.suite != case.suite, other.spec.rank > 0))
                 address = self.machine.case_address(nearest)
-                label = self.machine.code(value, place.device) if axis == "method" else _axis_label(axis, value)
+                by_n = place.group.endswith(BY_N)
+                label = self.machine.code(value, place.device) if axis == "method" else _axis_label(axis, value, by_n=by_n)
                 sibling = Sibling(label, address, axis == "method", nearest == case)
                 row.setdefault(address.partition("#")[0], sibling)  # times before the counts on the same page
         return list(row.values())
@@ -321,9 +322,9 @@ def other_machines(machines: Sequence[Machine], machine: Machine, case: Case) ->
     return [Sibling(machine.name, machine.case_address(case), code=False, current=True), *row, *more] if row else []
 
 
-def _axis_label(axis: str, value: Any) -> str:
+def _axis_label(axis: str, value: Any, *, by_n: bool) -> str:
     if axis == "numel":
-        return count(value)
+        return f"n={value}" if by_n else count(value)
     if axis == "grad":
         return GRAD[value]
     return f"{value} thread{'' if value == 1 else 's'}" if axis == "threads" else str(value)

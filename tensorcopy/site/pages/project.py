@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.paired import ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import quantity
+from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of
@@ -64,11 +65,15 @@ def _sections(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of cases by tensorcopy's suite or the module of a third-party one: operations by size first, third-party suites last.
 
+    Of several groups of operations, each has a section.
+
     value : the newest, with its unit; line : the sparkline of its history, "" for values without a logarithm
     change : from the first release to the newest; None where they were not compared
     """
     sections: dict[str, list[dict[str, Any]]] = {}
-    for case in sorted(cases, key=lambda case: (not case.spec.shipped, case.spec.rank > 0)):
+    groups = ["", *related.own_groups(machine.methods)]
+    grouped = {case: related.own_group(machine.methods, case) for case in cases}
+    for case in sorted(cases, key=lambda case: (not case.spec.shipped, groups.index(grouped[case]), case.spec.rank > 0)):
         series = machine.history[case]
         values = [value for value in series.measured if value is not None]
         if values:
@@ -79,5 +84,5 @@ def _sections(
                 "line": sparkline(series, releases) if min(values) > 0 else "",
                 "change": changes.get(case),
             }
-            sections.setdefault(case.spec.label if case.spec.shipped else case.spec.module, []).append(row)
+            sections.setdefault(grouped[case] or (case.spec.label if case.spec.shipped else case.spec.module), []).append(row)
     return sections
