@@ -118,7 +118,12 @@ ACKNOWLEDGED = '[[acknowledged]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price 
         ('[margin]\n"new_tensor" = 30\n', ["--margin", "3"], 1, "▲ copies.BySize new_tensor"),
         (ACKNOWLEDGED.format("new_tensor", "2.15.0"), [], 0, "+20.0 % instructions; acknowledged: the price of a check"),
         (ACKNOWLEDGED.format("new_tensor", "2.14.1"), [], 1, "▲ copies.BySize new_tensor"),
-        (ACKNOWLEDGED.format("other", "2.15.0"), [], 1, "▲ copies.BySize new_tensor"),
+        (
+            ACKNOWLEDGED.format("other", "2.15.0"),
+            [],
+            1,
+            "warning: a row of [[acknowledged]] in tensorcopy.toml matches no case: got other;",
+        ),
         ('[margin]\n"(" = 3\n', [], 2, "tensorcopy.toml is refused: got missing )"),
         ('[margin]\n"x" = 0\n', [], 2, "tensorcopy.toml is refused: got Expected `float` > 0.0"),
     ],
@@ -131,6 +136,7 @@ def test_tensorcopy_toml_declares_margins_and_what_is_acknowledged(folder, capsy
     assert shown in "".join(capsys.readouterr())
     comparisons.between.cache_clear()
     open_code = main(["history", "--open", "--fail-on", "slower"])
+    assert ("warning: a row" in capsys.readouterr().err) == ('case = "other"' in declared)
     assert open_code == (code if "margin" not in declared or code == 2 else 0)
 
 
