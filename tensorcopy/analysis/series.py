@@ -23,7 +23,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import SECONDS, is_tracked
+from tensorcopy.results.suite_specs import NUMEL, SECONDS, N, is_tracked
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
@@ -254,7 +254,7 @@ class CaseGroup:
     """A group of cases.
 
     module : of the suites, such as "copies"
-    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel
+    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel, and operations with inputs
     unit : in which the cases are measured
     """
 
@@ -321,7 +321,8 @@ def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:
     """Return the cases of each group, in the order of the cases."""
     groups: dict[CaseGroup, list[Case]] = {}
     for case, case_series in by_case.items():
-        numel = dict(case.parameters).get("numel", "0" if case.spec.shipped else "")
+        parameters = dict(case.parameters)
+        numel = parameters.get(NUMEL, "0" if case.spec.shipped and N not in parameters else "")
         small = int(numel) <= DISPATCHER if numel else None
         groups.setdefault(CaseGroup(case.spec.module, case.device, small, case_series.unit), []).append(case)
     return groups
