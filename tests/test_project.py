@@ -29,9 +29,10 @@ from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, related, suite_specs
 from tensorcopy.results.cases import Case, cases_of
 from tensorcopy.site import addresses, render
+from tensorcopy.site.machine import all_costs
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
-from tests import test_workflows
+from tests import launch_files, test_workflows
 from tests.conftest import NEW, ROOT
 from tests.test_operations import package
 from tests.test_workflows import program
@@ -422,6 +423,30 @@ def dead_links(site: Path) -> list[str]:
             if not link.startswith(("http", "data:")) and not (path.parent / link).exists():
                 dead.append(f"{path.relative_to(site)}: {link}")
     return dead
+
+
+def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group(tmp_path):
+    """Each with its own sizes, beside those of a tensor x; what is at one n is no number of elements."""
+    rows = {"scale": ("heads", "numel=16"), "attend": ("heads", "n=16 n=256"), "gather": ("rows", "n=64")}
+    suites = {"numel": "own.BySize.time_own", "n": "own.ByInputs.time_own"}
+    sizes = [(name, *size.split("=")) for name, (_, of_name) in rows.items() for size in of_name.split()]
+    launch_files.write(tmp_path, {f"{suites[by]} {name} {size}": {"2.14.1": 1.0, "2.15.0": 1.0} for name, by, size in sizes})
+    methods = {name: {**launch_files.observed("own"), "group": group, "code": f"{name}(q)"} for name, (group, _) in rows.items()}
+    for release in ("2.14.1", "2.15.0"):
+        launch_files.write_counts(tmp_path, release, {}, methods=methods)
+    content = replace(render.content(reader.load_results(tmp_path).results), project=Project("lab", "A lab", (), None, 1, tmp_path))
+    (machine,) = content.machines
+    assert [(table.group, table.by, table.numels) for table in all_costs(machine.result)] == [
+        ("heads", "numel", (16,)),
+        ("heads", "n", (16, 256)),
+        ("rows", "n", (64,)),
+    ]
+    assert [history.size for history in machine.histories] == ["n = 16", "n = 256", "n = 64"]
+    site = dict(render.files(content))
+    texts = {address: re.sub(r"<[^>]*>", "", text) for address, text in site.items() if address.endswith(".html")}
+    assert "heads: own operations with inputs" in texts["sizes/box/py3.11-cuda/2.15.0.html"]
+    assert "n=16" in texts["history/box/own.ByInputs/attend-256.html"]
+    assert re.search(r"Own operations: heads.*scale\(q\).*Own operations: rows.*gather", texts["history/index.html"], re.DOTALL)
 
 
 def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_results, tmp_path):
