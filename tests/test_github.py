@@ -17,6 +17,7 @@ from tensorcopy.report import pr_comment
 from tensorcopy.results import reader
 from tests import launch_files
 from tests.conftest import POLL, ROOT
+from tests.test_git import AUTHOR, commit_all, run
 from tests.test_pr_comment import artifact, document, pair_result
 from tests.test_workflows import TENSORCOPY, commands_of
 
@@ -193,14 +194,14 @@ def test_a_missing_variable_or_permission_is_an_error(forge, tmp_path, monkeypat
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """A clone of a repository with one file."""
-    for command in (["init", "-q", "--bare", "-b", "main", "origin"], ["clone", "-q", "origin", "work"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)
+    run(tmp_path, "init", "-q", "--bare", "-b", "main", "origin")
+    run(tmp_path, "clone", "-q", "origin", "work")
     work = tmp_path / "work"
     (work / "tensorcopy").mkdir()
     (work / TABLE).write_text("one")
-    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for command in (["checkout", "-q", "-B", "main"], ["add", "."], [*author, "commit", "-qm", "one"], ["push", "-q", "origin", "main"]):
-        subprocess.run(["git", *command], cwd=work, check=True, capture_output=True)
+    run(work, "checkout", "-q", "-B", "main")
+    commit_all(work, "one")
+    run(work, "push", "-q", "origin", "main")
     monkeypatch.chdir(work)
     return work
 
@@ -216,7 +217,7 @@ def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
     assert f"Nothing changed in {TABLE}" in capsys.readouterr().out
     forge.state["pulls"] = []
     for text in ("two", "three"):
-        subprocess.run(["git", "checkout", "-q", "main"], check=True, capture_output=True)
+        run(repository, "checkout", "-q", "main")
         (repository / TABLE).write_text(text)
         assert main(command) == 0
     assert capsys.readouterr().out.splitlines() == ["opened pull request 9", "updated pull request 9"]
@@ -234,9 +235,8 @@ def test_results_are_pushed_after_those_of_others_or_proposed_where_the_branch_i
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
-    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     git("clone", "-q", "origin", "other")
-    git("-C", "other", *author, "commit", "-q", "--allow-empty", "-m", "of another job")
+    git("-C", "other", *AUTHOR, "commit", "-q", "--allow-empty", "-m", "of another job")
     git("-C", "other", "push", "-q", "origin", "main")
     command = ["ci", "propose", "--push", "--branch", "new-results", "--title", "results", TABLE]
     (repository / TABLE).write_text("two")
@@ -265,15 +265,11 @@ def test_merge_includes_the_results_of_an_unmerged_branch(repository, capsys, la
     """By the step of measure.yml. GitHub puts an only artifact into the folder itself. An absent branch is ignored."""
     for name, where in (("earlier", repository / "results"), ("new", repository / layout)):
         launch_files.write(where, {"copies.BySize.time_copy tensor 16": {"2.15.0": 1.0}}, launches=1, machine=name)
-    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for command in (
-        ["checkout", "-qb", "new-results"],
-        ["add", "results"],
-        [*author, "commit", "-qm", "one"],
-        ["push", "-q", "origin", "HEAD"],
-    ):
-        subprocess.run(["git", *command], cwd=repository, check=True, capture_output=True)
-    subprocess.run(["git", "checkout", "-q", "main"], cwd=repository, check=True, capture_output=True)
+    run(repository, "checkout", "-qb", "new-results")
+    run(repository, "add", "results")
+    run(repository, *AUTHOR, "commit", "-qm", "one")
+    run(repository, "push", "-q", "origin", "HEAD")
+    run(repository, "checkout", "-q", "main")
     assert not (repository / "results").exists()
     assert main(step("measure.yml", "merge")) == 0
     assert "results: 2 launches added" in capsys.readouterr().out
