@@ -2,9 +2,7 @@
 
 import json
 import os
-from pathlib import Path
 
-import msgspec
 import pytest
 
 from tensorcopy.errors import TensorcopyError
@@ -138,33 +136,3 @@ def test_a_label_that_disagrees_with_the_provenance_is_refused(tmp_path):
     read = reader.load_results(tmp_path)
     assert read.results == ()
     assert "provenance does not match its label" in read.problems[0].what
-
-
-def test_two_hosts_under_one_name_are_two_machines(tmp_path):
-    launches.write(tmp_path, launch())
-    launches.write(tmp_path, launch(id="20261125T101500-1a2b3c4d", provenance={**LEDGER, "identity": "ffff2c3d4e5f"}))
-    assert sorted({result.machine for result in reader.load_results(tmp_path).results}) == ["box", "box-ffff"]
-
-
-def test_a_raised_version_of_a_suite_replaces_its_earlier_numbers(tmp_path):
-    """Numbers of another body are not comparable; those of other suites stay."""
-    launches.write(tmp_path, launch())
-    suite = launch().suites["copies.BySize.time_copy"]
-    newer = msgspec.structs.replace(suite, version="5", rows={"0": suite.rows["1"]})
-    launches.write(tmp_path, launch(id="20261125T101500-1a2b3c4d", suites={"copies.BySize.time_copy": newer}))
-    result = reader.load_results(tmp_path).results[0]
-    assert [case["numel"] for case in result.timings] == ["1"]
-
-
-def test_copying_files_is_merging(tmp_path):
-    """The launches of two machines or days lie side by side, in any order."""
-    first = launches.write(tmp_path / "a", launch())
-    second = launches.write(tmp_path / "b", launch(id="20261125T101500-1a2b3c4d"))
-    for number, paths in enumerate([(first, second), (second, first)]):
-        target = Path(tmp_path / f"merged {number}" / "box")
-        target.mkdir(parents=True)
-        for path in paths:
-            (target / path.name).write_bytes(path.read_bytes())
-    read = [reader.load_results(tmp_path / f"merged {number}") for number in (0, 1)]
-    assert read[0].launches == read[1].launches
-    assert {result.timings.popitem()[1].launches for result in read[0].results} == {2}

@@ -71,6 +71,7 @@ def test_cases_of_an_earlier_version_of_their_suite_do_not_go_without_a_word(tmp
     (warning,) = loaded.superseded
     assert "got copies.BySize.time_copy (1 cases) with torch 2.12.1 2.14.1" in str(warning)
     assert loaded.warnings == (warning,)
+    assert [result.sha for result in loaded.results if result.timings] == [launch_files.sha_of("2.15.0")]
 
 
 def test_the_provenance_is_that_of_the_launches_that_timed(tmp_path):
