@@ -38,11 +38,6 @@ def newest(shipped_results):
     return select.newest(shipped_results.results)
 
 
-def test_the_fastest_matching_method_comes_first():
-    """Then the others by time."""
-    assert recommended({"a": 300, "b": 200, "c": 400}) == ["b", "a", "c"]
-
-
 def test_methods_that_do_something_else_do_not_match():
     """An independent tensor is requested: no shared storage, no error, no ndarray."""
     shares, fails, array = {"shares_storage": True}, {"raises": "RuntimeError: no"}, {"gives": "ndarray", "keeps_graph": None}
@@ -50,7 +45,7 @@ def test_methods_that_do_something_else_do_not_match():
 
 
 def test_a_method_that_warns_is_not_recommended():
-    """Even if it is the fastest, as long as another one matches."""
+    """Even if it is the fastest, as long as another one matches; the others come by time."""
     assert recommended({"loud": 1000, "a": 1010, "b": 1300}, loud={"warns": "UserWarning: do not"}) == ["a", "b", "loud"]
 
 
@@ -118,32 +113,6 @@ def test_what_changes_once_x_requires_grad_is_a_caveat():
         "own": (("grad_own", ""),),
         "same": (),
     }
-
-
-def test_every_answer_does_what_was_requested(newest):
-    """For every request to the newest release.
-
-    The first option does not warn if another one does not.
-    """
-    result, checked = newest, 0
-    for request in recommend.requests("cpu"):
-        answers = recommend.options_by_size(result, request)
-        assert answers, request
-        for options in answers.values():
-            checked += 1
-            if request.keeps_graph and not request.own:
-                assert recommend.reason(request, options) == ("use_x", {})
-                continue
-            for option in options:
-                observed = result.methods[option.method]["observed"]["cpu"]["with_grad" if request.requires_grad else "plain"]
-                assert (observed["gives"], observed["shares_storage"], observed["raises"]) == (request.to, not request.own, "")
-                assert request.keeps_graph is None or observed["keeps_graph"] == request.keeps_graph
-                assert option.code == result.methods[option.method]["code"]
-            first = options[0]
-            assert first.timing or first.usual or all(option.timing is None for option in options)
-            quiet = [option for option in options if (option.timing or option.usual) and not option.warns]
-            assert not quiet or first in quiet
-    assert checked >= 40
 
 
 def test_the_answers_to_the_article_s_questions(newest):
