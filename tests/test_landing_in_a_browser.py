@@ -114,13 +114,17 @@ def test_a_button_copies_the_code_of_the_answer(landing):
 
 @pytest.mark.parametrize("with_scripts", [True, False], ids=["with scripts", "without"])
 def test_a_tab_shows_what_to_do_on_its_device(landing, with_scripts):
-    """By pointer and by arrow keys, without scripts too; a device that was not measured has the commands."""
+    """By pointer and by arrow keys, without scripts too; one that was not measured has the commands, and no chart, nor that of another."""
     page = landing(java_script_enabled=with_scripts)
-    shown = page.locator(".device:visible")
+    shown, chart, sentence = page.locator(".device:visible"), page.locator(".chart"), page.get_by_text("What follows was measured on cpu.")
     expect(shown).to_contain_text("x.detach().clone()")
+    expect(chart).to_be_visible()
+    expect(sentence).to_be_hidden()
     page.get_by_role("radio", name="cpu", exact=True).focus()
     page.keyboard.press("ArrowRight")
     expect(shown).to_contain_text("Not measured on cuda yet")
+    expect(chart).to_be_hidden()
+    expect(sentence).to_be_visible()
     page.get_by_role("radio", name="mps", exact=True).check()
     expect(shown).to_contain_text("Not measured on mps yet")
     expect(shown).to_contain_text("uv run tensorcopy dashboard")
@@ -149,19 +153,6 @@ def test_a_chosen_chart_has_an_address(landing):
     page.evaluate("location.hash = '#upgrade'")
     expect(page.locator(".hc-title")).to_have_text(first)
     assert page.messages == []
-
-
-@pytest.mark.parametrize("with_scripts", [True, False], ids=["with scripts", "without"])
-def test_a_device_that_was_not_measured_has_no_chart(landing, with_scripts):
-    """Nor that of another; a sentence says what follows."""
-    page = landing(java_script_enabled=with_scripts)
-    section, sentence = page.locator(".chart"), page.get_by_text("What follows was measured on cpu.")
-    page.get_by_role("radio", name="cuda", exact=True).check()
-    expect(section).to_be_hidden()
-    expect(sentence).to_be_visible()
-    page.get_by_role("radio", name="cpu", exact=True).check()
-    expect(section).to_be_visible()
-    expect(sentence).to_be_hidden()
 
 
 def test_the_chart_is_of_the_chosen_device(landing):
