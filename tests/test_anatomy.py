@@ -15,6 +15,7 @@ from tensorcopy.site.content import ComparisonTable
 from tensorcopy.site.machine import release_versions
 from tensorcopy.site.pages import history, methods
 from tests.test_functions import PROFILES
+from tests.test_site import luminance
 
 SHOWN = ("copies.BySize/detach_clone-1.html", "copies.ByGrad/clone_detach-1-True.html", "primitives.BySize/numpy-1.html")
 WHOLE = "whole call"
@@ -199,14 +200,6 @@ def test_a_method_s_page_shows_a_call_with_grad_where_it_differs(pages):
 
 def test_neighbouring_components_differ_in_lightness():
     """So that every reader tells them apart, in both schemes; none has the colour of slower or faster."""
-
-    def luminance(colour: str) -> float:
-        shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        return sum(
-            weight * (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
-            for weight, share in zip((0.2126, 0.7152, 0.0722), shares)
-        )
-
     sheet = (writer.STATIC / "anatomy.css").read_text(encoding="utf-8")
     colours = re.findall(r"^\.p(\d+) \{ --part: light-dark\((#\w+), (#\w+)\); \}$", sheet, re.MULTILINE)
     assert [int(number) for number, *_ in colours] == list(range(1, len(analysis.COMPONENTS) + 1))
