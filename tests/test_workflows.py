@@ -39,8 +39,9 @@ def runs(path: Path) -> list[str]:
     return re.findall(r"run: (.*)", path.read_text())
 
 
-def test_workflows_follow_githubs_schema():
-    command = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS)]
+@pytest.mark.parametrize(("kind", "paths"), [("github-workflows", WORKFLOWS), ("dependabot", [ROOT / ".github" / "dependabot.yml"])])
+def test_files_follow_githubs_schema(kind, paths):
+    command = [program("check-jsonschema"), "--builtin-schema", f"vendor.{kind}", *map(str, paths)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -234,12 +235,6 @@ def test_the_newcomers_job_runs_the_commands_of_the_readme():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(commands) == 2
     assert all(command in readme for command in commands)
-
-
-def test_dependabot_follows_githubs_schema():
-    command = [program("check-jsonschema"), "--builtin-schema", "vendor.dependabot", str(ROOT / ".github" / "dependabot.yml")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_forks_code_has_no_rights():
