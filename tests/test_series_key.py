@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.paired import Reason
 from tensorcopy.cli import main
-from tensorcopy.results import launches, reader, select, series_key
+from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.series_key import by_history
 from tensorcopy.site import machine as machine_model
 from tensorcopy.worker import hardware
@@ -24,17 +22,8 @@ FIRST, SECOND, ALIKE = "0123456789ab", "ba9876543210", "0123ffffffff"  # two beg
 @pytest.fixture
 def beside_an_interpreter(tmp_path):
     """Launches of two releases, in which an interpreter with the newer one took turns, too."""
-    from tensorcopy.measure import launch
-
-    sides = [launch_files.side("2.14.1"), launch_files.side("2.15.0"), launch_files.side("2.15.0", build="cuda-interpreter")]
-    described, places = launch_files._suites({CASE: None})
-    for number in range(4):
-        turns = launch.Turns({0: [1e-6] * 4, 1: [1e-6 * (1 + number / 1000)] * 4, 2: [1e-6 * SLOWER] * 4}, 1000)
-        moment = (START + number * EVERY).isoformat()
-        document = launch.document(
-            sides, described, {places[CASE]: turns}, machine="box", id=launches.new_id(), started=moment, ended=moment, core=0
-        )
-        launches.write(tmp_path, document)
+    times = {"2.14.1": 1.0, "2.15.0": 1.0, "2.15.0@3.11": SLOWER}
+    launch_files.write(tmp_path, {CASE: times}, sides={"2.15.0@3.11": {"build": "cuda-interpreter"}}, launches=4, noise=0.001)
     return tmp_path
 
 
@@ -71,21 +60,7 @@ def test_no_history_has_a_step_to_an_interpreter(beside_an_interpreter):
 def test_the_site_and_the_terminal_show_the_same_history(tmp_path):
     """Of two builds on one machine, that with two releases, though the other has the newest release."""
     launch_files.write(tmp_path, {CASE: {"2.13.0": 1.0, "2.14.1": 1.0}}, launches=3)
-    newest = [replace(launch_files.side("2.15.0", build="cpu"))]
-    from tensorcopy.measure import launch
-
-    described, places = launch_files._suites({CASE: None})
-    moment = (START + 20 * EVERY).isoformat()
-    document = launch.document(
-        newest,
-        described,
-        {places[CASE]: launch.Turns({0: [1e-6] * 4}, 1000)},
-        machine="box",
-        id=launches.new_id(),
-        started=moment,
-        ended=moment,
-    )
-    launches.write(tmp_path, document)
+    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, sides={"2.15.0": {"build": "cpu"}}, launches=1, start=START + 20 * EVERY)
     results = reader.load_results(tmp_path).results
     (machine,) = machine_model.machines(results)
     (of_site,), (of_terminal,) = machine.history.values(), series.joined(select.history(results)).values()
