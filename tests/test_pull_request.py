@@ -36,6 +36,13 @@ def run(folder: Path, *command: str) -> str:
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
+def run_module(repository, workshop, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m` with arguments in a repository, whose package is used."""
+    environment = {**workshop.environment, "PYTHONPATH": str(repository.folder)}
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, cwd=repository.folder, env=environment, capture_output=True, text=True, check=False)
+
+
 class Repository:
     """A repository with the files of this checkout, and heads that fork from it."""
 
@@ -80,14 +87,7 @@ def measured(repository, workshop):
         out = repository.folder / "comparison"
         shutil.rmtree(out, ignore_errors=True)
         options = [*shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head)), "--interpreter", "same", *(few or FEW)]
-        done = subprocess.run(
-            [sys.executable, "-m", "tensorcopy", *options],
-            cwd=repository.folder,
-            env={**workshop.environment, "PYTHONPATH": str(repository.folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_module(repository, workshop, "tensorcopy", *options)
         assert (out / "comparison.json").exists(), done.stderr
         document = json.loads((out / "comparison.json").read_text())
         comment = pr_comment.body("cpu", pr_comment.section(out, "", "cpu"))
@@ -107,14 +107,7 @@ def asv_steps(repository, workshop, head: str) -> list[tuple[int, str]]:
     for step in (*steps, "show HEAD"):
         words = shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head).replace("HEAD", head))
         options = ["-E", "interpreter:same", *(["-a", "rounds=4", "--bench", FEW[-1]] if "continuous" in words else [])]
-        done = subprocess.run(
-            [sys.executable, "-m", "asv", *words, *options],
-            cwd=repository.folder,
-            env={**workshop.environment, "PYTHONPATH": str(repository.folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_module(repository, workshop, "asv", *words, *options)
         outcomes.append((done.returncode, done.stdout + done.stderr))
     return outcomes
 
