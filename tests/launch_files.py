@@ -7,8 +7,6 @@ A case is a suite and its parameters, "numel=16" where the table of suites does 
 `conftest.OLD` and `NEW`; "2.8.0@3.9" is one on Python 3.9, "2.8.0#main" has a revision of a project.
 """
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Mapping, Sequence

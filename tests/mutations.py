@@ -3,8 +3,6 @@
 A mutation is drawn with `choose`, which returns one of several values: from hypothesis, or from a seeded generator.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import os

@@ -1,7 +1,5 @@
 """The accuracy report: what it counts is right where the truth is known, and a wrong judge is exposed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

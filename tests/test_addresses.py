@@ -1,7 +1,5 @@
 """Addresses are safe and distinct, and a fork leads to itself."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

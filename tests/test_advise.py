@@ -3,8 +3,6 @@
 Always consistent with the chooser's pages.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The anatomy of a call: its components add up to its instructions, and each leads to its functions."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

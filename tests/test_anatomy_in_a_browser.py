@@ -1,7 +1,5 @@
 """The anatomy of a call in Chromium: a component opens to its functions, and a bar tells its numbers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The pages' values for results with known numbers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

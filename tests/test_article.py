@@ -1,7 +1,5 @@
 """The page of the article's questions, and every value that the article prints, checked with the installed torch."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

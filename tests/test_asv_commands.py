@@ -1,7 +1,5 @@
 """asv's own commands over launches: each works as asv's users know it, or ends in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

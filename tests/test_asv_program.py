@@ -1,7 +1,5 @@
 """`asv publish` as a subprocess, and how the plugin ends asv."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A bisection finds the build with which a case changed, by paired launches or by exact counts, and goes on where it stopped."""
 
-from __future__ import annotations
-
 import subprocess
 import zipfile
 from contextlib import ExitStack

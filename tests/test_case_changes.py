@@ -1,7 +1,5 @@
 """What a site says of the changes of a case is the same in its headline, chart, table, CSV, index, feed and badge."""
 
-from __future__ import annotations
-
 import csv
 import re
 from io import StringIO

@@ -1,7 +1,5 @@
 """The output of `tensorcopy history`."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

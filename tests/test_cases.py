@@ -1,7 +1,5 @@
 """The cases of the suites: their tensors, their clock, and reasons for skipping."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Changes of level are found everywhere in a series, and noise shows almost none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

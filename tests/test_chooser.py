@@ -1,7 +1,5 @@
 """Each page of the chooser agrees with the results, and plain links connect all of them."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """The chooser's field for code, in Chromium: what it tells of a chain of calls is what torch does, and its times are measured ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict

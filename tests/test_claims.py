@@ -1,7 +1,5 @@
 """Nothing says slower or faster of a time whose interval includes no change, or that went the other way: pages, data, feeds, terminal."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping

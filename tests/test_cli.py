@@ -1,7 +1,5 @@
 """The command line: arguments, output and exit code."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """The command compare: arguments, output and exit codes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The scripts of `tensorcopy --completion`: bash's is run by bash itself, as Tab does it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """asv.conf.json, read without asv."""
 
-from __future__ import annotations
-
 import pytest
 
 from tensorcopy import configuration

@@ -1,7 +1,5 @@
 """`tensorcopy check`: promised semantics against the installed torch."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

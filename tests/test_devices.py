@@ -1,7 +1,5 @@
 """Which GPUs a build of torch has kernels for, which cases are on a device, and which device a command asks for."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

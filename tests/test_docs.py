@@ -1,7 +1,5 @@
 """README.md and docs/: what they show is produced and runs, both languages agree, no link is dead, and what exists is described."""
 
-from __future__ import annotations
-
 import doctest
 import re
 import shlex

@@ -3,8 +3,6 @@
 Only lower bounds, and upper ones of a few times as much, are asserted: another program can only add time.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 

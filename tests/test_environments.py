@@ -1,7 +1,5 @@
 """An environment matches its release, or is refused."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exact counts stand beside the times, and decide no verdict on one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

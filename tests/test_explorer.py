@@ -1,7 +1,5 @@
 """The data of the history explorer: its numbers are those of the history, and its links lead to what they name."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

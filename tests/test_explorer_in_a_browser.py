@@ -1,7 +1,5 @@
 """The history explorer in Chromium: by keyboard, by pointer, from its address, on a phone, and without scripts."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import combinations

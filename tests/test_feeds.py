@@ -1,7 +1,5 @@
 """The Atom feeds: what a reader shows, when, and under which id."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import feedparser

@@ -1,7 +1,5 @@
 """Functions of a call: read from callgrind, named alike over releases, and kept beside a result."""
 
-from __future__ import annotations
-
 import pytest
 
 from tensorcopy.analysis import functions as analysis

@@ -1,7 +1,5 @@
 """git commands: the fork point of a head, and the files of a commit in a folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

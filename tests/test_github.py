@@ -1,7 +1,5 @@
 """Comments and pull requests on GitHub, against a small server with GitHub's API."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Changes of groups of cases, and histories over two Pythons."""
 
-from __future__ import annotations
-
 from datetime import date
 from math import log, prod
 

@@ -1,7 +1,5 @@
 """No verdict from half a history without a word: what could not be read is named, or the command refuses."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

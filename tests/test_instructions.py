@@ -1,7 +1,5 @@
 """Counting instructions needs valgrind, and reports where it is missing."""
 
-from __future__ import annotations
-
 import pytest
 
 from tensorcopy.errors import TensorcopyError

@@ -1,7 +1,5 @@
 """The landing page in Chromium: the answer, its history and the commands on the first screen; copying, tabs and selects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

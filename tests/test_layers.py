@@ -1,7 +1,5 @@
 """Folders import only folders before them in the data flow; only worker/ imports torch, only asv_plugin/ asv."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

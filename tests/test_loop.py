@@ -1,7 +1,5 @@
 """The loop that is timed: seconds per call, on new inputs, and turns of several loops in one process."""
 
-from __future__ import annotations
-
 import gc
 from statistics import median
 

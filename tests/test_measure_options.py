@@ -1,7 +1,5 @@
 """What `measure` takes as options, prints before it measures, and does with damaged environments."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

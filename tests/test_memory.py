@@ -1,7 +1,5 @@
 """Allocated bytes by every allocator, on the installed torch."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 

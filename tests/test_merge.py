@@ -1,7 +1,5 @@
 """Merging copies launches: in any order, twice, and from two programs at once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

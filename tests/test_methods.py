@@ -1,7 +1,5 @@
 """The registry: promises are kept by the installed torch."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Every page leads to every other kind of page, to the repository and to the other language."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The header, the menu and the article's page in Chromium: on a phone, by keyboard, with and without scripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

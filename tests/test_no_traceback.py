@@ -1,7 +1,5 @@
 """No command ends in a traceback, whatever its input and its surroundings."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Durations, counts and sizes as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from tensorcopy.numbers import count, duration, signed_percent, size

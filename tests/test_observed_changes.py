@@ -1,7 +1,5 @@
 """What an operation changes is observed, so that nothing but a copy is recommended as one."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """The way of docs/gpu-runner.md for a machine with a Python with torch, and no network."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The package: a wheel without extras that checks, advises and plots beside any installed torch."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Plots draw values at the right place, with their texts."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import pairwise

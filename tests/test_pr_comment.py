@@ -1,7 +1,5 @@
 """The comment under a pull request has only our own sentences."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

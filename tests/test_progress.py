@@ -1,7 +1,5 @@
 """The progress of a job and its remaining time."""
 
-from __future__ import annotations
-
 import pytest
 
 from tensorcopy.measure.progress import Progress, Reporter, within

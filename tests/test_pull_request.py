@@ -1,7 +1,5 @@
 """Two real commits, compared by the command of pull-request.yml; and looks at launches with known times."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

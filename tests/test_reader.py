@@ -1,7 +1,5 @@
 """A folder of launches is read once, and says of each release what all of its launches together tell."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """Which findings about a machine are warnings and which are refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

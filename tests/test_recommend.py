@@ -1,7 +1,5 @@
 """Which methods match a request, and which one is recommended."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of open regressions: what it lists, in which order, and where it leads; its feed, its badge and `history --open` agree."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

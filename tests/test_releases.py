@@ -1,7 +1,5 @@
 """The table of torch releases."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """The table of releases behind asv's interface of a repository."""
 
-from __future__ import annotations
-
 import pytest
 from asv.repo import NoSuchNameError, get_repo
 

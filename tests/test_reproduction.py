@@ -1,7 +1,5 @@
 """A change is shown to others by a script and by an issue; a result may come from anybody, and a script is run."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """A name selects a result, and two names select results of one machine."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """The sentences of a comparison."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

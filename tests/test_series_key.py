@@ -1,7 +1,5 @@
 """Which results form a series: hardware is told apart, an interpreter's torch never joins the wheel's, the machine that can answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tensorcopy.analysis import comparisons, series

@@ -1,7 +1,5 @@
 """The local server answers any client in one piece, and only a browser of this machine; a missing address leads on."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The pages as text: their content, their links and their independence of other hosts."""
 
-from __future__ import annotations
-
 import colorsys
 import csv
 import json

@@ -1,7 +1,5 @@
 """docs/slurm.sh as Slurm runs it: tasks on several nodes, with the variables that Slurm sets."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Where a case stands: which release is its best, what the newest one costs against that, and since when."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

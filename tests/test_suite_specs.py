@@ -1,7 +1,5 @@
 """The table of suites says the same as the suites, and alone tells them apart."""
 
-from __future__ import annotations
-
 import ast
 import re
 

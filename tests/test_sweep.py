@@ -1,7 +1,5 @@
 """`tensorcopy plot`: the size sweep, its table and its picture."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

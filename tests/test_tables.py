@@ -1,7 +1,5 @@
 """Tables as CSV and as Markdown."""
 
-from __future__ import annotations
-
 import pytest
 
 from tensorcopy.report.formats import csv_text, markdown_table

@@ -1,7 +1,5 @@
 """Tables in Chromium: they are searched and sorted, plots are read, and two releases are chosen."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

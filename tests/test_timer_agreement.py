@@ -1,7 +1,5 @@
 """Times of the suites agree with torch's Timer, and the comparison with it detects mistakes in timing."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What third-party suites track, and what fails in them: measured, stored, judged, printed and published."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

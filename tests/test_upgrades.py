@@ -1,7 +1,5 @@
 """What an upgrade to the newest release changes is what the comparison of both says, whether it has a page or not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Results of operations are compared as strictly as docs/own-operation.md says."""
 
-from __future__ import annotations
-
 from math import inf, nan
 
 import numpy as np

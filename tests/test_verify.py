@@ -1,7 +1,5 @@
 """Agreement of the suites' times with a reference, and disturbed turns."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tensorcopy why` names the functions behind a change, and says how much it leaves open."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The workflows are valid, have the rights they need and no others, and call commands that exist."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The site is the same however it is written, its errors are shown as they were, and its time grows with the results."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import re

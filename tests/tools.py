@@ -4,8 +4,6 @@
 plugin first, and starts again with the group dev where its packages are missing.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.metadata import PackageNotFoundError, distribution

@@ -1,7 +1,5 @@
 """Every command with bad input and in odd surroundings, derived from the parser: a new command is walked too."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import json
