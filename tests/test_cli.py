@@ -57,12 +57,6 @@ def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
     assert "uv python install 3.9" in error
 
 
-def test_a_folder_without_asv_conf_json_is_no_checkout(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["dashboard"]) == 2
-    assert "this is neither a project nor a checkout of tensorcopy" in capsys.readouterr().err
-
-
 def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_checkout, capsys):
     """With the Pythons that it can be installed on."""
     assert main(["list", "releases"]) == 0
@@ -149,14 +143,6 @@ def test_a_former_command_names_the_present_one(capsys, former):
     assert named or (ROOT / "docs/tools" / f"{former}.py").exists()
 
 
-def test_there_are_at_most_fourteen_commands():
-    """All of them are in the help, in groups."""
-    names = [name for names in cli.GROUPS.values() for name in names]
-    assert sorted(names) == sorted({command.words[0] for command in walk.commands()})
-    assert len(names) <= 14
-    assert not {*names} & {*cli.FORMER}
-
-
 @pytest.mark.parametrize(
     ("text", "encoding", "shown"),
     [
@@ -195,13 +181,3 @@ def test_compare_imports_neither_asv_nor_torch(small_checkout):
     modules = modules_after("compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version)
     assert "numpy" in modules
     assert not modules & {"asv", "asv_runner", "torch", "matplotlib", "jinja2"}
-
-
-def test_a_missing_package_is_one_line(monkeypatch, capsys):
-    """Also a package that tensorcopy itself requires."""
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    assert main(["list", "releases"]) == 2
-    error = capsys.readouterr().err
-    assert LINE.match(error)
-    assert "got no rich.console" in error
-    assert "next: pip install rich" in error
