@@ -56,17 +56,6 @@ OTHERS = {
     ("plot", "copies", "-o", "x.svg"): "plot",
 }
 
-TORCHLESS = """
-import sys
-
-class Finder:
-    def find_spec(self, name, path=None, target=None):
-        if name == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name=name)
-
-sys.meta_path.insert(0, Finder())
-"""
-
 
 def run_without_extras(commands: list[list[str]], values: Path) -> dict[str, dict[str, Any]]:
     """Return exit code and output of each command, with torch and the packages that `pip install tensorcopy` installs and no others."""
@@ -103,20 +92,6 @@ def test_any_other_command_names_the_extra_it_needs(others, command, extra):
     assert done["code"] == 2, done["err"]
     assert done["err"].startswith("tensorcopy: ")
     assert f"tensorcopy[{extra}]" in done["err"].splitlines()[-1]
-
-
-def test_a_python_without_torch_is_an_error(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(TORCHLESS)
-    done = subprocess.run(
-        [sys.executable, "-m", "tensorcopy", "check"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "there is no torch: got" in done.stderr
 
 
 def test_the_cli_lists_the_import_names_of_the_dashboard_extra():
