@@ -156,11 +156,3 @@ def test_the_command_prints_code_reason_and_caveats(capsys):
     assert lines[2] == f"caveat  {caveat}"
     assert lines[-1].startswith("from the shipped results, not measured here: torch ")
     assert "2¹⁷ float32 on cpu, a leaf that requires grad, one thread" in lines[-1]
-
-
-@pytest.mark.slow
-def test_the_command_gives_everything_as_json(capsys):
-    assert cli.main(["advise", "--numel", "64", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["measured"] == "here"
-    assert document["code"] == document["choices"][0]["code"]
