@@ -96,7 +96,7 @@ WAIT_BEHIND = ("        {code}\n    wait()\n    return", "        {code}\n    re
 WAIT_FOR_EACH = ('code=f"{code}; wait()" if each_waited_for else code', "code=code")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(("before", "after"), [WAIT_BEHIND, WAIT_FOR_EACH], ids=["no wait behind the loop", "no wait after each copy"])
 def test_a_planted_mistake_is_caught(gpu, tmp_path, before, after):
     """A copy of the suites with the mistake is measured as the checkout is, and what the checkout passes fails."""

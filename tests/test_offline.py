@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from tensorcopy.releases import uv
 from tests.conftest import ROOT, Checkout, copied, require
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 GUIDE = (ROOT / "docs" / "gpu-runner.md").read_text(encoding="utf-8")
 COLLECT = '-m pip wheel --wheel-dir wheels ".[dashboard]" hatchling editables'

@@ -11,7 +11,7 @@ from tests.test_pull_request import Repository
 SUITES = r"^copies\.BySize.*clone.*, 16\)"
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_tasks_of_a_job_array_share_the_launches(workshop, tmp_path):
     """At once, each on another node; no launch is lost, or half written. Submitted again, a task takes none: there are enough."""
     repository = Repository(tmp_path / "submitted", workshop.root)
