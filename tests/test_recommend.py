@@ -47,14 +47,6 @@ def test_a_method_that_warns_is_not_recommended():
     assert recommended({"loud": 1000, "a": 1010, "b": 1300}, loud={"warns": "UserWarning: do not"}) == ["a", "b", "loud"]
 
 
-def test_gradients_flow_or_not_as_requested():
-    """If x requires grad."""
-    observed = {"kept": {"keeps_graph": True, "requires_grad": True}}
-    for keeps, name in ((True, "kept"), (False, "cut")):
-        request = CopyRequest("tensor", own=True, keeps_graph=keeps, requires_grad=True, device="cpu")
-        assert recommended({"kept": 100, "cut": 100}, request, **observed) == [name]
-
-
 def test_of_tied_methods_the_one_that_is_rarely_slower_is_recommended():
     """The fastest at this size is slower at the other one."""
     times = {("a", 16): 1.00e-6, ("b", 16): 1.01e-6, ("a", 128): 3e-6, ("b", 128): 1e-6}
@@ -79,16 +71,6 @@ def test_the_usual_form_is_recommended_unless_another_is_clearly_faster(times, f
     options = recommend.options_by_size(result, OWN)[16]
     assert options[0].method == first
     assert recommend.reason(OWN, options)[0] == why
-
-
-def test_x_itself_is_never_recommended():
-    """Neither for shared storage nor for shared storage in the graph; the answer there is to use x."""
-    itself = {"shares_storage": True, "keeps_graph": True, "is_leaf": True, "requires_grad": True}
-    view = {"shares_storage": True}
-    for request in recommend.requests("cpu"):
-        if not request.own and request.to == "tensor":
-            expected = [] if request.keeps_graph else ["view"]
-            assert recommended({"itself": 1, "view": 100}, request, itself=itself, view=view) == expected
 
 
 def test_what_changes_once_x_requires_grad_is_a_caveat():
