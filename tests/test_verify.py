@@ -55,35 +55,6 @@ def test_the_suite_and_the_reference_alternate_in_running_first():
     assert order[:4] == ["reference", "suite", "suite", "reference"]
 
 
-PROBE = """
-import json, sys
-assert sys.argv[-2:] == ["cpu", "^copies"]
-print(json.dumps({"cases": 2, "torch": "2.15.0", "on": "Box 9000"}))
-for ratio in (1.01, None):
-    print(json.dumps({"suite": "copies.BySize.time_copy", "code": "x.clone()", "arguments": {}, "reference": "Timer", "ratio": ratio}))
-"""
-
-
-@pytest.fixture
-def run_script(monkeypatch):
-    """Run a script in place of the probe."""
-
-    def run(script):
-        monkeypatch.setattr(Probe, "command", lambda probe: [sys.executable, "-c", script, probe.device, probe.suites])
-        reports = []
-        agreement = verify.run(Probe(Environment(Path(sys.executable), {}), suites="^copies"), lambda *report: reports.append(report))
-        return agreement, reports
-
-    return run
-
-
-def test_the_lines_of_the_probe_become_ratios_and_progress(run_script):
-    """A case that was skipped has progress but no ratio."""
-    agreement, reports = run_script(PROBE)
-    assert (agreement.torch, agreement.on, [ratio.ratio for ratio in agreement.ratios]) == ("2.15.0", "Box 9000", [1.01])
-    assert reports == [(0.5, "copies.BySize x.clone()"), (1.0, "copies.BySize x.clone()")]
-
-
 @pytest.mark.parametrize(
     ("script", "message"),
     [
@@ -93,10 +64,11 @@ def test_the_lines_of_the_probe_become_ratios_and_progress(run_script):
     ],
     ids=["exception", "exit code", "no case"],
 )
-def test_a_probe_that_fails_is_an_error(run_script, script, message):
+def test_a_probe_that_fails_is_an_error(monkeypatch, script, message):
     """The error quotes the probe's last line."""
+    monkeypatch.setattr(Probe, "command", lambda probe: [sys.executable, "-c", script])
     with pytest.raises(TensorcopyError, match=re.escape(message)):
-        run_script(script)
+        verify.run(Probe(Environment(Path(sys.executable), {}), suites="^copies"), lambda *_: None)
 
 
 def test_a_refused_option_costs_no_measurement(monkeypatch):
