@@ -25,7 +25,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, navigation, publisher, render, svg, writer
 from tensorcopy.site.changes import counted_changes
 from tensorcopy.site.content import Content
-from tensorcopy.site.pages import comparisons, history, landing, methods
+from tensorcopy.site.pages import landing
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, measured
@@ -392,24 +392,6 @@ def test_data_files_agree_with_the_pages(shipped):
     jsonschema.Draft202012Validator(json.loads(shipped["data.schema.json"])).validate(document)
     launch = json.loads(min((ROOT / "results" / "epyc-2core").glob("*[0-9a-f].json")).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(json.loads(shipped["launch.schema.json"])).validate(launch)
-
-
-def test_a_machine_with_one_release_replaces_no_history(shipped_results):
-    """Indexes and the pages of methods are about the machine with the longest one, also after another has measured since."""
-    chosen = [result for result in shipped_results.results if version(result) in ("2.13.0", "2.14.1", "2.15.0")]
-    newest = next(result for result in chosen if version(result) == "2.15.0")
-    since = {**newest.provenance, "started": "2027-01-01T00:00:00+00:00"}
-    laptop = replace(newest, machine="laptop", provenance=since)
-    content = render.content([laptop, *chosen])
-    templates = render.templates_of(content)
-    pages = {page.address: page for module in (history, comparisons, methods) for page in module.pages(content)}
-    texts = {
-        address: render.page_text(templates, pages[address])
-        for address in ("history/index.html", "compare/index.html", "methods/clone.html")
-    }
-    assert "All cases on epyc-2core" in texts["history/index.html"]
-    assert re.findall(r'<option value="([^"]+)" selected', texts["compare/index.html"]) == ["epyc-2core/py3.11-cuda"]
-    assert len(pages["methods/clone.html"].values["releases"]) == 3
 
 
 def test_languages_have_the_same_texts():

@@ -1,5 +1,6 @@
 """What an upgrade to the newest release changes is what the comparison of both says, whether it has a page or not."""
 
+import re
 from dataclasses import replace
 from datetime import date
 
@@ -80,7 +81,7 @@ def newcomer(release: Release, factor: float) -> Content:
 
 
 def test_a_machine_with_one_release_does_not_replace_a_history():
-    """It is shown beside it: its fastest copy, against the same copy with the same release."""
+    """It is shown beside it: its fastest copy, against the same copy with the same release; indexes are about the history."""
     content = newcomer(TABLE[-1], 1.12)
     own = own_machine(content)
     assert content.machine.name == "box"
@@ -88,6 +89,9 @@ def test_a_machine_with_one_release_does_not_replace_a_history():
     assert (own.machine.name, own.code, own.numel) == ("laptop", "code of a", 2**14)
     assert own.time == pytest.approx(3.36e-6, rel=0.01)
     assert own.ratio == pytest.approx(1.12)
+    site = dict(render.files(content))
+    assert "All cases on box" in site["history/index.html"]
+    assert re.findall(r'<option value="([^"]+)" selected', site["compare/index.html"]) == ["box/py3.11-cuda"]
 
 
 def test_a_release_that_the_history_lacks_has_no_ratio():
