@@ -1,7 +1,5 @@
 """From two torch releases to a page, without a substitute: the oldest on Python 3.9 and the newest, installed, measured, published."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys
@@ -34,14 +32,15 @@ def result_of(checkout, release, python, machine="ci"):
 
 @pytest.fixture(scope="module")
 def measured(checkout):
-    """Both releases, measured with --quick and published by the main command."""
-    runs = [
-        checkout.run("tensorcopy", "dashboard", "--quick", "--no-serve", "--machine", "ci", "--releases", release.version)
-        for release in (OLDEST, NEWEST)
-    ]
-    for done in runs:
-        assert done.returncode == 0, done.stdout + done.stderr
-    return runs
+    """Both releases, measured with --quick and published by the main command; in all tests of this module, cases have one size."""
+    with checkout.edited({"benchmarks/cases.py": (r"^(NUMELS|ON_DEVICE) = [^#\n]*", r"\1 = [2**4]  ")}):
+        runs = [
+            checkout.run("tensorcopy", "dashboard", "--quick", "--no-serve", "--machine", "ci", "--releases", release.version)
+            for release in (OLDEST, NEWEST)
+        ]
+        for done in runs:
+            assert done.returncode == 0, done.stdout + done.stderr
+        yield runs
 
 
 def test_the_dashboard_prints_each_stage_and_the_page(measured):
@@ -175,11 +174,9 @@ def test_a_truncated_launch_is_an_error_and_the_others_are_published(checkout, m
 
 
 def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):
-    """The dashboard has no option for it. One size is measured here, and a page names the device."""
-    sizes = {"benchmarks/cases.py": (r"^(NUMELS|ON_DEVICE) = [^#\n]*", r"\1 = [2**10]  ")}
-    with checkout.edited(sizes):
-        options = ("--quick", "--no-serve", "--machine", "gpu-box", "--releases", NEWEST.version)
-        done = checkout.run("tensorcopy", "dashboard", *options, **gpu.variables(OPERATION_US=200))
+    """The dashboard has no option for it, and a page names the device."""
+    options = ("--quick", "--no-serve", "--machine", "gpu-box", "--releases", NEWEST.version)
+    done = checkout.run("tensorcopy", "dashboard", *options, **gpu.variables(OPERATION_US=200))
     assert done.returncode == 0, done.stdout + done.stderr
     result = result_of(checkout, NEWEST, "3.11", "gpu-box")
     (name,) = result.provenance["accelerators"].values()
