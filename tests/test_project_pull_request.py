@@ -139,8 +139,13 @@ def error_of(capsys, *arguments: str) -> str:
 
 def test_names_of_a_third_party_are_shown_as_the_schema_allows():
     """Their parameters may have any character and any length."""
-    change = {"case": "a.time_b shape=(3, 4) dtype=torch.float32 path=<a/b>|`  é" + 200 * "x", "suite": "s" * 90, "failure": "f" * 900}
-    change["parameters"] = {f"p{number}": "v" * 90 for number in range(14)}
+    change = {
+        "case": "a.time_b shape=(3, 4) dtype=torch.float32 path=<a/b>|`  é" + 200 * "x",
+        "suite": "s" * 90,
+        "failure": "f" * 900,
+        "metric": "time",
+    }
+    change |= {"metric": "time", "parameters": {f"p{number}": "v" * 90 for number in range(14)}}
     (row,) = pr_comment.admissible({"changes": [change]})["changes"]
     assert row["case"].startswith("a.time_b shape=(3, 4) dtype=torch.float32 path=_a_b___ _xxx")
     schema = json.loads(pr_comment.SCHEMA.read_text(encoding="utf-8"))["$defs"]["change"]["properties"]
