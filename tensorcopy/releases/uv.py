@@ -84,18 +84,9 @@ def has_cached(requirement: str, python: Path, folder: Path) -> bool:
     try:
         if Path(_run("cache", "dir").strip()).stat().st_dev != folder.stat().st_dev:
             return False
-        return "Would download" not in _run(
-            "pip",
-            "install",
-            "--dry-run",
-            "--offline",
-            "--python",
-            str(python),
-            "--target",
-            str(folder / "none"),
-            requirement,
-            output="stderr",
-        )
+        with tempfile.TemporaryDirectory() as nowhere:
+            dry_run = ("--dry-run", "--offline", "--python", str(python), "--target", nowhere)
+            return "Would download" not in _run("pip", "install", *dry_run, requirement, output="stderr")
     except (UvFailed, OSError):
         return False
 
