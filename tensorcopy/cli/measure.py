@@ -181,7 +181,7 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
     from tensorcopy.measure import history, plan, runners, taking
-    from tensorcopy.worker import nvidia
+    from tensorcopy.worker import declarations, nvidia
 
     until = monotonic() + (options.budget or inf)
     paths = configuration.paths()
@@ -210,7 +210,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
             groups,
             together=len(every) <= size,
             counts=None if options.no_counts else counts,
-            with_functions=True,
+            with_functions=not (options.bench and declarations.project()),  # those of all its operations, whatever is selected
             doubts=_doubts(measurements, job, options.launches) if whole else None,
             until=until,
             report_progress=report_progress,
