@@ -137,7 +137,7 @@ def measure(*arguments: str) -> int:
 
 
 def test_a_release_is_measured_beside_itself_with_numpy_2(machine, capsys):
-    """In an environment and a series of its own; a project chooses numpy by what it requires."""
+    """In a separate environment and series; a project chooses numpy by what it requires."""
     assert measure("2.7.1", "2.7.1@numpy2", "2.2.2@numpy2", "--launches", "3") == 0
     printed = capsys.readouterr().out
     assert "torch 2.2.2 is skipped: its wheel needs numpy 1" in printed

@@ -53,7 +53,7 @@ Usage = namedtuple("Usage", "total used free")
     ],
 )
 def test_many_environments_are_installed_only_where_there_is_room_and_the_user_agrees(monkeypatch, tmp_path, free, most, answer, expected):
-    """He is asked at a terminal only; --environments limits how many there are at once, and of one or two he is told."""
+    """The question is asked at a terminal only; --environments limits how many there are at once; one or two are announced."""
     monkeypatch.setattr(plan.shutil, "disk_usage", lambda path: Usage(1e12, 1e12 - free, free))
     monkeypatch.setattr(environments, "expected_build", lambda: "cuda")
     monkeypatch.setattr(uv, "has_cached", lambda *arguments: False)

@@ -236,7 +236,7 @@ def test_the_newcomers_job_runs_the_commands_of_the_readme():
 
 
 def test_a_forks_code_has_no_rights():
-    """On a GPU it needs an approval of its own."""
+    """On a GPU it needs a separate approval."""
     assert_no_rights(WORKFLOWS)
     gpu = (ROOT / ".github/workflows/pull-request-gpu.yml").read_text()
     assert "pull_request.head.repo.full_name == github.repository && 'gpu' || 'gpu-from-a-fork'" in gpu

@@ -40,7 +40,7 @@ Case = TypeVar("Case", bound=Hashable)
 class Verdict(str, Enum):
     """The verdict on a time, one of the first four, on an exact count or on a tracked value; none decides another.
 
-    A tracked value is higher, lower, equal or unknown: nobody knows whether that is better.
+    A tracked value is higher, lower, equal or unknown; its benchmark does not declare which is better.
     """
 
     SLOWER = "slower"

@@ -529,7 +529,7 @@ def _lines(comparison: Comparison, launches: Collection[Launch], selection: str,
             if case in comparison.changes and re.search(selection, text):
                 change = comparison.changes[case]
                 fails = case in before.timings and case in after.failures and case not in after.timings
-                mark = "!" if fails else MARKS.get(change.verdict, " ")  # of a tracked value nobody knows which is better
+                mark = "!" if fails else MARKS.get(change.verdict, " ")  # a tracked value is neither better nor worse
                 lines.append(_Line(mark, f"{text} [{place}]" if place else text, change, options.factor))
     return lines
 

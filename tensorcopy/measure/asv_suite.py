@@ -20,7 +20,7 @@ from tensorcopy.worker.declarations import PROJECT_NAME
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
 FIRST_PYTHON = 9  # of Python 3: torch has wheels for it and newer ones
-# what a project has of its own: folders, the repository of releases, pages
+# what differs in a project: folders, the repository of releases, pages
 OURS = {
     *(
         "version",

@@ -149,7 +149,7 @@ def push() -> str:
 
 
 def publish(branch: str) -> None:
-    """Push the last commit to a branch of its own; one of that name is replaced. Raises TensorcopyError if git fails."""
+    """Push the last commit to another branch; one of that name is replaced. Raises TensorcopyError if git fails."""
     _output(*TOKEN, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", wanted=f"the branch {branch} at origin")
 
 

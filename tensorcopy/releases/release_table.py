@@ -1,6 +1,6 @@
 """Read and write the table of torch releases, `releases.toml`.
 
-Its rows are the commits of the repository that asv draws its history over. A project may have a table of its own beside tensorcopy.toml,
+Its rows are the commits of the repository that asv draws its history over. A project may have a separate table beside tensorcopy.toml,
 with the releases that the package's table lacks.
 """
 

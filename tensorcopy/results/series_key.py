@@ -27,7 +27,7 @@ class SeriesKey:
     machine : its name
     identity : of its hardware; "" if unknown. Machines in two folders of results may share a name
     python : such as "3.11"
-    build : such as "cuda". A series of its own is "cuda-interpreter", for the torch that an interpreter has, which may be compiled in
+    build : such as "cuda". A separate series is "cuda-interpreter", for the torch that an interpreter has, which may be compiled in
         another way than the wheel, as may its Python; and "cuda-numpy2", for the wheel beside numpy 2
     """
 

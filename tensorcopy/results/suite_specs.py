@@ -126,7 +126,7 @@ def find(name: str, tracked: str = "") -> SuiteSpec:
 
 
 def is_tracked(unit: str) -> bool:
-    """Return whether values in a unit are tracked: nobody knows whether more of it is better, or how much it varies."""
+    """Return whether values in a unit are tracked: which direction is better, and how much they vary, is not declared."""
     return unit not in (SECONDS, INSTRUCTIONS, BYTES, ALLOCATIONS)
 
 
