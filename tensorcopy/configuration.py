@@ -87,9 +87,4 @@ def read(path: Path, kind: type[Kind]) -> Kind:
     try:
         return msgspec.convert(json5.loads(files.read_text(path)), kind)
     except (OSError, ValueError, RecursionError) as error:
-        raise TensorcopyError(
-            f"{path.name} cannot be read",
-            got=str(error),
-            allowed="JSON with comments, and texts for its folders and Pythons",
-            next=f"git checkout {path.name}",
-        ) from error
+        raise files.damaged(path, error, "JSON with comments, and texts for its folders and Pythons") from error

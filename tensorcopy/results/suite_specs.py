@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import toml
+from tensorcopy.worker import files, toml
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
@@ -92,12 +91,7 @@ def table() -> dict[str, SuiteSpec]:
     try:
         return {spec.name: spec for module, rows in toml.load(path).items() for spec in _of_module(module, rows)}
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise TensorcopyError(
-            f"{path.name} cannot be read",
-            got=str(error),
-            allowed="TOML with the fields of SuiteSpec",
-            next=f"git checkout {path.name}",
-        ) from error
+        raise files.damaged(path, error, "TOML with the fields of SuiteSpec") from error
 
 
 def _of_module(module: str, rows: dict[str, Any]) -> Iterator[SuiteSpec]:

@@ -59,12 +59,7 @@ def accuracy_report(checkout: Path = Path()) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
-        raise TensorcopyError(
-            f"{path} cannot be read",
-            got=str(error),
-            allowed="a file as docs.tools.accuracy writes it",
-            next=f"git checkout {path}",
-        ) from error
+        raise files.damaged(path, error, "a file as docs.tools.accuracy writes it") from error
     return report
 
 
