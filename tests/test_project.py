@@ -121,16 +121,16 @@ IGNORED = ("environment_type", "build_command", "matrix.env", "numpy 1.26 in mat
 
 
 @pytest.mark.parametrize(
-    ("repo", "on_index", "package"),
+    ("repo", "on_index", "package", "named"),
     [
-        ("..", False, ["../../.."]),
-        ("https://example.org/me/some-package.git", True, ["some-package"]),
-        ("https://example.org/a/b", False, []),
+        ("..", False, ["../../.."], "../../benchmarks"),
+        ("https://example.org/me/some-package.git", True, ["some-package"], "../.."),
+        ("https://example.org/a/b", False, [], "../../benchmarks"),
     ],
     ids=["the repository around it", "a package of the index", "nothing to install"],
 )
-def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, repo, on_index, package):
-    """Where it stands above the suite; it proposes requires, and tells what it does not use."""
+def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, repo, on_index, package, named):
+    """The folder of either may be named; it proposes requires, and lists what it does not use."""
     place = folder / "asv" / "benchmarks"
     (folder / "asv").mkdir()
     suite(place, "theirs")
@@ -142,7 +142,7 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     project = folder / "asv" / "over" / "torch"
     project.mkdir(parents=True)
     monkeypatch.chdir(project)
-    assert main(["init", "--suites", "../../benchmarks"]) == 0
+    assert main(["init", "--suites", named]) == 0
     declared = declarations.project()
     assert (declared.name, declared.suites, list(declared.requires)) == ("some-package", place, [*package, "numpy==2.1", "einops"])
     printed = capsys.readouterr().out

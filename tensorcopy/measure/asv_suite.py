@@ -46,6 +46,7 @@ class _File(Struct):
     project_url: str = ""
     repo: str = ""
     repo_subdir: str = ""
+    benchmark_dir: str = "benchmarks"
     pythons: list[str] = []
     matrix: dict[str, dict[str, Any] | list[Any] | str | None] = {}
 
@@ -68,6 +69,15 @@ class AsvSuite:
     requires: tuple[str, ...]
     pythons: tuple[str, ...]
     ignored: tuple[str, ...]
+
+
+def benchmarks(folder: Path) -> Path:
+    """Return the folder of the benchmarks: the one that a configuration in `folder` names, or `folder` itself."""
+    if not (folder / "__init__.py").exists():
+        for path in (folder / name for name in NAMES):
+            if path.is_file():
+                return folder / configuration.read(path, _File).benchmark_dir
+    return folder
 
 
 def find(suites: Path, folder: Path) -> AsvSuite | None:

@@ -49,7 +49,7 @@ def new_project(
     """Write the missing files of a project, and return it with the paths that were written.
 
     name, title : of the project; "" for those that follow from the suite or the folder
-    suites : the folder of an asv suite, relative to the project; "" for none
+    suites : the folder of an asv suite, or of its asv.conf.json, relative to the project; "" for none
     origin : of the tensorcopy that workflows install; None leaves workflows out
     github : whether to write those for GPU runners and new releases too, also into a project that exists
 
@@ -65,6 +65,8 @@ def new_project(
         )
     texts, of_asv = {}, None
     if not (folder / FILE).exists():
+        if suites:
+            suites = os.path.relpath(asv_suite.benchmarks(folder / suites), folder)
         of_asv = asv_suite.find((folder / suites).resolve(), folder) if suites else None
         name = name or (of_asv.name if of_asv else "") or declarations.default_name(folder)
         title = (title or declarations.default_title(name)).replace("\\", "\\\\").replace('"', '\\"')
