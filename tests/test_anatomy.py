@@ -6,7 +6,6 @@ from html import unescape
 import pytest
 
 from tensorcopy.analysis import functions as analysis
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import functions
 from tensorcopy.site import anatomy, render, writer
 from tensorcopy.site.content import ComparisonTable
@@ -139,7 +138,7 @@ def test_a_change_is_that_of_each_python_for_itself(content, pages):
     """Another Python takes other instructions for its own part of a call."""
     html = section(pages["primitives.BySize/numpy-1.html"])
     totals = {
-        (series.environment, version(result)): profiles.instructions("numpy 1 float32 contiguous")
+        (series.environment, result.version): profiles.instructions("numpy 1 float32 contiguous")
         for series in content.machine.series
         for result in series.results
         if (profiles := content.machine.profiles.get(result.place))
@@ -154,7 +153,7 @@ def test_a_change_is_that_of_each_python_for_itself(content, pages):
 def test_a_release_without_functions_is_a_gap(content, pages):
     """It has no bar, and a label says why; the bars stand on each other without a hole."""
     html = section(pages["copies.BySize/detach_clone-1.html"])
-    counted = {version(result) for result in content.machine.results if result.place in content.machine.profiles}
+    counted = {result.version for result in content.machine.results if result.place in content.machine.profiles}
     names = releases(html)
     assert names == [release for release in release_versions(content.machine.series) if release in counted]
     assert html.count(">not counted</text>") == 4

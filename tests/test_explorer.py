@@ -7,7 +7,6 @@ from io import StringIO
 
 import pytest
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.numbers import duration
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
@@ -26,7 +25,7 @@ RELEASES = {
 @pytest.fixture(scope="module")
 def content(shipped_results) -> Content:
     """The content of ten of the shipped results."""
-    results = [result for result in shipped_results.results if version(result) in RELEASES.get(result.environment, ())]
+    results = [result for result in shipped_results.results if result.version in RELEASES.get(result.environment, ())]
     assert len(results) == sum(len(releases) for releases in RELEASES.values())
     return render.content(results)
 
@@ -122,7 +121,7 @@ def test_what_would_not_have_been_seen_is_that_of_the_comparison(content, machin
     """Of each release with the one before on the same Python, as their comparison has it."""
     before, after = machine.series[0].results[-2:]
     changes = content.comparisons[addresses.of_comparison(before, after)].changes
-    index, compared = data["releases"].index(version(after)), 0
+    index, compared = data["releases"].index(after.version), 0
     for case, row in cases_of(machine, data):
         if case.spec.timed and case in after.timings:
             first, _, _, sizes = row["values"]["3.11"]

@@ -9,7 +9,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
 from tests.conftest import write_files
@@ -30,8 +29,8 @@ SIZES = [(360, "light", None), (360, "dark", DEPEND_ON_SIZE), (1280, "light", DE
 @pytest.fixture(scope="module")
 def content(shipped_results) -> Content:
     """Some shipped results, and a second machine with one release."""
-    results = [result for result in shipped_results.results if version(result) in RELEASES.get(result.environment, ())]
-    newest = next(result for result in results if (result.python, version(result)) == ("3.11", "2.15.0"))
+    results = [result for result in shipped_results.results if result.version in RELEASES.get(result.environment, ())]
+    newest = next(result for result in results if (result.python, result.version) == ("3.11", "2.15.0"))
     earlier = {**newest.provenance, "started": "2021-01-01T00:00:00+00:00"}
     return render.content([*results, replace(newest, machine=OTHER, provenance=earlier)])
 

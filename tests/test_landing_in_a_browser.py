@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import render, writer
@@ -32,13 +31,13 @@ def published(tmp_path_factory, shipped_results) -> Path:
     In gpu/ that of the same with copies on CUDA, in own/ that of fewer, on whose site a laptop has measured since.
     """
     directory = tmp_path_factory.mktemp("site")
-    results = [result for result in shipped_results.results if version(result) in RELEASES]
+    results = [result for result in shipped_results.results if result.version in RELEASES]
     write(directory, render.content(results))
-    newest = next(result for result in results if version(result) == "2.15.0")
+    newest = next(result for result in results if result.version == "2.15.0")
     since = {**newest.provenance, "started": "2027-01-01T00:00:00+00:00"}
     laptop = replace(newest, machine="laptop", provenance=since)
     write(directory / "gpu", render.content(with_cuda(results)))
-    write(directory / "own", render.content([laptop, newest, next(result for result in results if version(result) == "2.14.1")]))
+    write(directory / "own", render.content([laptop, newest, next(result for result in results if result.version == "2.14.1")]))
     return directory
 
 

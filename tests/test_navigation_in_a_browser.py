@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.site import publisher, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import ROOT
@@ -27,7 +26,7 @@ def published(shipped_results, tmp_path_factory) -> Path:
     """Write the site of three releases, of a fork that is published."""
     directory = tmp_path_factory.mktemp("site")
     shown = ("1.9.0", "2.8.0", "2.15.0")
-    results = [result for result in shipped_results.results if version(result) in shown]
+    results = [result for result in shipped_results.results if result.version in shown]
     web = WebAddresses("https://example.org/someone/tensorcopy")
     writer.write(results, None, publisher.documentation(ROOT), directory, web=web)
     return directory

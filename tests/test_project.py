@@ -18,7 +18,6 @@ import pytest
 import yaml
 
 from tensorcopy import __version__, configuration
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
@@ -452,7 +451,7 @@ def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group
 def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_results, tmp_path):
     """Its histories lead to them; functions of other methods were counted too, and have none."""
     counted = [
-        result for result in shipped_results.results if result.environment == "py3.11-cuda" and version(result) in ("2.5.1", "2.15.0")
+        result for result in shipped_results.results if result.environment == "py3.11-cuda" and result.version in ("2.5.1", "2.15.0")
     ]
 
     def of_clone(values):

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from tensorcopy.analysis import standings
-from tensorcopy.analysis.comparisons import between, sensitivity, version
+from tensorcopy.analysis.comparisons import between, sensitivity
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
@@ -72,12 +72,12 @@ def content(shipped_results) -> Content:
             counts={case: value for case, value in result.counts.items() if is_shown(case)},
         )
         for result in shipped_results.results
-        if version(result) in SHOWN.get(result.environment, ())
+        if result.version in SHOWN.get(result.environment, ())
     )
     assert len(results) == sum(len(releases) for releases in SHOWN.values())
     content = render.content(results, CARD, publisher.documentation(ROOT))
-    explained = [result for result in results if (version(result), result.python) in EXPLAINED]
-    content.machine.__dict__["causes"] = counted_changes([sorted(explained, key=version)])
+    explained = [result for result in results if (result.version, result.python) in EXPLAINED]
+    content.machine.__dict__["causes"] = counted_changes([sorted(explained, key=lambda result: result.version)])
     return content
 
 

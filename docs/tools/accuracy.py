@@ -207,9 +207,7 @@ def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
                 alarms.append(any(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in changes))
                 covered += [covers(change) for change in changes]
                 if not way:
-                    halves[f"torch {comparisons.version(result)}, Python {result.python}"] = [
-                        abs(log(change.ratio or 1.0)) for change in changes
-                    ]
+                    halves[f"torch {result.version}, Python {result.python}"] = [abs(log(change.ratio or 1.0)) for change in changes]
     typical = {name: median(sizes) for name, sizes in halves.items() if sizes}
     if typical:
         worst = max(typical, key=lambda name: typical[name])

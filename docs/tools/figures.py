@@ -7,7 +7,6 @@ from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size
 from tensorcopy.releases import release_table
@@ -67,7 +66,7 @@ def memory(machine: Machine) -> str:
     parts = []
     for title, on_device in (("On the host, for a tensor on the CPU", False), ("On the device, for a tensor on CUDA", True)):
         codes = [machine.results[-1].methods[name]["code_on_accelerator" if on_device else "code"] for name in TO_NUMPY]
-        peaks = [(version(result), _peaks(result, on_device)) for result in release_table.load().in_order(by_release.values())]
+        peaks = [(result.version, _peaks(result, on_device)) for result in release_table.load().in_order(by_release.values())]
         rows = []
         for (values, source), group in groupby(peaks, key=lambda each: each[1]):  # neighbouring releases with equal peaks
             versions = [name for name, _ in group]

@@ -21,7 +21,6 @@ from tensorcopy import numbers
 from tensorcopy.analysis import declared, paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import WITH_NUMPY_2
 from tensorcopy.results import reader, related
 from tensorcopy.results.cases import Case
@@ -123,7 +122,7 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
             continue
         times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
         count = count_change(before, after, case, (), least)
-        why = known.why(case_name(case), version(after)) if change.verdict is Verdict.SLOWER else ""
+        why = known.why(case_name(case), after.version) if change.verdict is Verdict.SLOWER else ""
         changes[case] = replace(change, before=times[0], after=times[1], count=count, acknowledged=why)
     compared = sum(change.interval is not None for change in changes.values())
     return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared, alpha)
@@ -376,14 +375,6 @@ def distance(before: Sequence[float], after: Sequence[float]) -> float:
 def case_name(case: Case) -> str:
     """Return the name of a case: "copies.BySize detach_clone numel=1024"."""
     return " ".join([case.spec.label, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
-
-
-def version(result: Result) -> str:
-    """Return a result's release, "2.15.0".
-
-    One that is not in the table is named by torch's own version, without its build.
-    """
-    return release_table.load().version(result.sha) or str(result.provenance["torch"]).partition("+")[0]
 
 
 def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:

@@ -165,7 +165,7 @@ def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
 def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
     newest = results[-1]
     on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
-    releases = tuple(map(comparisons.version, results))
+    releases = tuple(result.version for result in results)
     by_case = {}
     for case in _cases(results):
         values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import functions as analysis
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.functions import Difference, FunctionChange, GroupChange
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.errors import TensorcopyError
@@ -437,7 +436,7 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
             allowed="a method that tensorcopy list methods lists",
             next="tensorcopy why without --script or --issue shows its functions",
         )
-    versions = [pythons[0], cause.before.provenance["numpy"], *map(version, (cause.before, cause.after))]
+    versions = [pythons[0], cause.before.provenance["numpy"], cause.before.version, cause.after.version]
     unusable = [*(text for text in versions if not VERSION.fullmatch(text)), *([] if NAME.fullmatch(cause.name) else [cause.name])]
     if unusable:
         return TensorcopyError(
@@ -452,7 +451,7 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
 def command(result: Result, file: str = SCRIPT) -> str:
     """Return the command that runs the script with a release."""
     path = shlex.quote(file) if file.isprintable() else SCRIPT  # the script's comment is one line
-    return f"uv run --python {result.python} --with torch=={version(result)} {path}"
+    return f"uv run --python {result.python} --with torch=={result.version} {path}"
 
 
 def tensor(name: str) -> str:
@@ -474,7 +473,7 @@ def issue(cause: Cause, history: str = "") -> str:
     Raises TensorcopyError where the call takes no more instructions, or no script is possible.
     """
     difference, provenance, change = cause.difference, cause.after.provenance, cause.time
-    before, after = map(version, (cause.before, cause.after))
+    before, after = cause.before.version, cause.after.version
     if not difference.changed or difference.total < 0:
         raise TensorcopyError(
             "nothing to report",

@@ -200,10 +200,9 @@ _decoder = msgspec.json.Decoder(Profiles)
 
 def not_counted(result: Result) -> TensorcopyError:
     """Return the error for a result without profiles."""
-    version = result.provenance["torch"].partition("+")[0]
     return TensorcopyError(
-        f"the functions of torch {version} were not counted",
+        f"the functions of torch {result.version} were not counted",
         got=f"no {result.sha[:8]}-{result.environment}{ENDING} of {result.machine}",
         allowed="a release whose functions were counted",
-        next=f"tensorcopy measure {version}@{result.python} --machine {result.machine}, which needs valgrind",
+        next=f"tensorcopy measure {result.version}@{result.python} --machine {result.machine}, which needs valgrind",
     )

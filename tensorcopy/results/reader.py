@@ -68,6 +68,11 @@ class Result:
         """Which series it belongs to."""
         return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.environment.partition("-")[2])
 
+    @cached_property
+    def version(self) -> str:
+        """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
+        return release_table.load().version(self.sha) or str(self.provenance["torch"]).partition("+")[0]
+
     @property
     def place(self) -> tuple[str, str, str]:
         """What tells it from the other results of its machine: SHA, environment and revision."""

@@ -15,7 +15,6 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.configuration import web_address
 from tensorcopy.results.cases import Case
@@ -105,7 +104,7 @@ def of_regressions(machine: str) -> str:
 
 def of_sizes(result: Result) -> str:
     """Return the address of a result's page of time over size."""
-    return f"sizes/{slug(result.machine)}/{slug(result.environment)}/{slug(version(result))}.html"
+    return f"sizes/{slug(result.machine)}/{slug(result.environment)}/{slug(result.version)}.html"
 
 
 def of_comparison(before: Result, after: Result) -> str:
@@ -113,13 +112,13 @@ def of_comparison(before: Result, after: Result) -> str:
 
     A part that differs is written "before..after".
     """
-    pairs = [(before.machine, after.machine), (before.environment, after.environment), (version(before), version(after))]
+    pairs = [(before.machine, after.machine), (before.environment, after.environment), (before.version, after.version)]
     return f"compare/{'/'.join(slug(left) if left == right else f'{slug(left)}..{slug(right)}' for left, right in pairs)}.html"
 
 
 def of_cause(before: Result, after: Result, name: str) -> str:
     """Return the address of the functions behind a change; `name` is that of the profiled case."""
-    releases = f"{slug(version(before))}..{slug(version(after))}"
+    releases = f"{slug(before.version)}..{slug(after.version)}"
     return f"why/{slug(after.machine)}/{slug(after.environment)}/{releases}/{slug(name.replace(' ', '-'))}.html"
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from tensorcopy.analysis import functions as analysis
-from tensorcopy.analysis.comparisons import LEAST_COUNT, version
+from tensorcopy.analysis.comparisons import LEAST_COUNT
 from tensorcopy.analysis.functions import COMPONENTS
 from tensorcopy.numbers import duration, percent, signed, whole
 from tensorcopy.results import functions
@@ -189,4 +189,4 @@ def _bars(machine: Machine, results: Sequence[Result], name: str) -> list[Bar]:
     """Return the bar of each result whose functions of a profiled case were counted."""
     profiles = [(result, machine.profiles.get(result.place)) for result in results]
     parts = [(result, analysis.by_component(each, name)) for result, each in profiles if each and name in each.cases]
-    return [Bar(version(result), result, by_component) for result, by_component in parts if by_component]
+    return [Bar(result.version, result, by_component) for result, by_component in parts if by_component]

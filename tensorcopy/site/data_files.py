@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import msgspec
 from msgspec import Struct
 
-from tensorcopy.analysis.comparisons import case_name, version
+from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.numbers import counted
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
@@ -47,15 +47,13 @@ def times_csv(machine: Machine, cases: Sequence[Case] | None = None, results: Se
     for result in results or machine.results:
         for case in cases if cases is not None else result.timings:
             if measured := _measured(machine, result, case):
-                rows.append([result.machine, result.environment, version(result), case_name(case), case.device, *measured])
+                rows.append([result.machine, result.environment, result.version, case_name(case), case.device, *measured])
     return csv_text(("machine", "environment", "torch", "case", "device", *MEASURED), rows)
 
 
 def case_csv(machine: Machine, case: Case) -> str:
     """Return the rows of one case, without what is the same in all of them."""
-    rows = [
-        [result.environment, version(result), *measured] for result in machine.results if (measured := _measured(machine, result, case))
-    ]
+    rows = [[result.environment, result.version, *measured] for result in machine.results if (measured := _measured(machine, result, case))]
     return csv_text(("environment", "torch", *MEASURED), rows)
 
 
@@ -89,7 +87,7 @@ def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object
     The ratio has the digits that the pages show, so that both round alike.
     """
     for change in machine.case_changes.get(case, ()) if case else ():
-        if (change.release, change.environment) == (version(result), result.environment):
+        if (change.release, change.environment) == (result.version, result.environment):
             interval = change.step.interval if change.unit == SECONDS else None  # a tracked value's is no ratio
             ratio = round(change.step.ratio, 3) if change.step.before > 0 else ""
             return ratio, [round(end, 3) for end in interval or ()], change.only
@@ -205,7 +203,7 @@ def _result(result: Result, numbers: Mapping[Case, int], methods: _Distinct) -> 
     return ResultData(
         machine=result.machine,
         environment=result.environment,
-        torch=version(result),
+        torch=result.version,
         launches=list(result.launches),
         provenance=result.provenance,
         methods={name: methods.number(method) for name, method in result.methods.items()},

@@ -75,9 +75,7 @@ class Series:
         Releases without a difference are omitted.
         """
         return {
-            comparisons.version(after): differences
-            for before, after in pairwise(self.results)
-            if (differences := machine_differences(before, after))
+            after.version: differences for before, after in pairwise(self.results) if (differences := machine_differences(before, after))
         }
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
-from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.numbers import count, duration, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
@@ -308,7 +307,7 @@ def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
     """Return the changes of the machine, and the gaps of a time: of neighbours, the first has the label. Few releases are counted."""
     changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
     rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
-    has_it = {release_of(result) for result in machine.results if related.measured(result, case)}
+    has_it = {result.version for result in machine.results if related.measured(result, case)}
     return rules + (_gaps([version in has_it for version in versions], "not measured") if case.spec.timed else [])
 
 

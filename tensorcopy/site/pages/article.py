@@ -11,7 +11,6 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.numbers import NARROW_SPACE, size
 from tensorcopy.releases import release_table
 from tensorcopy.report.words import LANGUAGES
@@ -83,7 +82,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
     heading, glossary = str(translate("article_heading")), "glossary" if language == "en" else f"glossary.{language}"
     newest = results[-1].methods
     return {
-        "releases": [version(result) for result in results],
+        "releases": [result.version for result in results],
         "answers": answers(results, language),
         "score": machine.result.article.get("cpu"),
         "drawings": {name: Markup(svg) for name, svg in draw_methods(content.methods).items()},  # noqa: S704 - our own SVG
@@ -91,7 +90,6 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "plot": lambda table: Markup(plots.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
         "codes": lambda table: list(map(machine.code, table.methods)),
         "sizes": addresses.of_sizes,
-        "release_of": version,
         "concluded": _marked(str(translate("article_concluded"))),
         "fastest": lambda result, table: fastest(result, table, machine, translate),
         "conclusion": lambda result, table: conclusion(result, table, translate),
@@ -102,8 +100,8 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
             (
                 method,
                 newest[method]["code_on_accelerator"],
-                _spans([(version(result), result.counts.get(host_peak(method))) for result in results], translate),
-                _spans([(version(result), next(iter(device_peaks(result, method)[0]), None)) for result in results], translate),
+                _spans([(result.version, result.counts.get(host_peak(method))) for result in results], translate),
+                _spans([(result.version, next(iter(device_peaks(result, method)[0]), None)) for result in results], translate),
             )
             for method in INDEPENDENT
             if method in newest
@@ -145,12 +143,12 @@ def _statements(row: Mapping[str, Any], results: Sequence[Result], language: str
         for result in results:
             if outcome := observed(result, statement["method"], statement["input"]):
                 got, value = outcome[statement["field"]], statement["value"]
-                holds[version(result)] = str(got).startswith(value) if isinstance(value, str) else got == value
+                holds[result.version] = str(got).startswith(value) if isinstance(value, str) else got == value
         yield _statement(_marked(statement[language]), holds, translate)
     claims = tuple(f"{name}:" for name in row.get("claims", ()))  # of values that the article prints
     for device in dict.fromkeys(device for result in results if claims for device in result.article):
         printed = {
-            version(result): not any(str(failed).startswith(claims) for failed in result.article[device]["fail"])
+            result.version: not any(str(failed).startswith(claims) for failed in result.article[device]["fail"])
             for result in results
             if device in result.article
         }
@@ -182,7 +180,7 @@ def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
     """Return the times of a group by size, of the newest release and of the oldest, which is near the article's 1.9."""
     measured = [result for result in machine.results if methods_of(result, group, "cpu")]
     measured.sort(key=lambda result: release_table.load().position(result.sha))
-    ends = {version(result): result for result in (*measured[-1:], *measured[:1])}
+    ends = {result.version: result for result in (*measured[-1:], *measured[:1])}
     return [(result, costs(result, group, "cpu")) for result in ends.values()]
 
 
@@ -191,7 +189,7 @@ def fastest(result: Result, table: CostTable, machine: Machine, translate: Trans
     among = {method: table.sizes_among_fastest(row) for row, method in enumerate(table.methods)}
     codes = [code_markup(machine.code(method)) for method, sizes in among.items() if sizes == max(among.values())]
     total = len(table.numels)
-    return translate("article_fastest", torch=version(result), codes=translate("and").join(codes), part=max(among.values()), total=total)
+    return translate("article_fastest", torch=result.version, codes=translate("and").join(codes), part=max(among.values()), total=total)
 
 
 def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup:
@@ -205,7 +203,7 @@ def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup
         return Markup("")
     apart = sum(min(row[method] for method in TWO) > max(row[method] for method in THREE) for row in complete)
     spread = max(max(row[method] for method in THREE) / min(row[method] for method in THREE) for row in complete)
-    return translate("article_three", torch=version(result), apart=apart, sizes=len(complete), spread=f"×{NARROW_SPACE}{spread:.2f}")
+    return translate("article_three", torch=result.version, apart=apart, sizes=len(complete), spread=f"×{NARROW_SPACE}{spread:.2f}")
 
 
 def _waste(machine: Machine, translate: Translate) -> Markup:

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import Comparison, version
+from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.report.formats import HEADER, as_csv
 from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
@@ -73,7 +73,7 @@ def _pair_rows(content: Content, series: Series, across: Across) -> list[dict[st
         rows.append(
             {
                 "release": series.releases[index].version,
-                "earlier": [link for before in reversed(before_it) for link in links(before, result, version(before))],
+                "earlier": [link for before in reversed(before_it) for link in links(before, result, before.version)],
                 "newest": links(result, series.newest, series.releases[-1].version) if before_newest else [],
                 "across": [_pair_link(comparison, _other_side(comparison, result)) for comparison in across.get(result, ())],
             }
@@ -232,7 +232,7 @@ def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[
 
 def _argument(content: Content, result: Result) -> str:
     """Return a result as `tensorcopy compare` takes it: "2.15.0@3.11@machine"."""
-    parts = [version(result), result.python, result.machine, *([result.series_key.build] if len(content.builds) > 1 else [])]
+    parts = [result.version, result.python, result.machine, *([result.series_key.build] if len(content.builds) > 1 else [])]
     return "@".join(parts)
 
 
@@ -251,9 +251,9 @@ def _neighbours(content: Content, comparison: Comparison, series: Series) -> lis
     before, after, links = comparison.before, comparison.after, []
     for earlier, later in pairwise(series.results):
         if later is before:
-            links.append((f"from {version(earlier)}", content.comparison_address(earlier, after)))
+            links.append((f"from {earlier.version}", content.comparison_address(earlier, after)))
         if earlier is after:
-            links.append((f"to {version(later)}", content.comparison_address(before, later)))
+            links.append((f"to {later.version}", content.comparison_address(before, later)))
     return [(label, address) for label, address in links if address]
 
 

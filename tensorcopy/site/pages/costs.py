@@ -8,7 +8,7 @@ from math import log
 from markupsafe import Markup
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.comparisons import Comparison, version
+from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.numbers import quantity, size
 from tensorcopy.report.formats import csv_text
@@ -129,7 +129,7 @@ def _peak_changes(series: Series, name: str) -> Iterator[str]:
         if before is not None and value is not None and value != before:
             code = result.methods[name]["code"] if name in result.methods else name
             now, then = (quantity(peak, "single bytes") for peak in (value, before))
-            yield f"torch {version(result)}: peak of {code} on the host is {now} bytes, was {then}"
+            yield f"torch {result.version}: peak of {code} on the host is {now} bytes, was {then}"
         before = value if value is not None else before
 
 
@@ -140,7 +140,7 @@ def _csv(machine: Machine) -> str:
         for case, value in result.counts.items():
             if is_memory(case):
                 parameters = dict(case.parameters)
-                names = (result.machine, result.environment, version(result), case.suite)
+                names = (result.machine, result.environment, result.version, case.suite)
                 rows.append([*names, parameters.get("method"), parameters.get("numel"), parameters.get("device", ""), int(value)])
     return csv_text(COLUMNS, rows)
 
@@ -178,7 +178,7 @@ def _other_changes(table: CostTable, comparison: Comparison) -> list[tuple[Case,
 
 
 def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
-    release, address = version(result), addresses.of_sizes(result)
+    release, address = result.version, addresses.of_sizes(result)
     csv_address = addresses.data(address, "csv")
     tables = all_costs(result)
     beside = numpy_2(machine, result)
@@ -188,7 +188,7 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "tables": tables,
         "codes": lambda table: [machine.code(method, table.device) for method in table.methods],
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
-        "neighbours": [(f"torch {version(neighbour)}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
+        "neighbours": [(f"torch {neighbour.version}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
         "numpy_2": beside,
         "changes": lambda table: _changes(table, beside) if beside else [],

@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import Comparison, version
+from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.numbers import duration, quantity, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
@@ -152,7 +152,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         },
         "comparisons": {  # the pairs of releases that have a page
             series.results[0].python: [
-                [position[version(before)], position[version(after)]]
+                [position[before.version], position[after.version]]
                 for before, after in combinations(series.results, 2)
                 if addresses.of_comparison(before, after) in judged
             ]
@@ -233,7 +233,7 @@ def _detectable(series: Series, case: Case, position: Mapping[str, int], judged:
         comparison = judged.get(addresses.of_comparison(before, after))
         change = comparison.changes.get(case) if comparison else None
         if change and change.detectable is not None:
-            sizes[position[version(after)]] = round(UNIT * change.detectable)
+            sizes[position[after.version]] = round(UNIT * change.detectable)
     return sizes
 
 

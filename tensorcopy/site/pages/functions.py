@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.report import why
 from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
@@ -46,7 +45,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "rows": list(why.rows(change.difference)),
             "history": machine.case_address(case) if case else "",
             "comparison": comparison,
-            "findings": [finding for finding in known if finding.is_about(result.code, {version(change.after)})],
+            "findings": [finding for finding in known if finding.is_about(result.code, {change.after.version})],
             "script": script,
             "commands": [why.command(side, file_name) for side in (change.before, change.after)] if script else [],
         }

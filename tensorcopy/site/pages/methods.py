@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tensorcopy.analysis import recommend
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.numbers import size
 from tensorcopy.results import functions, related, suite_specs
 from tensorcopy.results.reader import Result
@@ -48,7 +47,7 @@ def result_by_release(machine: Machine) -> list[Result]:
     results: dict[str, Result] = {}
     for series in machine.series:
         for result in series.results:
-            results.setdefault(version(result), result)
+            results.setdefault(result.version, result)
     return [results[release] for release in release_versions(machine.series)]
 
 
@@ -69,7 +68,7 @@ def _changes(machine: Machine) -> list[dict[str, str]]:
                 after = observed(result, method, kind)
                 if before is not None and after is not None and after != before:
                     texts = {"before": _difference(before, after), "after": _difference(after, before)}
-                    names = {"release": version(result), "method": method, "code": result.methods[method]["code"], "input": words}
+                    names = {"release": result.version, "method": method, "code": result.methods[method]["code"], "input": words}
                     changes.append((place, {**names, **texts}))
                 before = after or before
     return [change for _, change in sorted(changes, key=lambda change: change[0], reverse=True)]
@@ -146,7 +145,7 @@ def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
         peak = result.counts.get(host_peak(name))
         rows.append(
             {
-                "release": version(result),
+                "release": result.version,
                 "environment": result.environment,
                 "outcomes": outcomes,
                 "changed": [bool(rows) and text != rows[-1]["outcomes"][index] for index, text in enumerate(outcomes)],
