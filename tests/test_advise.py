@@ -96,6 +96,18 @@ def test_the_shipped_answers_equal_the_chooser_s_pages(content):
     assert compared >= 40
 
 
+def test_a_slower_method_has_the_interval_of_its_difference():
+    """Within which is the ratio; one that includes 1 is a tie."""
+    choices = advise.advise(shipped=True).choices
+    for choice in choices:
+        if choice.interval:
+            low, high = choice.interval
+            assert low <= choice.ratio <= high
+            assert (choice.verdict == "slower") is (low > 1)
+            assert advise.against_fastest(choice).startswith(f"{choice.verdict} ")
+    assert {choice.verdict for choice in choices if choice.interval} == {"slower", "tied"}
+
+
 def test_without_torch_the_shipped_answer_is_given(monkeypatch):
     """For the nearest size that was measured."""
     monkeypatch.setattr(advise, "find_spec", lambda name: None)

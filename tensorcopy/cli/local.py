@@ -100,9 +100,11 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         letters = {note: ascii_lowercase[number % 26] for number, note in enumerate(notes)}
         table = Table(box=None, pad_edge=False)
         for title in ("matching methods", "time", "vs fastest", "caveats"):
-            table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "caveats")
+            table.add_column(
+                title, justify="right" if title == "time" else "left", no_wrap=title in ("time", "vs fastest"), overflow="fold"
+            )
         for choice in advice.choices:
-            caveats = " ".join(letters[caveat.partition(":")[0]] for caveat in choice.caveats) or "none"
+            caveats = " ".join(sorted(letters[caveat.partition(":")[0]] for caveat in choice.caveats)) or "none"
             table.add_row(choice.code, time_text(choice), against_fastest(choice), caveats)
         console.print(table, soft_wrap=not console.is_terminal)
         for note, letter in letters.items():

@@ -20,7 +20,7 @@ import numpy as np
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import count, duration, percent, signed_percent
+from tensorcopy.numbers import count, duration, percent, signed_interval
 from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
 from tensorcopy.results import related
@@ -41,6 +41,7 @@ class MatchingMethod:
     multiple : the time over the memcpy baseline; None if either was not measured
     verdict : "fastest", "tied" with the fastest, or "slower"; "" without a time
     ratio : the time over the fastest time; None for the fastest and without a time
+    interval : of the ratio, 95 %
     caveats : a sentence each
     """
 
@@ -50,6 +51,7 @@ class MatchingMethod:
     multiple: float | None
     verdict: str
     ratio: float | None
+    interval: tuple[float, float] | None
     caveats: tuple[str, ...]
 
 
@@ -100,8 +102,8 @@ def cost(choice: MatchingMethod) -> str:
 
 
 def against_fastest(choice: MatchingMethod) -> str:
-    """Return the verdict on a method's time against the fastest, with its size."""
-    return f"{choice.verdict} {signed_percent(choice.ratio, 0)}" if choice.ratio else choice.verdict
+    """Return the verdict on a method's time against the fastest, with the interval of the difference."""
+    return f"{choice.verdict} {signed_interval(choice.interval, digits=0)}" if choice.interval else choice.verdict
 
 
 def origin(advice: Advice) -> str:
@@ -216,6 +218,7 @@ def _matching_method(option: Option) -> MatchingMethod:
         multiple=option.multiple,
         verdict=option.rank,
         ratio=option.change.ratio if option.change else None,
+        interval=option.change.interval if option.change else None,
         caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
     )
 
@@ -232,9 +235,9 @@ def shipped(result: Result) -> dict[str, Any]:
 
     def row(match: MatchingMethod) -> list[Any]:
         """Return the fields that depend on the size, as `_as_shipped` reads them."""
-        numbers = match.seconds, match.multiple, match.ratio
-        seconds, multiple, ratio = (None if value is None else float(f"{value:.4g}") for value in numbers)
-        return [match.method, seconds, multiple, match.verdict, ratio]
+        numbers = match.seconds, match.multiple, match.ratio, *(match.interval or ())
+        seconds, multiple, ratio, *interval = (None if value is None else float(f"{value:.4g}") for value in numbers)
+        return [match.method, seconds, multiple, match.verdict, ratio, interval or None]
 
     answers = []
     for device in recommend.devices(result):
@@ -264,8 +267,8 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
                 measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
                 at_size, methods = answer["sizes"][str(measured)], answer["methods"]
                 matches = [
-                    MatchingMethod(name, methods[name]["code"], seconds, multiple, verdict, ratio, tuple(methods[name]["caveats"]))
-                    for name, seconds, multiple, verdict, ratio in at_size["choices"]
+                    MatchingMethod(name, methods[name]["code"], *values, interval and tuple(interval), tuple(methods[name]["caveats"]))
+                    for name, *values, interval in at_size["choices"]
                 ]
                 source = {**document, "on": document["on"][request.device]}
                 return _advice(request, measured, matches, at_size["why"], "shipped", source)
