@@ -206,11 +206,6 @@ class CauseLink:
         """The two releases: "torch 2.9.1" and "torch 2.10.0"."""
         return labels(self.change.before, self.change.after)
 
-    @property
-    def text(self) -> str:
-        """The text of the link: "why (numel=1, without grad)"."""
-        return f"why ({self.of})" if self.of else "why"
-
 
 def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: Case) -> CauseLink | None:
     """Return the link to the page about a case's change at a result, or about the most similar case of its method; None for none."""

@@ -12,7 +12,6 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import ReleaseChange
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -28,44 +27,23 @@ Pair = tuple[Result, Result]  # before and after
 def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
     """Return the pairs of results that have a comparison page, the earlier first.
 
-    In each series every release with the one before it and with the newest, and the last release of each minor version with that of the
-    minor version before; the same release in two environments of a machine, and on two machines. Each result is in a fixed number of
-    pairs as the later side or beside the newest, so the pages grow in proportion to the results. The explorer compares any others.
-    """
-    selected: dict[Pair, None] = {}
-    for series in all_series:
-        last_of_minor = {release_table.minor(release.version): result for release, result in zip(series.releases, series.results)}
-        to_newest = [(before, series.newest) for before in series.results[:-2]]
-        selected.update(dict.fromkeys((*pairwise(series.results), *to_newest, *pairwise(last_of_minor.values()))))
-    selected.update(dict.fromkeys(_across(all_series)))
-    return list(selected)
-
-
-def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
-    """Pair releases that two environments of a machine, or two machines, share.
-
-    An environment is paired with the next older one, the next of its build and the next of its Python, for all releases that both have;
-    two neighbouring machines for the newest release that both have.
+    In each series every release with the one before it and, where its newest release is the machine's, with that; for the newest release
+    that both have, each other series of a machine with its first one, and two neighbouring machines. The pages grow in proportion to the
+    results. The explorer compares any others.
     """
     by_machine: dict[str, list[Series]] = {}
     for series in all_series:
         by_machine.setdefault(series.machine, []).append(series)
-    for machine_series in by_machine.values():
-        by_release: dict[str, list[Result]] = {}
-        for series in machine_series:
-            for result in series.results:
-                by_release.setdefault(result.sha, []).append(result)
-        for measured in by_release.values():
-            for index, after in enumerate(measured):  # the newest Python first
-                older = measured[index + 1 :]
-                same_build = [before for before in older if before.series_key.build == after.series_key.build]
-                same_python = [before for before in older if before.python == after.python]
-                yield from ((before, after) for before in (*older[:1], *same_build[:1], *same_python[:1]))
-    for first, second in pairwise(machine_series[0] for machine_series in by_machine.values()):
-        by_sha = {result.sha: result for result in second.results}
-        newest = next((result for result in reversed(first.results) if result.sha in by_sha), None)
-        if newest:
-            yield newest, by_sha[newest.sha]
+    pairs: list[Pair] = []
+    for first, *others in by_machine.values():
+        for series in (first, *others):
+            pairs += pairwise(series.results)
+            pairs += [(before, series.newest) for before in series.results[:-2] if series.newest.sha == first.newest.sha]
+    beside = [(other, first) for first, *others in by_machine.values() for other in others]
+    for one, other in (*beside, *pairwise(machine_series[0] for machine_series in by_machine.values())):
+        by_sha = {result.sha: result for result in other.results}
+        pairs += [(result, by_sha[result.sha]) for result in one.results if result.sha in by_sha][-1:]
+    return pairs
 
 
 class ComparisonTable(Mapping[str, Comparison]):

@@ -18,7 +18,7 @@ from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.numbers import count
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import related, select, suite_specs
+from tensorcopy.results import functions, related, select, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.functions import Profiles
 from tensorcopy.results.reader import Result
@@ -304,7 +304,13 @@ class Machine:
     @cached_property
     def causes(self) -> dict[ProfileKey, CountedChange]:
         """The changes of the instructions whose functions were counted, by result and profiled case."""
-        return counted_changes([series.results for series in self.series])
+        changes = counted_changes([series.results for series in self.series])
+        return {key: change for key, change in changes.items() if change.name in self.profiled}
+
+    @cached_property
+    def profiled(self) -> dict[str, Case]:
+        """The case under whose name functions are counted; of several, the first."""
+        return {functions.name_of(case): case for case in reversed(self.cases)}
 
     @cached_property
     def profiles(self) -> dict[tuple[Any, ...], Profiles]:

@@ -11,25 +11,23 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
+from tensorcopy.report import why
 from tensorcopy.report.formats import HEADER, as_csv
 from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, extent, machine_differences
 from tensorcopy.site.page import File, Page, circumstances
 from tensorcopy.site.pages.explorer import group_by_section
-
-Across = dict[Result, list[Comparison]]  # by result, its comparisons with other environments and machines
 
 
 @dataclass(frozen=True)
 class PairLink:
     """A comparison's page and its counts of cases.
 
-    name : of the side that the column does not name: "2.14.1", or "Python 3.9"
+    name : of the other side: "2.14.1", or "torch 2.8.0 on Python 3.9"
     conclusive : at least half of the cases have an interval
     """
 
@@ -45,48 +43,41 @@ def pages(content: Content) -> Iterator[Page | File]:
 
     The index of the machine with the longest history is that of all, too.
     """
-    across: Across = {}
-    for comparison in content.comparisons.values():
-        before, after = comparison.before, comparison.after
-        for result in () if before.series_key == after.series_key else (before, after):
-            across.setdefault(result, []).append(comparison)
+    across = [each for each in content.comparisons.values() if each.before.series_key != each.after.series_key]
     indices = [(machine, addresses.of_comparisons(machine.name)) for machine in content.machines]
     for machine, address in [*indices, (content.machine, addresses.COMPARISONS)]:
-        environments = [(series, _pair_rows(content, series, across)) for series in machine.series] if machine else []
+        environments = [(series, _pair_rows(content, series), _beside(series, across)) for series in machine.series] if machine else []
         values = {"machine": machine, "machines": content.machines, "environments": environments}
         yield Page(address, "comparisons.html", "Compare two releases", values)
     for address in content.comparisons.between_machines():
         yield from _comparison_page(content, address)
 
 
-def _pair_rows(content: Content, series: Series, across: Across) -> list[dict[str, Any]]:
-    """Return the comparisons of each release, the newest first: with earlier ones, the newest, and across environments and machines."""
+def _pair_rows(content: Content, series: Series) -> list[tuple[str, PairLink | None, PairLink | None]]:
+    """Return each release, the newest first, with its comparison with the one before and with the newest."""
 
-    def links(before: Result, after: Result, name: str) -> list[PairLink]:
+    def link(before: Result, after: Result, name: str) -> PairLink | None:
         address = content.comparison_address(before, after)
-        return [_pair_link(content.comparisons[address], name)] if address else []
+        return _pair_link(content.comparisons[address], name) if address else None
 
-    rows = []
-    for index, result in enumerate(series.results):
-        before_it = series.results[:index] if result is not series.newest else series.results[:index][-1:]
-        before_newest = index < len(series.results) - 2
-        rows.append(
-            {
-                "release": series.releases[index].version,
-                "earlier": [link for before in reversed(before_it) for link in links(before, result, before.version)],
-                "newest": links(result, series.newest, series.releases[-1].version) if before_newest else [],
-                "across": [_pair_link(comparison, _other_side(comparison, result)) for comparison in across.get(result, ())],
-            }
-        )
+    results, rows = series.results, []
+    for index, result in enumerate(results):
+        from_before = link(results[index - 1], result, results[index - 1].version) if index else None
+        to_newest = link(result, series.newest, series.newest.version) if index < len(results) - 2 else None
+        rows.append((result.version, from_before, to_newest))
     return rows[::-1]
 
 
-def _other_side(comparison: Comparison, result: Result) -> str:
-    """Return what the other result of a comparison was measured with: "Python 3.9", with its machine or build where these differ."""
-    other = comparison.after if comparison.before is result else comparison.before
-    machine = f"{other.machine}, " if other.machine != result.machine else ""
-    build = f" {other.series_key.build}" if other.series_key.build != result.series_key.build else ""
-    return f"{machine}Python {other.python}{build}"
+def _beside(series: Series, across: Sequence[Comparison]) -> list[PairLink]:
+    """Return the comparisons of a series with others, for a release that both have."""
+    links = []
+    for comparison in across:
+        for result, other in ((comparison.before, comparison.after), (comparison.after, comparison.before)):
+            if result in series.results:
+                machine = f"{other.machine}, " if other.machine != result.machine else ""
+                build = f" {other.series_key.build}" if other.series_key.build != result.series_key.build else ""
+                links.append(_pair_link(comparison, f"torch {result.version} on {machine}Python {other.python}{build}"))
+    return links
 
 
 def _pair_link(comparison: Comparison, name: str) -> PairLink:
@@ -147,13 +138,6 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _compared(comparison, plotted)
     shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
-    causes = {key: cause for key, cause in machine.causes.items() if (cause.before, cause.after) == (before, after)}
-
-    def cause(case: Case) -> CauseLink | None:
-        """Return the link to the functions behind a case's change; None where its count is equal, or none were counted."""
-        pair = changes[case].count
-        return None if pair and not pair.changed else cause_link(causes, after, case)
-
     values = {
         "comparison": comparison,
         "margins": margins(change for change in changes.values() if change.interval).replace(" %", "\u202f%"),
@@ -180,7 +164,11 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
         "provenance_differences": _provenance_differences(before, after),
         "arguments": [_argument(content, result) for result in (before, after)],
         "csv": csv_address,
-        "cause": cause,
+        "causes": [
+            (machine.code(each.name.split()[0]), why.case_text(each.name), each.address)
+            for each in machine.causes.values()
+            if (each.before, each.after) == (before, after)
+        ],
     }
     yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
     yield File(csv_address, as_csv(comparison, COLUMNS))
@@ -214,18 +202,15 @@ def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[
 
     counts : the number of cases by verdict on the time, then on the instructions
     changed : the slower cases, then the faster ones, each with the largest change first
-    worked : those with more instructions, then those with fewer
     tables : every case, a table for each suite
     """
     by_case = {row.case: row for row in rows}
     ranked = [by_case[case] for case, _ in ordered((row.case, row.change) for row in rows)]
-    worked = [row for row in rows if row.work in (Verdict.MORE, Verdict.FEWER)]
     return {
         "name": name,
         "counts": [sum(row.change.verdict is verdict and row.change.reason not in APART for row in rows) for verdict in TIME],
         "work_counts": [sum(row.work is verdict for row in rows) for verdict in WORK],
         "changed": [row for row in ranked if row.is_changed],
-        "worked": sorted(worked, key=lambda row: -row.change.count.ratio if row.change.count else 0.0),
         "tables": _suite_tables(machine, by_case),
     }
 

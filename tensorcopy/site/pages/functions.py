@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from tensorcopy.report import why
-from tensorcopy.results import functions
-from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
@@ -21,16 +19,12 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield a page and a script for each change of a machine whose functions were counted; in a project, for its own operations only."""
-    cases, known = dict[str, Case](), findings(content)
-    for listed in machine.cases:
-        cases.setdefault(functions.name_of(listed), listed)
+    """Yield a page and a script for each change of a machine whose functions were counted."""
+    known = findings(content)
     for change in machine.causes.values():
-        case = cases.get(change.name)
-        if content.project and not case:
-            continue
+        case = machine.profiled[change.name]
         comparison = content.comparison_address(change.before, change.after)
-        time = content.comparisons[comparison].changes.get(case) if comparison and case else None
+        time = content.comparisons[comparison].changes.get(case) if comparison else None
         result = why.of_results(change.before, change.after, change.name, change.difference, time, case)
         script = addresses.data(change.address, "py") if why.script_problem(result) is None else ""
         file_name = PurePosixPath(script).name
@@ -43,7 +37,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "named": why.named_text(change.difference),
             "time": why.time_text(result.time),
             "rows": list(why.rows(change.difference)),
-            "history": machine.case_address(case) if case else "",
+            "history": machine.case_address(case),
             "comparison": comparison,
             "findings": [finding for finding in known if finding.is_about(result.code, {change.after.version})],
             "script": script,

@@ -34,7 +34,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 def _values(content: Content, machine: Machine) -> dict[str, object]:
     releases, cases = release_versions(machine.series), machine.cases
-    series = max(machine.series, key=lambda series: len(series.releases))  # of several, that of the newest Python
+    series = machine.series[0]
     before, after = series.results[0], series.newest
     address = content.comparison_address(before, after) if before is not after else ""
     judged = content.comparisons[address].changes if address else {}

@@ -11,7 +11,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
 from tensorcopy.report import why
 from tensorcopy.report.sentences import acknowledged_text, extent_text, margins
-from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
@@ -145,12 +144,12 @@ def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tu
 def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
     """Return an issue about the case whose functions were counted; "" for none."""
     before, after = link.change.before, link.change.after
-    case = next((case for case in machine.cases if functions.name_of(case) == link.change.name), None)
+    case = machine.profiled[link.change.name]
     comparison = content.comparison_address(before, after)
-    time = content.comparisons[comparison].changes.get(case) if comparison and case else None
+    time = content.comparisons[comparison].changes.get(case) if comparison else None
     cause = why.of_results(before, after, link.change.name, link.change.difference, time, case)
     try:
-        return why.issue(cause, content.web.absolute(machine.case_address(case)) if case else "")
+        return why.issue(cause, content.web.absolute(machine.case_address(case)))
     except TensorcopyError:
         return ""
 
