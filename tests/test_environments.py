@@ -1,6 +1,7 @@
 """An environment matches its release, or is refused."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -101,6 +102,17 @@ def test_a_folder_of_environments_that_is_a_broken_link_is_refused(tmp_path):
     (tmp_path / "env").symlink_to(tmp_path / "gone")
     with pytest.raises(TensorcopyError, match=r"env is a broken link: got \S+gone, which does not exist; .* next: remove \S+env"):
         environments.build(tmp_path / "env", NEW, "3.11", "cuda")
+
+
+def test_packages_leave_the_cache_while_uv_runs_the_program(tmp_path, monkeypatch):
+    """`uv run`, as in the workflows, has a lock on the cache until the program ends."""
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("UV_LOCK_TIMEOUT", "1")
+    program = "from tensorcopy.releases import uv; uv.forget(['torch'])"
+    completed = subprocess.run(
+        ["uv", "run", "--no-project", "--python", sys.executable, "python", "-c", program], check=False, capture_output=True, text=True
+    )
+    assert completed.returncode == 0, completed.stderr
 
 
 def test_a_relative_path_of_an_interpreter_is_that_of_the_current_folder(tmp_path, monkeypatch):

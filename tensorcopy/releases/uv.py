@@ -111,9 +111,9 @@ def packages(environment: Path) -> list[str]:
 
 
 def forget(names: list[str]) -> None:
-    """Remove packages from uv's cache."""
+    """Remove packages from uv's cache, also while a `uv run` that started this program has a lock on it."""
     if names:
-        _run("cache", "clean", "--quiet", *names)
+        _run("cache", "clean", "--quiet", "--force", *names)
 
 
 def index_entry(package: str, version: str, python: str, index: str = "") -> dict[str, Any]:
