@@ -249,10 +249,10 @@ def test_a_full_disk_ends_the_measurement_after_the_errors_before_it(machine, ca
 
 
 def test_a_new_release_is_measured_beside_the_reference_and_its_neighbours(machine):
-    """NEW: those that are newer than any measured one, and two before them; on a machine without results the newest and two before it."""
+    """NEW: those that are newer than any measured one, and two before them; on a machine without results the newest two."""
     rows = [release.version for release in release_table.load()]
     assert measure("NEW", "--launches", "1", "--no-counts") == 0
-    assert machine.sides.pop() == [*(f"{version}@3.11" for version in rows[-3:]), "2.8.0@3.11"]
+    assert machine.sides.pop() == [*(f"{version}@3.11" for version in rows[-2:]), "2.8.0@3.11"]
     for path in Path("results").rglob("*.json"):
         path.unlink()
     assert measure(rows[-3], "--launches", "1", "--no-counts") == 0
@@ -354,9 +354,9 @@ def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
 def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour():
     """Every two neighbours are in one launch, by itself or with the reference, which counts as one of the environments."""
     groups = plan.groups(FIVE, REFERENCE, 4)
-    assert groups == [FIVE[:3], FIVE[2:]]
-    assert plan.groups(FIVE[::-1], REFERENCE, 3) == [FIVE[:2], FIVE[1:3], FIVE[2:4], FIVE[3:]]
-    assert plan.groups(FIVE, REFERENCE, 2) == [[each] for each in FIVE]
+    assert groups == [FIVE[2:], FIVE[:3]]
+    assert plan.groups(FIVE[::-1], REFERENCE, 3) == [FIVE[3:], FIVE[2:4], FIVE[1:3], FIVE[:2]]
+    assert plan.groups(FIVE, REFERENCE, 2) == [[each] for each in reversed(FIVE)]
     assert plan.groups(FIVE, REFERENCE, 6) == plan.groups(FIVE, None, 5) == [FIVE]
     assert plan.groups([REFERENCE], REFERENCE, 2) == [[REFERENCE]]
     on_both = [*FIVE, Measurement(FIVE[0].release, "3.9")]
@@ -371,7 +371,7 @@ def test_environments_that_the_next_group_lacks_are_removed(machine, monkeypatch
     assert measure(*arguments, "--for", "1m") == 0
     assert removed == []
     assert measure(*arguments) == 0
-    assert removed == [each.release.version for each in (*FIVE[:2], *FIVE[2:])]
+    assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
     assert all(len(sides) <= 4 for sides in machine.sides)
 
 

@@ -193,9 +193,9 @@ def select(
 
 
 def new(measured: Collection[str]) -> list[Release]:
-    """Return the releases that are newer than any measured one, by their SHAs, and their older neighbours; without any, of the newest."""
+    """Return the releases that are newer than any measured one, by their SHAs, and their older neighbours; without any, the newest."""
     rows = list(release_table.load())
-    newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
+    newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 1)
     return rows[max(0, newest + 1 - NEIGHBOURS) :]
 
 
@@ -238,7 +238,7 @@ def reference(pythons: Sequence[str]) -> Measurement | None:
 
 
 def groups(measurements: Sequence[Measurement], reference: Measurement | None, max_environments: int) -> list[list[Measurement]]:
-    """Divide measurements into those that are sides of the same launches, in order of release: of one Python, and at most so many.
+    """Divide measurements into those that are sides of the same launches: of one Python, at most so many, the newest releases first.
 
     Groups of one Python share a release, so that neighbours are always in one launch. The reference, which is in all launches, counts.
     """
@@ -248,7 +248,7 @@ def groups(measurements: Sequence[Measurement], reference: Measurement | None, m
         size = max(1, max_environments - (reference is not None))
         step = max(1, size - 1)
         starts = [start for start in range(0, len(own), step) if start == 0 or start + size - step < len(own)]
-        divided += [own[start : start + size] for start in starts]
+        divided += [own[start : start + size] for start in reversed(starts)]  # an interrupted run has what is asked for most
     if not divided and reference in measurements:
         divided = [[*measurements]]  # of the reference alone
     return divided
