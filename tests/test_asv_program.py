@@ -1,6 +1,8 @@
 """`asv publish` as a subprocess, and how the plugin ends asv."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -32,6 +34,13 @@ def test_the_plugin_writes_its_first_error_into_the_callers_file(monkeypatch, tm
     assert caught.value.code == 2
     assert json.loads((tmp_path / "error.json").read_text()) == ERROR.document()
     assert str(ERROR) in caplog.text
+
+
+def test_an_interruption_ends_asv_in_one_line():
+    program = "from tensorcopy.asv_plugin import commands; commands.end_in_one_line(); raise KeyboardInterrupt"
+    completed = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert (completed.returncode, completed.stderr) == (130, "")
+    assert completed.stdout == "interrupted; complete launches are kept\n"
 
 
 @pytest.mark.parametrize(

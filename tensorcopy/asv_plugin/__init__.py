@@ -5,7 +5,7 @@ Only this folder imports asv. asv imports it by the name in asv.conf.json ("plug
 a projection of the launches.
 """
 
-from tensorcopy.asv_plugin.commands import prepare, show_disk_errors
+from tensorcopy.asv_plugin.commands import end_in_one_line, prepare
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment
 from tensorcopy.asv_plugin.measuring import measure_in_turns
 from tensorcopy.asv_plugin.publisher import Pages
@@ -16,6 +16,6 @@ __all__ = ["InterpreterEnvironment", "Pages", "ReleaseEnvironment", "TorchReleas
 
 def setup() -> None:
     """Prepare asv's process; asv calls this once it has imported the plugin."""
-    show_disk_errors()
+    end_in_one_line()
     prepare()
     measure_in_turns()

@@ -76,11 +76,14 @@ def end() -> None:
     os._exit(2)
 
 
-def show_disk_errors() -> None:
-    """Let asv end with one line and exit code 2 where a file cannot be written."""
+def end_in_one_line() -> None:
+    """Let asv end with one line and exit code 2 where a file cannot be written, and 130 where it is interrupted."""
     show_others = sys.excepthook
 
     def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            print("interrupted; complete launches are kept", flush=True)
+            raise SystemExit(130)
         known = of_os_error(error) if isinstance(error, OSError) else None
         if known is None:
             show_others(kind, error, traceback)
