@@ -267,8 +267,17 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
                 measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
                 at_size, methods = answer["sizes"][str(measured)], answer["methods"]
                 matches = [
-                    MatchingMethod(name, methods[name]["code"], *values, interval and tuple(interval), tuple(methods[name]["caveats"]))
-                    for name, *values, interval in at_size["choices"]
+                    MatchingMethod(
+                        name,
+                        methods[name]["code"],
+                        seconds,
+                        multiple,
+                        verdict,
+                        ratio,
+                        interval and tuple(interval),
+                        tuple(methods[name]["caveats"]),
+                    )
+                    for name, seconds, multiple, verdict, ratio, interval in at_size["choices"]
                 ]
                 source = {**document, "on": document["on"][request.device]}
                 return _advice(request, measured, matches, at_size["why"], "shipped", source)
