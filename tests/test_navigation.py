@@ -33,16 +33,19 @@ def nav_links(page: str) -> list[dict[str, str]]:
 
 
 def test_the_header_of_every_page_has_the_same_links(site):
-    """Four entries and the source beside the menu, so that it fits one row."""
+    """Few, so that it fits one row: the last leads to a list of all pages, the source stands beside them."""
     for address, page in site.items():
-        outside, menus = re.subn('<details class="menu">.*?</details>', "", page.split("<nav")[1].split("</nav>")[0], flags=re.DOTALL)
-        shown = [attributes["href"] for tag, attributes in Tags(f"<nav{outside}</nav>").tags if tag == "a"]
-        assert (len(shown), shown[-1], menus) == (5, WEB.source, 1), address
+        shown = [attributes["href"] for attributes in nav_links(page)][1:]  # without the name of the site
+        assert (len(shown), shown[-1]) == (7, WEB.source), address
 
 
-def test_the_menu_leads_to_every_kind_of_page(site):
-    """Whatever has a fixed address is one click away."""
-    reached = {resolved("index.html", attributes["href"]) for attributes in nav_links(site["index.html"])}
+@pytest.mark.parametrize("prefix", ["", "ja/"])
+def test_every_kind_of_page_is_two_clicks_away(site, prefix):
+    """The page of all pages lists each that has a fixed address, in both languages."""
+    index = f"{prefix}{addresses.DOCS}"
+    assert index in {resolved(f"{prefix}index.html", attributes["href"]) for attributes in nav_links(site[f"{prefix}index.html"])}
+    links = [attributes["href"] for tag, attributes in Tags(site[index]).tags if tag == "a"]
+    listed = {resolved(index, link.partition("#")[0]).removeprefix("ja/") for link in links if not link.startswith(("http", "#"))}
     kinds = {
         addresses.CHOOSER,
         addresses.HISTORIES,
@@ -52,14 +55,14 @@ def test_the_menu_leads_to_every_kind_of_page(site):
         addresses.SEMANTICS,
         addresses.MEMORY,
     }
-    kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.ACCURACY, addresses.GLOSSARY, addresses.DOCS, addresses.DATA}
-    assert {*kinds, addresses.RUN_IT} <= reached
+    kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.ACCURACY, addresses.GLOSSARY, addresses.DATA, addresses.of_doc("findings")}
+    assert {*kinds, addresses.RUN_IT, *map(addresses.of_doc, ("guide", "reading", "measurement", "api"))} <= listed
 
 
 def test_a_page_marks_its_place(site):
-    """A page of the menu is marked as the page itself, an answer of the chooser as part of its section."""
-    marks = {mark["href"]: mark["aria-current"] for mark in nav_links(site["semantics.html"]) if "aria-current" in mark}
-    assert marks == {"semantics.html": "page"}
+    """A page of the header is marked as the page itself, an answer of the chooser as part of its section."""
+    marks = {mark["href"]: mark["aria-current"] for mark in nav_links(site["compare/index.html"]) if "aria-current" in mark}
+    assert marks == {"index.html": "page"}
     marks = {mark["aria-current"] for mark in nav_links(site["choose/cpu-tensor-own-cut-grad-1024.html"]) if "aria-current" in mark}
     assert marks == {"true"}
 
@@ -89,10 +92,9 @@ def test_every_page_leads_to_the_other_language(site):
 def test_pages_of_docs_that_do_not_exist_are_not_linked():
     """A checkout may have no docs/."""
     links = navigation.in_language({"index": "", "glossary": ""}, "en")
-    shown = {address for _, group in links.groups for _, address in group}
+    shown = {address for _, address in links.entries}
     assert addresses.DOCS in shown
-    assert addresses.of_doc("guide") not in shown
-    assert addresses.RUN_IT not in shown
+    assert addresses.of_doc("findings") not in shown
 
 
 def test_a_page_describes_itself_to_other_sites(site):

@@ -1,4 +1,4 @@
-"""The header, the menu and the article's page in Chromium: on a phone, by keyboard, with and without scripts."""
+"""The header and the article's page in Chromium: on a phone, by keyboard, with and without scripts."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 PAGES = ("index.html", "ja/index.html", "choose/index.html", "ja/choose/index.html", "article.html", "ja/article.html", "semantics.html")
 MORE_PAGES = ("memory.html", "docs/run-it.html", "ja/docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html", "machines.html")
 CASE = "history/epyc-2core/copies.BySize/clone_detach-16384.html"
-HEADER = "header.top a, header.top summary, header.top button"
+HEADER = "header.top a, header.top button"
 BOXES = """(selector) => [...document.querySelectorAll(selector)]
   .filter((element) => element.checkVisibility())
   .map((element) => [element.textContent.trim(), element.getBoundingClientRect().width, element.getBoundingClientRect().height])"""
@@ -58,49 +58,10 @@ def test_the_header_is_one_row_of_large_targets(opened, published):
                 assert min(box_width, box_height) >= 24, (address, name)
 
 
-def test_the_open_menu_fits_the_screen(opened):
-    """All of its links can be reached and hit, in both languages."""
-    for address in ("index.html", "ja/index.html"):
-        page = opened(address)
-        page.click("details.menu summary")
-        for width, height in ((360, 740), (840, 700), (1280, 800)):
-            page.set_viewport_size({"width": width, "height": height})
-            box = page.locator(".menu-panel").bounding_box()
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= width
-            assert box["y"] + box["height"] <= height
-            boxes = page.evaluate(BOXES, ".menu-panel a")
-            assert len(boxes) >= 14
-            assert min(box_height for _, _, box_height in boxes) >= 24
-            page.locator(".menu-panel a:visible").last.scroll_into_view_if_needed()
-
-
-def test_the_menu_opens_and_closes_by_keyboard(opened):
-    """Escape closes it and returns to its name; so do a click elsewhere, and leaving it with the tabulator."""
-    page = opened("index.html")
-    menu = page.locator("details.menu")
-    page.locator("details.menu summary").focus()
-    page.keyboard.press("Enter")
-    assert menu.get_attribute("open") is not None
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('.menu-panel') !== null")
-    page.keyboard.press("Escape")
-    assert menu.get_attribute("open") is None
-    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
-    page.keyboard.press("Enter")
-    page.locator("h1").click(position={"x": 5, "y": 5}, force=True)
-    assert menu.get_attribute("open") is None
-    page.locator("details.menu summary").focus()
-    page.keyboard.press("Enter")
-    for _ in range(30):
-        page.keyboard.press("Tab")
-    assert menu.get_attribute("open") is None
-
-
-def test_the_menu_needs_no_script(opened):
-    """It leads to the article's page."""
+def test_a_phone_reaches_every_page_without_scripts(opened):
+    """By the list of all pages, in both languages."""
     page = opened("ja/index.html", 360, 740, java_script_enabled=False)
-    page.click("details.menu summary")
+    page.click("header nav a:visible")
     page.get_by_text("元記事への答え").click()
     assert page.url.endswith("/ja/article.html")
 

@@ -1,51 +1,31 @@
-"""The navigation of every page: four entries, and the rest under "Docs" in groups. Pure."""
+"""The navigation: a few entries on every page, of which the last leads to the page that lists all others. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tensorcopy.site import addresses
 
-NAVIGATION = (
+FINDINGS = addresses.of_doc("findings")  # linked only where docs/ has it
+ENTRIES = (
     ("choose", addresses.CHOOSER),
     ("history", addresses.HISTORIES),
     ("compare", addresses.COMPARISONS),
     ("regressions", addresses.REGRESSIONS),
+    ("findings", FINDINGS),
+    ("all_pages", addresses.DOCS),
 )  # names of texts in words.toml, here and below
-GROUPS = (
-    (
-        "group_copying",
-        (
-            ("guide", addresses.of_doc("guide")),
-            ("article", addresses.ARTICLE),
-            ("semantics", addresses.SEMANTICS),
-            ("memory", addresses.MEMORY),
-            ("sizes", addresses.SIZES),
-        ),
-    ),
-    (
-        "group_results",
-        (
-            ("reading", addresses.of_doc("reading")),
-            ("measurement", addresses.of_doc("measurement")),
-            ("findings", addresses.of_doc("findings")),
-            ("accuracy_report", addresses.ACCURACY),
-            ("machines", addresses.MACHINES),
-            ("data", addresses.DATA),
-        ),
-    ),
-    (
-        "group_using",
-        (
-            ("run_it", addresses.RUN_IT),
-            ("api", addresses.of_doc("api")),
-            ("glossary", addresses.GLOSSARY),
-            ("docs_all", addresses.DOCS),
-        ),
-    ),
-)
-FROM_DOCS = ("guide", "reading", "measurement", "findings", "run-it", "api")  # shown only where docs/ has them
+PAGES = (
+    *ENTRIES[:-2],
+    ("article", addresses.ARTICLE),
+    ("semantics", addresses.SEMANTICS),
+    ("memory", addresses.MEMORY),
+    ("sizes", addresses.SIZES),
+    ("accuracy_report", addresses.ACCURACY),
+    ("machines", addresses.MACHINES),
+    ("data", addresses.DATA),
+)  # what is not in docs/, listed above its pages
 TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.ARTICLE)  # and pages of docs/
 
 Link = tuple[str, str]  # the name of a text, and an address
@@ -55,52 +35,41 @@ Link = tuple[str, str]  # the name of a text, and an address
 class Navigation:
     """The links of one language.
 
-    groups : each has the name of its text and its links
+    entries : on every page; pages : of the page that lists all
     english : addresses of pages that exist in English only
     """
 
     entries: tuple[Link, ...]
-    groups: tuple[tuple[str, tuple[Link, ...]], ...]
+    pages: tuple[Link, ...]
     english: frozenset[str]
 
 
-OF_PROJECT = {
-    "en": Navigation(
-        (("history", addresses.HISTORIES), ("compare", addresses.COMPARISONS), ("regressions", addresses.REGRESSIONS)),
-        (("group_results", (("machines", addresses.MACHINES), ("data", addresses.DATA))),),
-        frozenset(),
-    )
-}
+OF_PROJECT = {"en": Navigation((*ENTRIES[1:4], ("machines", addresses.MACHINES), ("data", addresses.DATA)), (), frozenset())}
 """The links of a project's pages, by language."""
 
 
-def translated(docs: Container[str], language: str) -> frozenset[str]:
-    """Return the English addresses of the navigation's pages that exist in a language.
+def translated(docs: Iterable[str], language: str) -> frozenset[str]:
+    """Return the English addresses of the pages that exist in another language.
 
     docs : names of files in docs/, "guide" and "guide.ja"
     """
-    links = [*NAVIGATION, *(link for _, group in GROUPS for link in group)]
-    stems = [address.rpartition("/")[2].removesuffix(".html") for _, address in links]
-    from_docs = {address for (_, address), stem in zip(links, stems) if f"{stem}.{language}" in docs and addresses.of_doc(stem) == address}
-    return frozenset({address for _, address in links} if language == "en" else {*TRANSLATED, *from_docs})
+    stems = [name.removesuffix(f".{language}") for name in docs if name.endswith(f".{language}")]
+    return frozenset({*TRANSLATED, *map(addresses.of_doc, stems)})
 
 
-def in_language(docs: Container[str], language: str) -> Navigation:
-    """Return the links of the pages that exist, to the page in a language where there is one."""
-    missing = {addresses.of_doc(stem) for stem in FROM_DOCS if stem not in docs}
+def in_language(docs: Collection[str], language: str) -> Navigation:
+    """Return the links in a language, to the page in that language where there is one."""
     known = translated(docs, language)
-
-    def localized(links: tuple[Link, ...]) -> tuple[Link, ...]:
-        return tuple(
+    entries, pages = (
+        tuple(
             (name, addresses.translated(address, language) if address in known else address)
             for name, address in links
-            if address not in missing
+            if address != FINDINGS or "findings" in docs
         )
-
-    groups = tuple((name, localized(links)) for name, links in GROUPS)
-    shown = {address for links in (NAVIGATION, *(links for _, links in groups)) for _, address in links}
-    english = frozenset() if language == "en" else frozenset(address for address in shown if not address.startswith(f"{language}/"))
-    return Navigation(localized(NAVIGATION), groups, english)
+        for links in (ENTRIES, PAGES)
+    )
+    english = {address for _, address in (*entries, *pages) if language != "en" and not address.startswith(f"{language}/")}
+    return Navigation(entries, pages, frozenset(english))
 
 
 def marker(target: str, address: str) -> str:
@@ -108,4 +77,4 @@ def marker(target: str, address: str) -> str:
     if target == address:
         return "page"
     folder = target.removesuffix("index.html")
-    return "true" if folder.endswith("/") and address.startswith(folder) and folder not in ("ja/", "docs/", "ja/docs/") else ""
+    return "true" if folder.endswith("/") and address.startswith(folder) and folder != "ja/" else ""

@@ -43,7 +43,7 @@ ICON = "icon.svg"
 CHART_SCRIPTS = ("history-data.js", "history-chart.js")
 SCRIPTS = ("tensorcopy.js", "landing.js", "anatomy.js", *CHART_SCRIPTS, "choose.js", "not-found.js")
 CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
-PAGE = ("theme", "copy", "search", "tables", "plots", "pairs", "menu", "start")
+PAGE = ("theme", "copy", "search", "tables", "plots", "pairs", "start")
 PARTS = {  # the files that become one script
     "choose.js": ("code-reading.js", "code-panel.js"),
     "history-chart.js": tuple(f"history-{part}.js" for part in CHART),

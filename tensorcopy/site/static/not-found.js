@@ -7,7 +7,7 @@
     const target = link.getAttribute("href");
     if (target.startsWith(prefix)) link.setAttribute("href", new URL(target.slice(prefix.length), site));
   }
-  const page = document.createElement("script"); // of the menu and the theme, which every page has
+  const page = document.createElement("script"); // of the theme, which every page has
   page.src = new URL("tensorcopy.js", site);
   if (!document.querySelector(`script[src="${page.src}"]`)) document.head.append(page);
 

@@ -1,5 +1,4 @@
 /* Gives the elements of a page what the other parts do. The script is deferred: all elements are there. */
-document.querySelectorAll("details.menu").forEach(addClosing);
 document.querySelectorAll(".tools").forEach(addSwitch);
 document.querySelectorAll("[data-copy]").forEach(addCopying);
 document.querySelectorAll("table[data-filter]").forEach(addFilter);
