@@ -341,6 +341,15 @@ def test_two_releases_are_compared_now_until_every_case_is_decided(machine, caps
     assert not Path("results").exists()
 
 
+def test_a_comparison_now_names_a_row_of_tensorcopy_toml_that_matches_no_case(machine, capsys):
+    """Whatever is selected, and whatever device is here: rows about other cases of the suites match."""
+    Path("tensorcopy.toml").write_text('[margin]\n"BySize clone" = 10\n"Latency clone.*cuda" = 10\nsideways = 10\n')
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", " tensor"]) == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert len(warnings) == 1
+    assert "a row of [margin] in tensorcopy.toml matches no case: got sideways" in warnings[0]
+
+
 def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
     for arguments, message in (
         (["2.15.0", "2.15.0"], "nothing to compare: got 2.15.0 and 2.15.0"),

@@ -159,11 +159,10 @@ def margin_of(usual: float = MARGIN) -> Callable[[Case], float]:
     return (lambda case: known.margin(case_name(case)) or usual) if known.margins else lambda _: usual
 
 
-def unmatched_rows(results: Iterable[Result]) -> list[TensorcopyError]:
-    """Return a warning for each row of tensorcopy.toml about verdicts that matches no case of some results."""
+def unmatched_rows(cases: Iterable[Case]) -> list[TensorcopyError]:
+    """Return a warning for each row of tensorcopy.toml about verdicts that matches none of these cases; none without cases."""
     rows = declared.current().rows
-    cases = {case for result in results for case in (*result.timings, *result.counts, *result.failures)} if rows else ()
-    names = [case_name(case) for case in cases]
+    names = [case_name(case) for case in set(cases)] if rows else []
     return [
         TensorcopyError(
             f"a row of {table} in {declarations.FILE} matches no case",

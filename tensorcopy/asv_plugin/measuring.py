@@ -32,7 +32,7 @@ from asv.results import get_filename
 from asv.runner import log_benchmark_result
 from asv_runner.console import color_print
 
-from tensorcopy.analysis import comparisons, looks, paired
+from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.asv_plugin import projection
@@ -337,14 +337,8 @@ def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace
         log.info(f"Launch {number} of at most {most}: {names} [{sides[0].environment}]")
         return lambda done, of, suite: log.dot() if done % max(1, of // DOTS) == 0 else None
 
-    def compared(alpha: float) -> Comparison | None:
-        before, after = (side.place for side in sides)
-        return comparisons.of_places(job.results, job.machine, before, after, margin=options.factor - 1, alpha=alpha)
-
     try:
-        if now.take_values(sides, job, until, _Log()):
-            return looks.judge(now.looks(most), now.taker(sides, job, until, report_launch), compared)
-        return compared(paired.ALPHA)
+        return now.judged(sides, job, until, report_launch, _Log(), most=most, margin=options.factor - 1)
     except TensorcopyError:
         if not job.failed:
             raise

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tensorcopy.analysis import comparisons, looks, paired
+from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.configuration import Paths
@@ -162,15 +162,21 @@ def measure_and_judge(
     job = Job(paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
     report_launch = now.reporter(f"{pair.kind}, ", request.launches, report_progress)
     try:
-        if now.take_values(pair.revisions, job, until, report_progress):
-            take = now.taker(pair.revisions, job, until, report_launch, resumes=True)
-            result.comparison = looks.judge(now.looks(request.launches), take, lambda alpha: compared(pair, job, alpha))
-        else:
-            result.comparison = compared(pair, job, paired.ALPHA)
+        result.comparison = now.judged(
+            pair.revisions,
+            job,
+            until,
+            report_launch,
+            report_progress,
+            most=request.launches,
+            margin=MARGINS[pair.kind],
+            resumes=True,
+        )
     except TensorcopyError as error:
         failed = job.failed or {pair.after: error}
         result.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in pair.revisions if each in failed}
     if result.comparison:
+        result.comparison = replace(result.comparison, labels=(pair.before.name, pair.after.name))
         for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
             if lines := failures(measured):
                 result.failures[revision.name] = lines
@@ -178,13 +184,6 @@ def measure_and_judge(
         if stored and pair.kind == CODE:
             result.history = Counter(change.verdict for change in stored.changes.values() if change.interval)
     return result
-
-
-def compared(pair: RevisionPair, job: Job, alpha: float) -> Comparison | None:
-    """Return the comparison of a pair by its launches; None without any. Raises TensorcopyError for a damaged one."""
-    before, after = (revision.place for revision in pair.revisions)
-    judged = comparisons.of_places(job.results, job.machine, before, after, margin=MARGINS[pair.kind], alpha=alpha)
-    return judged and replace(judged, labels=(pair.before.name, pair.after.name))
 
 
 def _first(lines: Sequence[str]) -> list[str]:

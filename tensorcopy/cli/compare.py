@@ -134,7 +134,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
         return _measured_now(options, margin).selected(options.case, options.device)
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     stored = reader.load_results(pair.before.folder).results
-    print_warnings([*pair.warnings, *comparisons.unmatched_rows((*stored, pair.after))])
+    print_warnings([*pair.warnings, *comparisons.unmatched_rows(reader.cases((*stored, pair.after)))])
     if options.metric == "time":
         comparison = comparisons.between(pair.before, pair.after, margin=margin, everywhere=everywhere)
     else:
@@ -152,7 +152,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
 def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     """Measure both sides here, and compare them. Raises TensorcopyError."""
     from tensorcopy import configuration
-    from tensorcopy.analysis import comparisons, looks
+    from tensorcopy.analysis import comparisons
     from tensorcopy.measure import now, plan, taking
     from tensorcopy.results import launches
 
@@ -170,19 +170,14 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         for error in job.failed.values():
             raise error
         cases = [case for case in now.cases(sides, job) if wanted(case)]
+        print_warnings(comparisons.unmatched_rows(now.known_cases(job)))
         if not cases:
             raise TensorcopyError(
                 "no case to measure", got="none that --case and --device select", allowed="a timed case", next="tensorcopy list times"
             )
-        take = now.taker(sides, replace(job, selection=plan.expression_of(cases)), until, now.reporter("", now.LOOKS[-1], report_progress))
-        places = [side.place for side in sides]
-        comparison = looks.judge(
-            now.LOOKS,
-            take,
-            lambda alpha: comparisons.of_places(
-                job.results, job.machine, *places, margin=margin, alpha=alpha, everywhere=options.margin is not None
-            ),
-        )
+        job, report_launch = replace(job, selection=plan.expression_of(cases)), now.reporter("", now.LOOKS[-1], report_progress)
+        everywhere = options.margin is not None
+        comparison = now.judged(sides, job, until, report_launch, report_progress, margin=margin, everywhere=everywhere)
     assert comparison is not None  # there is a first launch
     return comparison
 
@@ -224,7 +219,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
             print(json.dumps([step.index for step in change_points.steps(*_read_values(path))]))
         return 0
     results = reader.load_results(RESULTS)
-    print_warnings([*results.warnings, *(comparisons.unmatched_rows(results.results) if options.open else ())])
+    print_warnings([*results.warnings, *(comparisons.unmatched_rows(reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     is_failure = incomplete(problems, options.strict)
     by_case = series.joined(select.history(results.results, options.machine, options.python))

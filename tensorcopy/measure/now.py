@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import Any
 
+from tensorcopy.analysis import comparisons, looks
+from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.paired import ALPHA, MARGIN
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.launch import ReportCase
@@ -17,7 +21,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, cases_of
 
-LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
+LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged, see `analysis.looks`
 ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
 MACHINE = "here"  # the machine's name in results that are read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
@@ -25,22 +29,30 @@ FOLDER = "now"  # beside the environments: what was measured for one answer is n
 ReportLaunch = Callable[[int], ReportCase]  # given the number of a launch, returns the function that is called with its cases
 
 
-def looks(most: int) -> tuple[int, ...]:
-    """Return the numbers of launches after which is judged, of at most so many."""
-    return (*(look for look in LOOKS if look < most), most)
-
-
-def taker(
-    sides: Sequence[Measurement], job: Job, until: float, report_launch: ReportLaunch, *, resumes: bool = False
-) -> Callable[[int, Collection[Case]], bool]:
-    """Return a function that takes launches of two sides until there are so many, and returns whether there are: see `analysis.looks`.
+def judged(
+    sides: Sequence[Measurement],
+    job: Job,
+    until: float,
+    report_launch: ReportLaunch,
+    report_progress: taking.ReportProgress,
+    *,
+    most: int = LOOKS[-1],
+    margin: float = MARGIN,
+    everywhere: bool = False,
+    resumes: bool = False,
+) -> Comparison | None:
+    """Take launches of two sides until every case is decided, and return their comparison; None where one has no launch.
 
     job : with the selection of the first look
     until : when no launch begins, on the clock of `time.monotonic`; one is always taken
+    report_progress : of the launches that track values
+    most : launches, the last of the looks
+    margin, everywhere : see `comparisons.between`
     resumes : whether stored launches of both sides count
 
-    The function raises TensorcopyError where a side cannot be measured.
+    Raises TensorcopyError where a side cannot be measured.
     """
+    before, after = (side.place for side in sides)
     taken = 0
 
     def take(look: int, cases: Collection[Case]) -> bool:
@@ -53,10 +65,15 @@ def taker(
             taken += 1
         return taken >= look
 
-    return take
+    def compared(alpha: float = ALPHA) -> Comparison | None:
+        return comparisons.of_places(job.results, job.machine, before, after, margin=margin, alpha=alpha, everywhere=everywhere)
+
+    if not _take_values(sides, job, until, report_progress):
+        return compared()
+    return looks.judge((*(look for look in LOOKS if look < most), most), take, compared)
 
 
-def take_values(sides: Sequence[Measurement], job: Job, until: float, report_progress: taking.ReportProgress) -> bool:
+def _take_values(sides: Sequence[Measurement], job: Job, until: float, report_progress: taking.ReportProgress) -> bool:
     """Take the launches of tracked values that two sides lack, and return whether there is something to time."""
     for side in sides:
         suites = {name: suite for name, suite in job.suites([side], timed=False).items() if not suite_specs.find(name).shipped}
@@ -75,7 +92,7 @@ def _stored(sides: Sequence[Measurement], job: Job) -> int:
 
 
 def reporter(title: str, most: int, report_progress: taking.ReportProgress) -> ReportLaunch:
-    """Return a function for `taker` that reports the progress of each launch, of at most so many."""
+    """Return a function for `judged` that reports the progress of each launch, of at most so many."""
 
     def of_launch(number: int) -> ReportCase:
         start = monotonic()
@@ -92,8 +109,19 @@ def reporter(title: str, most: int, report_progress: taking.ReportProgress) -> R
 def cases(sides: Sequence[Measurement], job: Job) -> Iterator[Case]:
     """Yield the selected timed cases of the newest side."""
     for name, suite in job.suites(sides).items():
-        of_suite = cases_of(name, tuple(suite["param_names"]), tuple(map(tuple, suite["params"])))
+        of_suite = _cases(name, suite)
         yield from (of_suite[index] for index in suite["selected"].values())
+
+
+def known_cases(job: Job) -> Iterator[Case]:
+    """Yield every case of the suites that a job has asked for, also of devices that are not here."""
+    for suites in job.described.values():
+        for name, suite in suites.items():
+            yield from _cases(name, suite)
+
+
+def _cases(name: str, suite: Mapping[str, Any]) -> Sequence[Case]:
+    return cases_of(name, tuple(suite["param_names"]), tuple(map(tuple, suite["params"])))
 
 
 def sides(names: Sequence[str], pythons: Sequence[str]) -> list[Measurement]:

@@ -103,6 +103,11 @@ def load_results(directory: Path) -> Results:
     return _load(directory.absolute(), folder_state(directory))
 
 
+def cases(results: Iterable[Result]) -> set[Case]:
+    """Return every case that one of some results has, also where it has failed."""
+    return {case for result in results for case in (*result.timings, *result.counts, *result.failures)}
+
+
 def folder_state(directory: Path) -> Hashable:
     """Return a value that changes when a launch comes, goes or changes."""
     statuses = []

@@ -30,7 +30,7 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = (*loaded.problems, *loaded.superseded)
     writer.write(loaded.results, card, documentation(), html_dir, web, problems=problems, project=declarations.project())
-    publisher.warn([*loaded.warnings, *comparisons.unmatched_rows(loaded.results)])
+    publisher.warn([*loaded.warnings, *comparisons.unmatched_rows(reader.cases(loaded.results))])
     return loaded.problems
 
 
