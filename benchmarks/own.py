@@ -1,6 +1,6 @@
 """The reader's own operations, at the sizes of the copies.
 
-tensorcopy.toml and packages declare them (docs/own-operation.md). Without a declaration there is no suite.
+tensorcopy.toml declares them (docs/own-operation.md). Without a declaration there is no suite.
 """
 
 from tensorcopy.worker.declarations import operations

@@ -1,4 +1,4 @@
-"""The reader's own operations, declared in a file or by a package."""
+"""The reader's own operations, declared in a file."""
 
 from __future__ import annotations
 
@@ -32,20 +32,9 @@ def example(folder: Path) -> Path:
     return folder
 
 
-def package(folder: Path) -> Path:
-    """Write an installed package with the guide's entry point into a folder."""
-    (folder / "mine.py").write_text(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[0])
-    points = re.findall(r'```toml\n\[project.entry-points."(.*?)"\]\n(\w+) = "(.*?)"', GUIDE)[0]
-    metadata = folder / "someones_copies-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: someones-copies\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[{}]\n{} = {}\n".format(*points))
-    return folder
-
-
-def tensorcopy(folder: Path, *command: str, path: str = "") -> subprocess.CompletedProcess[str]:
+def tensorcopy(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder that is not a checkout."""
-    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
+    environment = {**os.environ, "PYTHONPATH": "", "COLUMNS": "200"}
     return subprocess.run(
         [sys.executable, "-m", "tensorcopy", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -86,17 +75,6 @@ def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path, here):
     assert {"through_list", "contiguous_copy", "detach_clone"} <= {curve["name"] for curve in json.loads(drawn)["curves"]}
     _, advised, _ = here("advise", "--requires-grad", "--numel", "64", "--json")
     assert "mine.contiguous_copy(x)" in [choice["code"] for choice in json.loads(advised)["choices"]]
-
-
-@pytest.mark.slow
-def test_an_installed_package_declares_operations(tmp_path):
-    """With an entry point; the group is the package's name."""
-    folder = package(tmp_path)
-    completed = tensorcopy(Path.home(), "check", "--json", path=str(folder))
-    assert completed.returncode == 0, completed.stderr
-    rows = [row for row in json.loads(completed.stdout)["checked"] if row["method"] == "through_list"]
-    assert {row["group"] for row in rows} == {"someones_copies"}
-    assert {row["code"] for row in rows} == {"mine.through_list(x)"}
 
 
 def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):

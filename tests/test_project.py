@@ -33,7 +33,6 @@ from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
 from tests import launch_files, test_workflows
 from tests.conftest import NEW, ROOT
-from tests.test_operations import package
 from tests.test_workflows import program
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
@@ -100,14 +99,6 @@ def test_init_never_overwrites(folder, capsys):
     error = capsys.readouterr().err
     assert error.startswith("tensorcopy: this folder has an asv.conf.json already")
     assert error.count("\n") == 1
-
-
-def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_factory, monkeypatch):
-    """Instead of an example; every environment gets that version of the package."""
-    monkeypatch.syspath_prepend(package(tmp_path_factory.mktemp("site-packages")))
-    assert "operations.py" not in new_project.new_project(folder, "lab").written
-    assert declarations.project().requires == ("someones-copies==1.0",)
-    assert [operation.group for operation in declarations.operations()] == ["someones_copies"]
 
 
 ASV_CONFIGURATION = """{

@@ -53,8 +53,8 @@ def new_project(
     origin : of the tensorcopy that workflows install; None leaves workflows out
     github : whether to write those for GPU runners and new releases too, also into a project that exists
 
-    A tensorcopy.toml that is there is used as it is. Without one, a suite or an installed package that declares operations, an
-    example of an operation is written. Raises TensorcopyError for a folder with another configuration of asv.
+    A tensorcopy.toml that is there is used as it is. Without one and without a suite, an example of an operation is written. Raises
+    TensorcopyError for a folder with another configuration of asv.
     """
     if (folder / configuration.FILE).exists() and not (github and (folder / FILE).exists()):
         raise TensorcopyError(
@@ -70,15 +70,13 @@ def new_project(
         of_asv = asv_suite.find((folder / suites).resolve(), folder) if suites else None
         name = name or (of_asv.name if of_asv else "") or declarations.default_name(folder)
         title = (title or declarations.default_title(name)).replace("\\", "\\\\").replace('"', '\\"')
-        head, packages = _filled("project.toml", NAME=name, TITLE=title), declarations.declaring_packages()
-        if packages:
-            head += f"requires = {json.dumps(packages)}  # it declares operations\n"
-        elif of_asv and of_asv.requires:
+        head = _filled("project.toml", NAME=name, TITLE=title)
+        if of_asv and of_asv.requires:
             head += f"requires = {json.dumps(of_asv.requires)}  # as {of_asv.path} says\n"
         if suites:
             texts = {FILE: head + _filled("suites.toml", SUITES=Path(suites).as_posix())}
         else:
-            texts = {FILE: head} if packages else {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
+            texts = {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
     elif name or title or suites:
         raise TensorcopyError(
             f"{FILE} is there already", got="--name, --title or --suites", allowed="a folder without it", next=f"write them into {FILE}"

@@ -13,9 +13,8 @@
     path = "benchmarks"
     threads = 1
 
-A package declares an operation with an entry point in the group "tensorcopy.operations": `through_numpy = "mine:through_numpy"`. A process
-in a release's environment receives the operations in the environment variable `VARIABLE`, because an old Python has no TOML reader.
-A project measures what its file declares, and none of the registry's methods.
+A process in a release's environment receives the operations in the environment variable `VARIABLE`: an old Python has no TOML reader. A
+project measures what its file declares, and none of the registry's methods.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
-from importlib.metadata import entry_points
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -37,7 +35,6 @@ from tensorcopy.worker import toml
 from tensorcopy.worker.devices import DEVICES
 
 FILE = "tensorcopy.toml"
-ENTRY_POINTS = "tensorcopy.operations"
 VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all declarations as JSON
 FOLDER = "TENSORCOPY_FOLDER"  # the environment variable with the folder of tensorcopy.toml, where it is not the current one
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -114,19 +111,19 @@ class Operation:
 
 @cache
 def operations() -> tuple[Operation, ...]:
-    """Return the operations of tensorcopy.toml, then those of installed packages.
+    """Return the operations of tensorcopy.toml in the current folder, or else in the checkout.
 
-    tensorcopy.toml is read from the current folder, or else from the checkout. Raises TensorcopyError for an invalid declaration.
+    Raises TensorcopyError for an invalid declaration.
     """
     if VARIABLE in os.environ:
         return tuple(Operation(**_values(row)) for row in json.loads(os.environ[VARIABLE]))
     paths = [path for path in (folder() / FILE, CHECKOUT / FILE) if path.is_file()]
-    declared = [*(operations_of_file(paths[0]) if paths else ()), *_of_packages()]
+    declared = tuple(operations_of_file(paths[0])) if paths else ()
     names = [operation.name for operation in declared]
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
         raise TensorcopyError("two operations have the same name", got=duplicates[0], allowed="distinct names", next=GUIDE)
-    return tuple(declared)
+    return declared
 
 
 def folder() -> Path:
@@ -215,32 +212,6 @@ def _values(row: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
     inputs = {name: Input(**{**of, "shape": tuple(of.get("shape", (SIZE,)))}) for name, of in row.get("inputs", {}).items()}
     return {**values, "inputs": inputs}
-
-
-def declaring_packages() -> list[str]:
-    """Return the installed packages that declare operations, with their versions: "someones-copies==1.0"."""
-    return sorted({f"{point.dist.name}=={point.dist.version}" for point in _entry_points() if getattr(point, "dist", None)})
-
-
-def _entry_points() -> list[Any]:
-    groups: Any = entry_points()
-    points = groups.select(group=ENTRY_POINTS) if hasattr(groups, "select") else groups.get(ENTRY_POINTS, [])  # a dict on Python 3.9
-    return sorted(points, key=lambda point: str(point.name))
-
-
-def _of_packages() -> Iterator[Operation]:
-    for point in _entry_points():
-        module, _, function = point.value.partition(":")
-        package = point.dist.name.lower() if getattr(point, "dist", None) else "own"
-        group = re.sub(r"\W", "_", package)
-        if not NAME.fullmatch(point.name) or not function or group in TAKEN:
-            raise TensorcopyError(
-                f"an entry point of {ENTRY_POINTS} is not an operation",
-                got=f"{point.name} = {point.value!r}",
-                allowed='a name of lowercase letters, digits and _, and "module:function"; the package has no name of a registry\'s group',
-                next=GUIDE,
-            )
-        yield Operation(point.name, f"{module}.{function}(x)", (module,), group=group)
 
 
 def _check_input(name: str, row: Any) -> None:

@@ -29,7 +29,7 @@ RESERVED = (BASELINE, "floor")  # "floor" is the baseline's name in earlier outp
 def own_operations() -> Mapping[str, Method]:
     """Return the reader's own operations of a tensor x as methods, by name.
 
-    They are declared in tensorcopy.toml and by installed packages. Raises TensorcopyError.
+    They are declared in tensorcopy.toml. Raises TensorcopyError.
     """
     return Methods(*(_method(operation) for operation in declarations.operations() if not operation.inputs))
 
