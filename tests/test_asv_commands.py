@@ -38,7 +38,7 @@ REFUSED = {  # with parts of the last line
     "run --launch-method spawn": (["run", RELEASE, "--launch-method", "spawn"], ["got --launch-method spawn"]),
     "a label of one's own": (["run", "--set-commit-hash", TAG], [f"got --set-commit-hash {TAG}"]),
     "attributes of a sample": (["run", RELEASE, "-a", "repeat=3"], ["got -a repeat=3", "-a rounds=N"]),
-    "two cores": (["run", RELEASE, "--cpu-affinity", "0-1"], ["got --cpu-affinity 0,1"]),
+    "a core": (["run", RELEASE, "--cpu-affinity", "0"], ["got -a cpu_affinity=", "next: leave it out; taskset -c CORE"]),
     "a factor that is no change": (["continuous", BEFORE, TAG, "--factor", "1"], ["got --factor 1"]),
     "an existing Python": (["run", "-E", "existing:same", RELEASE], ["got -E existing", "-E interpreter:same"]),
     "virtualenv": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),

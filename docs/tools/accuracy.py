@@ -1,6 +1,6 @@
 """Measure how often verdicts and histories are right.
 
-    uv run python -m docs.tools.accuracy take [--busy | --now] [--launches N] [--select REGEX] [--core N]
+    uv run python -m docs.tools.accuracy take [--busy | --now] [--launches N] [--select REGEX]
     uv run python -m docs.tools.accuracy report [--dataset FILE]
 
 `take` measures, in launches as history has them, two neighbouring releases, a twin of the newer one, and three that make 1, 2 and 5 % more
@@ -86,13 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kinds.add_argument("--now", action="store_const", const=NOW, dest="kind", help="the newer release and +2 %%, a minute for each case")
     taking.add_argument("--launches", type=int, metavar="N", help=f"in all; default: {LAUNCHES}; with --now {LAUNCHES_NOW}")
     taking.add_argument("--select", metavar="REGEX", help=f"cases; default: {CASES}; with --now {CASES_NOW}")
-    taking.add_argument("--core", type=int, metavar="N", help="to pin to; default: any")
     reporting = commands.add_parser("report", help="write docs/accuracy.json")
     reporting.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
     options = parser.parse_args(arguments)
     if options.command == "take":
         usual = (LAUNCHES_NOW, CASES_NOW) if options.kind == NOW else (LAUNCHES, CASES)
-        take(options.kind, options.launches or usual[0], options.select or usual[1], options.core)
+        take(options.kind, options.launches or usual[0], options.select or usual[1])
         return
     annotated_series = json.loads(options.dataset.read_text(encoding="utf-8")) if options.dataset else None
     report = document(_read(RESULTS), _read(FOLDER), annotated_series)
@@ -102,14 +101,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.writelines(f"{line}\n" for line in (title, *lines))
 
 
-def take(machine: str, count: int, selection: str, core: int | None) -> None:
+def take(machine: str, count: int, selection: str) -> None:
     """Take the launches that are missing. Raises TensorcopyError."""
     planted = {name: _side(NEWER, name, share) for name, share in PLANTED.items() if machine != NOW or name == TOLD_NOW}
     sides = [_side(NEWER), *planted.values(), *([] if machine == NOW else [_side(OLDER), _side(NEWER, TWIN)])]
     there = len(list((FOLDER / machine).glob("*.json")))
     for number in range(there, count):
         with _busy(machine == BUSY):
-            path = launches.write(FOLDER, launch.take(sides, machine, selection=selection, core=core))
+            path = launches.write(FOLDER, launch.take(sides, machine, selection=selection))
         sys.stdout.write(f"launch {number + 1} of {count}: {path}\n")
         sys.stdout.flush()
 

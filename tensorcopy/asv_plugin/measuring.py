@@ -75,7 +75,6 @@ REFUSED_OPTIONS = {
     "skip_existing_successful": ((False,), EXISTING_ONLY, "--skip-existing-commits"),
     "skip_existing_failed": ((False,), EXISTING_ONLY, "--skip-existing-commits"),
 }
-ATTRIBUTES = ("rounds", "cpu_affinity")  # of asv's -a that a launch has
 
 
 def measure_in_turns() -> None:
@@ -359,20 +358,12 @@ def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
             shown = f"--{name.replace('_', '-')}" + ("" if isinstance(value, bool) else f" {value}")
             raise TensorcopyError("asv cannot measure releases in turns with this option", got=shown, allowed=why, next=next_step)
     attributes = options.attribute or {}
-    if others := {*attributes} - {*ATTRIBUTES}:
+    if others := {*attributes} - {"rounds"}:
         raise TensorcopyError(
             "a launch takes turns of a millisecond, whatever a benchmark's attributes are",
             got=", ".join(f"-a {name}={attributes[name]}" for name in sorted(others)),
-            allowed="-a rounds=N, the number of launches, and -a cpu_affinity=CORE",
-            next="leave it out",
-        )
-    cores = attributes.get("cpu_affinity") or [None]
-    if len(cores) > 1:
-        raise TensorcopyError(
-            "a launch has all its releases on one core",
-            got=f"--cpu-affinity {','.join(map(str, cores))}",
-            allowed="one core",
-            next=f"--cpu-affinity {cores[0]}",
+            allowed="-a rounds=N, the number of launches",
+            next="leave it out; taskset -c CORE before the command chooses its core",
         )
     paths = paths_of(conf)
     machine = _machine(options.machine, reader.load_results(paths.results))
@@ -381,7 +372,7 @@ def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
         required = device or runners.device_of(machine)
-        yield Job(paths, machine, selection, device=required, core=cores[0], folder=None if kept else Path(folder))
+        yield Job(paths, machine, selection, device=required, folder=None if kept else Path(folder))
 
 
 def _rounds(options: Namespace, usual: int) -> int:

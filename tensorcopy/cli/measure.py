@@ -63,7 +63,6 @@ def add(commands: Any) -> None:
     settings.add(taken, str(LAUNCHES))
     taken.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     taken.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
-    taken.add_argument("--core", type=int, metavar="N", help="pin to this core; default: in each launch another that this process may use")
     taken.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
     )
@@ -196,7 +195,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     for line in lines:
         console.print(line)
     selection = plan.on_device(options.bench, options.device) if options.device else options.bench
-    job = taking.Job(paths, machine, selection, reference, device, _core(options.core))
+    job = taking.Job(paths, machine, selection, reference, device)
     every = [*dict.fromkeys([*measurements, *filter(None, [reference])])]
     size = options.environments or len(every)
     _prepare(options, every, paths, size, console)
@@ -243,15 +242,6 @@ def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[
     measured = {result.sha for result in reader.load_results(paths.results).results if result.machine == machine}
     measurements, skipped = plan.select(options.releases, paths.pythons, measured)
     return measurements, reference or plan.reference(paths.pythons), skipped
-
-
-def _core(core: int | None) -> int | None:
-    """Return a core that this process may use. Raises TensorcopyError for another one."""
-    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if core is not None and core not in usable:
-        allowed = ", ".join(map(str, usable)) or "none on this system"
-        raise TensorcopyError("this process cannot be pinned to that core", got=f"--core {core}", allowed=allowed, next="leave out --core")
-    return core
 
 
 def _suites(measurements: Sequence[Measurement], job: Job, report_progress: Any) -> tuple[Suites, Suites]:

@@ -220,7 +220,6 @@ def take(
     selection: str = "",
     reference: int | None = None,
     turns: int = TURNS,
-    core: int | None = None,
     report_case: ReportCase = lambda done, of, suite: None,
 ) -> Launch:
     """Let all sides time the cases of a selection in turns, and return the launch.
@@ -228,12 +227,10 @@ def take(
     machine : its name in results
     selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
     reference : the number of the side that every launch of the machine has
-    core : to pin to; one that this process may use where there is none, and none on a system that cannot
-
-    The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed.
+    The cases are those that any of the sides has. All sides are pinned to one core that this process may use, at random, on a system that
+    can. Raises TensorcopyError where nothing was timed.
     """
-    if core is None and hasattr(os, "sched_getaffinity"):
-        core = chance.choice(sorted(os.sched_getaffinity(0)))
+    core = chance.choice(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None
     now = datetime.now(timezone.utc)
     with started(sides, core) as processes:
         suites, of_side = _suites(sides, processes)

@@ -49,7 +49,6 @@ class Job:
     selection : a regular expression on asv's names; "" for every case
     reference : the side of every launch; None for launches without one
     device : that must be usable; "" for none
-    core : to pin to; None for one that this process may use, at random
     results : the folder of launch files
     """
 
@@ -58,7 +57,6 @@ class Job:
     selection: str = ""
     reference: Measurement | None = None
     device: str = ""
-    core: int | None = None
     folder: Path | None = None
     opened: dict[Measurement, Environment] = field(default_factory=dict)
     described: dict[Measurement, dict[str, dict[str, Any]]] = field(default_factory=dict)
@@ -169,7 +167,6 @@ def take_launches(
                 job.machine,
                 selection=job.selection,
                 reference=number,
-                core=job.core,
                 report_case=report_case,
             )
         except SideFailed as error:
