@@ -1,7 +1,5 @@
 """The output of `tensorcopy history`."""
 
-import json
-
 import pytest
 
 from tensorcopy.cli import main
@@ -45,26 +43,6 @@ def test_the_open_regressions(folder, capsys):
     """What is slower with the newest release than with its best one, since when and by how much; a speedup is none."""
     assert main(["history", "--open"]) == 0
     assert_golden("open.txt", capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("text", ["[1, -1]", '["a"]', "{", "7", "[1, NaN]", None])
-def test_an_invalid_file_of_values_is_an_error(tmp_path, capsys, text):
-    """In one line, with the allowed format; so is a missing one."""
-    path = tmp_path / "values.json"
-    if text is not None:
-        path.write_text(text)
-    assert main(["history", "--values", str(path)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"tensorcopy: not a series: got {path}: ")
-    assert error.count("\n") == 1
-
-
-def test_several_files_give_a_line_each(tmp_path, capsys):
-    """In the order of the arguments."""
-    for name, document in (("stays", [1.0] * 20), ("steps", [1.0] * 10 + [1.2] * 10)):
-        (tmp_path / name).write_text(json.dumps(document))
-    assert main(["history", "--values", str(tmp_path / "steps"), str(tmp_path / "stays")]) == 0
-    assert capsys.readouterr().out == "[10]\n[]\n"
 
 
 def test_an_unknown_case_is_an_error(folder, capsys):

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from dataclasses import replace
-from math import exp, log, sqrt
-from pathlib import Path
-from statistics import median
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +14,6 @@ from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression
 from tensorcopy.cli.output import incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration
-from tensorcopy.worker import files
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -30,8 +25,6 @@ if TYPE_CHECKING:
     from tensorcopy.results.cases import Case
 
 NOTHING_COMPARED = 3
-LARGEST_FILE = 64 << 20  # bytes of a file of values
-MEDIANS = 1.25  # a median of normal samples has this many times the standard error of their mean
 RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
 
 
@@ -76,13 +69,6 @@ def add(commands: Any) -> None:
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with the best one before it")
     failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
     history.add_argument("--fail-on", choices=("slower",), help=failing)
-    history.add_argument(
-        "--values",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="find changes in JSON arrays of numbers, or of arrays of samples, instead; prints a line of JSON per file",
-    )
     add_strict(history)
     history.set_defaults(command=_history)
 
@@ -207,17 +193,13 @@ def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
-    """Print the changes in files of values, or the stored history of one case or of several: that on the site."""
-    from tensorcopy.analysis import change_points, comparisons, series
+    """Print the stored history of one case or of several: that on the site."""
+    from tensorcopy.analysis import comparisons, series
     from tensorcopy.analysis.standings import standing
     from tensorcopy.report import sentences, terminal
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
 
-    if options.values:
-        for path in options.values:
-            print(json.dumps([step.index for step in change_points.steps(*_read_values(path))]))
-        return 0
     results = reader.load_results(RESULTS)
     print_warnings([*results.warnings, *(comparisons.unmatched_rows(reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
@@ -239,44 +221,6 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         console.print(line, soft_wrap=True)
     is_open = options.open and any((each := standing(of_case)) and each.is_open and not each.acknowledged for of_case in selected.values())
     return 2 if is_failure else int(is_open and options.fail_on == "slower")
-
-
-def _read_values(path: Path) -> tuple[list[float | None], list[float]]:
-    """Read values and spreads from a JSON array. Raises TensorcopyError.
-
-    Its items are numbers, or arrays of samples; null is a gap.
-    """
-    try:
-        document = json.loads(files.read_text(path, LARGEST_FILE))
-        points = [_point(value) for value in document]
-    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise TensorcopyError(
-            "not a series",
-            got=f"{path}: {error}",
-            allowed="a JSON array of positive numbers, or of arrays of them; null for a gap",
-            next="tensorcopy history --values FILE.json",
-        ) from error
-    return [value for value, _ in points], [spread for _, spread in points]
-
-
-def _point(value: Any) -> tuple[float | None, float]:
-    """Return a value and its relative standard error.
-
-    Of several samples their median and its error.
-    """
-    from tensorcopy.analysis.change_points import NORMAL_MAD
-
-    if value is None or value == []:
-        return None, 0.0
-    samples = [float(sample) for sample in (value if isinstance(value, list) else [value])]
-    if not all(0 < sample < float("inf") for sample in samples):
-        raise ValueError(f"{value!r} is not positive")
-    logs = [log(sample) for sample in samples]
-    middle = median(logs)
-    if len(logs) < 3:
-        return exp(middle), 0.0
-    deviation = median(abs(sample - middle) for sample in logs) / NORMAL_MAD
-    return exp(middle), MEDIANS * deviation / sqrt(len(logs))
 
 
 def _share(text: str) -> float:
