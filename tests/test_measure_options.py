@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import shutil
 import sys
 from collections import namedtuple
 from contextlib import nullcontext
@@ -87,8 +88,8 @@ def installed(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("lost", ["bin/python", "lib/python3.11", "torch"])
-def test_an_environment_that_lost_a_file_is_named_and_can_be_built_anew(installed, monkeypatch, tmp_path, lost):
-    """The message has the folder to remove; with --rebuild this is done."""
+def test_an_environment_that_lost_a_file_is_named_and_can_be_built_anew(installed, tmp_path, lost):
+    """The message has the folder to remove."""
     (path,) = installed
     if lost == "torch":
         (path / "bin" / "python").write_text("#!/bin/sh\necho 'ImportError: libtorch.so' >&2; exit 1\n")
@@ -99,18 +100,17 @@ def test_an_environment_that_lost_a_file_is_named_and_can_be_built_anew(installe
     ):
         environments.build(tmp_path, NEW, "3.11", "cuda")
     assert len(installed) == 1
-    monkeypatch.setenv(environments.REBUILD, "1")
+    shutil.rmtree(path)
     environments.build(tmp_path, NEW, "3.11", "cuda")
     assert len(installed) == 2
 
 
 @pytest.mark.parametrize("what", ["cuda is there and fails", "mine.through_numpy(x) cannot be run"])
-def test_a_fault_that_is_not_the_environments_is_named_and_nothing_is_built_anew(installed, monkeypatch, tmp_path, what):
+def test_a_fault_that_is_not_the_environments_is_named_and_nothing_is_built_anew(installed, tmp_path, what):
     """A GPU that fails, or an own operation, fails in the next environment too."""
     (path,) = installed
     document = {"error": {"what": what, "got": "no memory", "allowed": "cpu", "next": "free it"}}
     (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps(document)}'; exit 2\n")
-    monkeypatch.setenv(environments.REBUILD, "1")
     with pytest.raises(TensorcopyError, match=re.escape(f"{what}: got no memory")):
         environments.build(tmp_path, NEW, "3.11", "cuda")
     assert len(installed) == 1

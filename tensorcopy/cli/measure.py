@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import re
 import sys
@@ -35,7 +34,6 @@ LAUNCHES = 12  # of every release: the intervals of half of the cases are narrow
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
 MACHINE = "this machine's name in results; default: its host name"
 YES = "install more than two environments without a question"
-REBUILD = "build environments anew in which a file is missing"
 
 
 def add(commands: Any) -> None:
@@ -45,7 +43,6 @@ def add(commands: Any) -> None:
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
     board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
     board.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
-    board.add_argument("--rebuild", action="store_true", help=REBUILD)
     board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=int, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
@@ -69,7 +66,6 @@ def add(commands: Any) -> None:
     taken.add_argument(
         "--reference", metavar="PYTHON", help="a Python whose torch takes turns with it; default: torch 2.8.0, beside an interpreter none"
     )
-    taken.add_argument("--rebuild", action="store_true", help=REBUILD)
     taken.add_argument("--yes", action="store_true", help=YES)
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
     taken.set_defaults(command=_measure)
@@ -114,7 +110,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     selection = rf"^({quick})\." if options.quick and not declarations.project() else ""
     # without a reference: for a first look it would double what is installed
     job = taking.Job(paths, _own_name(options.machine, paths), selection)
-    _prepare(options, chosen, paths, len(chosen), console)
+    plan.confirm_installing(chosen, paths, len(chosen), partial(console.print, soft_wrap=True), asks=not options.yes)
     count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
         taking.open_all(chosen, job, within(report_progress, 0.0, 0.3))
@@ -198,7 +194,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     job = taking.Job(paths, machine, selection, reference, device)
     every = [*dict.fromkeys([*measurements, *filter(None, [reference])])]
     size = options.environments or len(every)
-    _prepare(options, every, paths, size, console)
+    plan.confirm_installing(every, paths, size, partial(console.print, soft_wrap=True), asks=not options.yes)
     groups = plan.groups(measurements, reference, size)
     whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
     with progress_bar(console) as report_progress:
@@ -312,19 +308,6 @@ def _doubts(measurements: Sequence[Measurement], job: Job, launches: int) -> Any
         ]
 
     return now
-
-
-def _prepare(
-    options: argparse.Namespace, measurements: Sequence[Measurement], paths: Paths, max_environments: int, console: Console
-) -> None:
-    """Let the user agree to what is to be installed. Raises TensorcopyError where he declines, or the disk is too small."""
-    from tensorcopy.measure import plan
-    from tensorcopy.releases import environments
-
-    if options.rebuild:
-        os.environ[environments.REBUILD] = "1"
-    say = partial(console.print, soft_wrap=True)
-    plan.confirm_installing(measurements, paths, max_environments, say, asks=not options.yes)
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:

@@ -24,7 +24,6 @@ from tensorcopy.worker.nvidia import Gpu
 
 GIGABYTES = {1: 2, 2: 4}  # on the disk for an environment with CUDA, by torch's major version: 1.6 to 2.3 and 3.4 to 5.4
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
-REBUILD = "TENSORCOPY_REBUILD"  # environment variable: build damaged environments anew
 COMPLETE = "complete"  # a file in an environment, written last: it is missing after an interrupted installation
 # Environment variables of measuring processes, unless the caller sets them. glibc raises its mmap threshold as memory is freed, so that
 # copies of 4 MiB cause page faults early in a process and not later; here the threshold has its maximum from the start. CUDA numbers GPUs
@@ -150,9 +149,7 @@ def gigabytes(directory: Path, release: Release, python: str) -> int:
 def build(directory: Path, release: Release, python: str, build: str) -> Environment:
     """Return the verified environment for `release` on Python `python`.
 
-    It is installed under `directory` unless it exists. Where a file of it is missing, it is built anew if the variable `REBUILD` is set.
-
-    Raises TensorcopyError, and OSError.
+    It is installed under `directory` unless it exists. Raises TensorcopyError, and OSError.
     """
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
@@ -163,25 +160,22 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     requirements = [*release.requirements(python, build), f"asv_runner=={runner()}", *own]
     text = "\n".join([*requirements, *([f"# {BACKEND}={backend()}"] if backend() else [])])  # builds of one name may have several wheels
     is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
-    for installs in (not is_old, True):
-        if installs:
-            _install(path, release, python, requirements)
-            complete.write_text(text, encoding="utf-8")
-        try:
-            # written on every call, so that the environment works after the checkout was moved
-            (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{interpreters.package_folder(directory)}\n", encoding="utf-8")
-            environment = inspected(uv.interpreter(path), bytecode_in(path))
-            break
-        except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
-            if installs:
-                raise
-            if not os.environ.get(REBUILD):
-                raise TensorcopyError(
-                    f"the environment {path.name} is damaged: a file is missing",
-                    got=error.got if isinstance(error, CannotRun) else str(error),
-                    allowed="an environment as it was installed",
-                    next=f"remove {path}, it is built anew; measure --rebuild does both",
-                ) from error
+    if not is_old:
+        _install(path, release, python, requirements)
+        complete.write_text(text, encoding="utf-8")
+    try:
+        # written on every call, so that the environment works after the checkout was moved
+        (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{interpreters.package_folder(directory)}\n", encoding="utf-8")
+        environment = inspected(uv.interpreter(path), bytecode_in(path))
+    except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
+        if not is_old:
+            raise
+        raise TensorcopyError(
+            f"the environment {path.name} is damaged: a file is missing",
+            got=error.got if isinstance(error, CannotRun) else str(error),
+            allowed="an environment as it was installed",
+            next=f"remove {path}, it is built anew",
+        ) from error
     verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy_for(release, python, build))
     return environment
 
