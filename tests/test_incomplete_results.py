@@ -24,7 +24,6 @@ def small(tmp_path_factory):
 @pytest.fixture
 def run(small, tmp_path, monkeypatch, capsys):
     """A function that runs tensorcopy in a copy of the small checkout, and returns exit code, output and errors."""
-    monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     shutil.copytree(small, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
@@ -81,28 +80,13 @@ def test_a_damaged_launch_of_another_machine_changes_nothing(run):
     ids=" ".join,
 )
 def test_output_and_errors_name_a_file_that_could_have_taken_part(run, command):
-    """Its other launches are enough for an answer."""
+    """Its other launches are enough for an answer; the exit code says that one is missing."""
+    assert run(*command)[0] == 0
     name = damage()
     code, output, errors = run(*command)
     assert name in output.replace("\\_", "_")
     assert errors.startswith(f"tensorcopy: {name}: got ")
-    assert code == (2 if command[0] == "list" else 0)
-
-
-@pytest.mark.parametrize(
-    "command", [["compare", "2.4.1", "2.15.0"], ["compare", "2.4.1", "2.15.0", "--explain", CASE], ["history"]], ids=" ".join
-)
-@pytest.mark.parametrize("how", ["--strict", "CI"])
-def test_strict_and_ci_fail(run, command, how, monkeypatch):
-    """With exit code 2, after the output; without a damaged file with 0."""
-    if how == "CI":
-        monkeypatch.setenv("CI", "true")
-    options = [how] if how == "--strict" else []
-    assert run(*command, *options)[0] == 0
-    damage()
-    code, output, _ = run(*command, *options)
     assert code == 2
-    assert "not included: " in output
 
 
 def test_every_page_names_what_could_not_be_read(run):

@@ -18,12 +18,6 @@ SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 FILES, FOLDERS, RELEASES = ("FILE", "PATH", "PYTHON"), ("FOLDER",), ("A", "B", "RANGE", "RELEASE")
 
 
-def add_strict(command: argparse.ArgumentParser) -> None:
-    """Add the option --strict."""
-    text = "exit with 2 if a needed result file cannot be read; always so in CI"
-    command.add_argument("--strict", action="store_true", help=text)
-
-
 def expression(text: str) -> str:
     """Return a valid regular expression unchanged."""
     try:

@@ -10,8 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression
-from tensorcopy.cli.output import incomplete, print_warnings
+from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
+from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration
 from tensorcopy.worker.devices import DEVICES
@@ -56,7 +56,6 @@ def add(commands: Any) -> None:
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, default=300.0, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not acknowledged in tensorcopy.toml")
-    add_strict(compare)
     compare.set_defaults(command=_compare)
 
     history = commands.add_parser("history", help="show the time of a case over all releases, and where it changed")
@@ -69,7 +68,6 @@ def add(commands: Any) -> None:
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with the best one before it")
     failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
     history.add_argument("--fail-on", choices=("slower",), help=failing)
-    add_strict(history)
     history.set_defaults(command=_history)
 
 
@@ -91,7 +89,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         output.write_json(formats.FORMATS["json"](comparison))
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
-    if incomplete(comparison.problems, options.strict):
+    if comparison.problems:
+        print_errors(comparison.problems)
         return 2
     changes = comparison.changes.values()
     slower = any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in changes)
@@ -203,7 +202,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     results = reader.load_results(RESULTS)
     print_warnings([*results.warnings, *(comparisons.unmatched_rows(reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
-    is_failure = incomplete(problems, options.strict)
+    print_errors(problems)
     by_case = series.joined(select.history(results.results, options.machine, options.python))
     selected = {case: by_case[case] for case in _matching(by_case, options.case).values()}
     if not selected:
@@ -220,7 +219,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     for line in sentences.not_included(problems):
         console.print(line, soft_wrap=True)
     is_open = options.open and any((each := standing(of_case)) and each.is_open and not each.acknowledged for of_case in selected.values())
-    return 2 if is_failure else int(is_open and options.fail_on == "slower")
+    return 2 if problems else int(is_open and options.fail_on == "slower")
 
 
 def _share(text: str) -> float:

@@ -174,15 +174,6 @@ def print_line(text: str) -> None:
         discard(sys.stderr)
 
 
-def incomplete(problems: Sequence[TensorcopyError], strict: bool) -> bool:
-    """Print each problem, and return whether the command fails because of them.
-
-    strict : as the user asked for it; in CI always
-    """
-    print_errors(problems)
-    return bool(problems) and (strict or os.environ.get("CI", "").lower() not in ("", "0", "false"))
-
-
 def print_errors(errors: Sequence[TensorcopyError]) -> None:
     """Print each error to stderr, one per line."""
     for error in errors:

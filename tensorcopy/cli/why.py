@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
-from tensorcopy.cli.output import incomplete, print_warnings
+from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
     cause = why.of_pair(pair, options.case)
-    code = 2 if incomplete(pair.problems, strict=False) else 0
+    print_errors(pair.problems)
     next_step = ""
     if options.script:
         text = why.script(cause, str(options.output or why.SCRIPT))
@@ -70,7 +70,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
         console.print(text, soft_wrap=True, end="", markup=False)
     else:
         sys.stdout.write(text)
-    return code
+    return 2 if pair.problems else 0
 
 
 def _bisect(options: argparse.Namespace, console: Console) -> int:
