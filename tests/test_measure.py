@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 import torch
 
-from tensorcopy.asv_plugin import program
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
@@ -292,7 +291,7 @@ def test_a_step_in_doubt_gets_more_launches_of_its_case_and_two_releases(machine
 @pytest.fixture
 def dashboard(machine, monkeypatch):
     """Return a function that runs the main command, without pages; it returns the exit code."""
-    monkeypatch.setattr(program, "publish", lambda: None)
+    monkeypatch.setattr("tensorcopy.cli.measure._publish", lambda paths: None)
     return lambda *arguments: main(["dashboard", "--no-serve", "--machine", "box", *arguments])
 
 

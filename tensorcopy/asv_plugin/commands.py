@@ -5,7 +5,6 @@ Where tensorcopy raises an error, asv ends with one line and exit code 2.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -36,7 +35,6 @@ from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader
 
-ERROR_FILE = "TENSORCOPY_ERROR"  # environment variable: where the process that started asv reads the error as JSON
 READERS = (GithubPages, Profile, Publish, Show, Update)  # commands that read results
 KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
@@ -45,7 +43,6 @@ ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
 def end_with(error: TensorcopyError) -> NoReturn:
     """Log an error in one line and end asv with exit code 2."""
     log.error(str(error))
-    pass_on(error)
     raise SystemExit(2) from error
 
 
@@ -59,14 +56,6 @@ def exit_on_error() -> Iterator[None]:
         if known is None:
             raise
         end_with(known)
-
-
-def pass_on(error: TensorcopyError) -> None:
-    """Write the first error into the file that asv's caller has named, if any."""
-    path = os.environ.get(ERROR_FILE)
-    with suppress(OSError):  # the disk may be full; the error was printed
-        if path and not Path(path).exists():
-            Path(path).write_text(json.dumps(error.document()), encoding="utf-8")
 
 
 def end() -> None:
@@ -89,7 +78,6 @@ def end_in_one_line() -> None:
             show_others(kind, error, traceback)
             return
         print(known, flush=True)
-        pass_on(known)
         raise SystemExit(2)
 
     sys.excepthook = show

@@ -6,6 +6,7 @@ import argparse
 import json
 import platform
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -91,7 +92,6 @@ def add(commands: Any) -> None:
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.asv_plugin import program
     from tensorcopy.measure import plan, taking
     from tensorcopy.measure.progress import Progress, within
     from tensorcopy.releases import environments
@@ -126,7 +126,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory, report_progress=within(report_progress, 0.7, 0.8))
         report_progress(Progress("publishing the site", 0.8, 35.0))
-        program.publish()
+        _publish(paths)
     print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems, *reader.load_results(paths.results).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
@@ -138,6 +138,25 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     if not options.no_serve:
         _serve(options, paths.html, console, failed=bool(problems or failed))
     return 2 if problems or failed else 0
+
+
+def _publish(paths: Paths) -> None:
+    """Run `asv publish`. Raises TensorcopyError with its last line where no site was written."""
+    from tensorcopy.releases import interpreters
+    from tensorcopy.results import reader
+
+    with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        lines = process.stdout.read().split("\n")
+    # exit code 2 is also that of a site without the launches that cannot be read
+    is_whole = process.returncode == 0 or (process.returncode == 2 and reader.load_results(paths.results).problems)
+    if not (is_whole and (paths.html / "index.html").is_file()):
+        raise TensorcopyError(
+            "asv publish failed",
+            got=next((line.rpartition("· ")[2].partition("; allowed: ")[0] for line in reversed(lines) if line.strip()), "no output"),
+            allowed="a folder of launches, and one for the site",
+            next="run asv publish to see all that it prints",
+        )
 
 
 def _own_name(machine: str, paths: Paths) -> str:
