@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import copyreg
 import errno
 import os
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 
@@ -16,23 +15,21 @@ class TensorcopyError(Exception):
 
     The command line prints it and exits with 2.
 
-    repair : what removes the cause, so that repeating succeeds; "" where nothing does
     earlier : errors of the same run that did not end it, which are printed first
     """
 
     earlier: Sequence[TensorcopyError] = ()
 
-    def __init__(self, what: str, *, got: str, allowed: str, next: str, repair: str = "") -> None:
+    def __init__(self, what: str, *, got: str, allowed: str, next: str) -> None:
         self.what, self.got, self.allowed, self.next = (" ".join(part.splitlines()) for part in (what, got, allowed, next))
         super().__init__(f"{self.what}: got {self.got}; allowed: {self.allowed}; next: {self.next}")
-        self.repair = repair
 
     def __str__(self) -> str:
         return str(self.args[0])  # also for an error that is a KeyError too, which would quote it
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process raises the error again."""
-        return partial(type(self), self.what, got=self.got, allowed=self.allowed, next=self.next, repair=self.repair), ()
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def document(self) -> dict[str, str]:
         """Return the four parts as plain values, for another process to read as JSON."""
@@ -55,16 +52,6 @@ class CannotRun(TensorcopyError):
 
 
 KINDS: dict[str, type[TensorcopyError]] = {"disk": DiskError, "interpreter": CannotRun}  # in an error's document
-
-
-@contextmanager
-def after(errors: Sequence[TensorcopyError]) -> Iterator[None]:
-    """Let an error that ends a run take the errors before it along."""
-    try:
-        yield
-    except TensorcopyError as error:
-        error.earlier = (*errors, *error.earlier)
-        raise
 
 
 REMEDIES = {
@@ -103,9 +90,7 @@ def _of_number(number: int, name: str) -> DiskError | None:
         return None
     allowed, repair, note = REMEDIES[number]
     verb = "accessed" if number in (errno.EACCES, errno.EPERM) else "written"
-    return DiskError(
-        f"{name} cannot be {verb}", got=os.strerror(number), allowed=allowed, next=f"{repair}, then repeat{note}", repair=repair
-    )
+    return DiskError(f"{name} cannot be {verb}", got=os.strerror(number), allowed=allowed, next=f"{repair}, then repeat{note}")
 
 
 def exception_line(output: str) -> str:

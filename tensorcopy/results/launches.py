@@ -17,7 +17,6 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -283,14 +282,9 @@ def _fault(launch: Launch, suite: Suite) -> str:
 class FileProblem(TensorcopyError):
     """An error that names a file of results: it is damaged or refused."""
 
-    def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str, repair: str = "") -> None:
-        super().__init__(what, got=" ".join(got[:LONGEST_QUOTE].split()), allowed=allowed, next=next, repair=repair)
+    def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str) -> None:
+        super().__init__(what, got=" ".join(got[:LONGEST_QUOTE].split()), allowed=allowed, next=next)
         self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process raises the error again."""
-        parts = {"got": self.got, "allowed": self.allowed, "next": self.next, "repair": self.repair}
-        return partial(type(self), self.what, path=self.path, **parts), ()
 
 
 def displayed(path: Path) -> Path:
