@@ -1,6 +1,7 @@
 """git commands: the fork point of a head, and the files of a commit in a folder."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -48,25 +49,20 @@ def test_a_head_is_compared_with_the_commit_that_it_forked_from(commits):
     assert git.changed(base, head) == ["benchmarks/two", "results/two"]
 
 
-def test_export_writes_the_files_of_a_commit_once(commits, tmp_path):
-    """Excluded files are left out, and a complete folder is not written again."""
-    folder = tmp_path / "exported"
-    git.export(git.commit("head"), folder, without=("results",))
-    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [git.COMPLETE, "one", "two"]
+def test_a_commit_is_checked_out_once(commits, tmp_path):
+    """Where it was interrupted, or its folder was removed, again."""
+    folder = tmp_path / "revisions" / "head"
+    git.check_out(git.commit("head"), folder)
+    assert sorted(path.name for path in (folder / "benchmarks").iterdir()) == ["one", "two"]
     (folder / "benchmarks" / "mark").touch()
-    git.export(git.commit("head"), folder, without=("results",))
+    git.check_out(git.commit("head"), folder)
     assert (folder / "benchmarks" / "mark").exists()
-
-
-def test_export_follows_no_symbolic_link(commits, tmp_path):
-    """A stranger's commit cannot read a file outside the folder through a link."""
-    (tmp_path / "secret").write_text("secret")
-    (commits / "benchmarks" / "link").symlink_to("../../secret")
-    commit_all(commits, "link")
-    git.export(git.commit("HEAD"), tmp_path / "exported")
-    link = tmp_path / "exported" / "benchmarks" / "link"
-    assert not link.is_symlink()
-    assert link.read_text() == "../../secret"
+    shutil.rmtree(folder)
+    git.check_out(git.commit("head"), folder)
+    folder.with_name("head.complete").unlink()
+    (folder / "benchmarks" / "two").unlink()
+    git.check_out(git.commit("head"), folder)
+    assert (folder / "benchmarks" / "two").exists()
 
 
 @pytest.mark.parametrize("name", ["no-such-branch", "--help", ""])
@@ -75,8 +71,8 @@ def test_an_unknown_commit_is_an_error(commits, name):
         git.commit(name)
 
 
-def test_a_clone_has_its_submodules_and_names_the_pointers_of_lfs(commits, tmp_path, monkeypatch):
-    """The address of a submodule may be relative to origin, which is not the repository that is cloned."""
+def test_a_revision_has_its_submodules_and_names_the_pointers_of_lfs(commits, tmp_path, monkeypatch):
+    """The address of a submodule may be relative to origin, which is not this repository."""
     monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "file")  # git refuses submodules in folders, unless it is asked
     library = tmp_path / "hub" / "library"
     library.mkdir(parents=True)
@@ -87,9 +83,9 @@ def test_a_clone_has_its_submodules_and_names_the_pointers_of_lfs(commits, tmp_p
     run(commits, "submodule", "add", "-q", "../library", "library")
     (commits / "weights.bin").write_text(f"{git.LFS}v1\noid sha256:{64 * '0'}\nsize 5\n")
     commit_all(commits, "with a submodule")
-    git.clone(git.commit("HEAD"), tmp_path / "cloned")
-    assert (tmp_path / "cloned" / "library" / "module.py").exists()
-    assert git.pointers(tmp_path / "cloned") == ["weights.bin"]
+    git.check_out(git.commit("HEAD"), tmp_path / "revision")
+    assert (tmp_path / "revision" / "library" / "module.py").exists()
+    assert git.pointers(tmp_path / "revision") == ["weights.bin"]
 
 
 def test_a_name_is_found_or_not_and_a_range_is_newest_first(commits, tmp_path, monkeypatch):

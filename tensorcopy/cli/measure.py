@@ -385,7 +385,7 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
         sha = git.fetch_branch(options.also) if options.also else ""
         if sha:
             branch = Path(temporary) / "branch"
-            git.export(sha, branch, only=options.into.as_posix())
+            git.check_out(sha, branch)
             folders.append(branch / options.into)
         merged = merge.merge(folders, options.into)
     console.print(f"{options.into}: {counted(merged.new, 'launch')} added, {merged.unchanged} there", soft_wrap=True)

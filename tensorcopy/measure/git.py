@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import os
 import shutil
 import subprocess
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from tensorcopy.errors import TensorcopyError
 
 NO_MATCH = 2  # exit code of git ls-remote --exit-code
 LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
-COMPLETE = "exported"  # a file in an exported folder, written last
 
 AUTHOR = ("-c", "user.name=tensorcopy", "-c", "user.email=tensorcopy@users.noreply.github.com")
 PUSHES = 3  # that are tried where other jobs push too
@@ -70,10 +68,9 @@ def fetch_branch(branch: str) -> str:
     return commit("FETCH_HEAD")
 
 
-def place() -> tuple[Path, str]:
-    """Return the top folder of this repository, and the current folder below it: "" or "over-torch/"."""
-    top, below = _output("rev-parse", "--show-toplevel", "--show-prefix", wanted="the repository of this folder").splitlines()
-    return Path(top), below
+def prefix() -> str:
+    """Return the current folder below the top folder of this repository: "" or "over-torch/"."""
+    return _output("rev-parse", "--show-prefix", wanted="the repository of this folder").strip()
 
 
 def has(sha: str, path: str) -> bool:
@@ -81,46 +78,22 @@ def has(sha: str, path: str) -> bool:
     return _run("cat-file", "-e", f"{sha}:{path}").returncode == 0
 
 
-def clone(sha: str, folder: Path) -> None:
-    """Check a commit out into a clone of this repository, unless it is there.
-
-    Unlike an exported folder, it has links and executable files, and a package can read its version from git.
-    """
-    complete = folder / ".git" / COMPLETE
-    if complete.exists():
+def check_out(sha: str, folder: Path) -> None:
+    """Check a commit out into another folder, a worktree of this repository, with its submodules, unless it is there."""
+    complete = folder.with_name(f"{folder.name}.complete")  # written last
+    if folder.exists() and complete.exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
-    top, _ = place()
-    _output("clone", "-q", "--shared", "--no-checkout", str(top), str(folder), wanted="a clone of this repository")
-    in_clone = ("-C", str(folder))
-    _output(*in_clone, "checkout", "-q", "--detach", sha, wanted=f"the files of {sha[:8]}")
-    if origin := _run("remote", "get-url", "origin").stdout.decode().strip():  # addresses of submodules may be relative to it
-        _output(*in_clone, "remote", "set-url", "origin", origin, wanted="the address of origin")
-    _output(*in_clone, "submodule", "update", "-q", "--init", "--recursive", wanted=f"the submodules of {sha[:8]}")
+    _run("worktree", "prune")  # those whose folders were removed
+    without_hooks = ("-c", f"core.hooksPath={os.devnull}")
+    _output(*without_hooks, "worktree", "add", "-q", "--detach", str(folder), sha, wanted=f"the files of {sha[:8]}")
+    _output("-C", str(folder), "submodule", "update", "-q", "--init", "--recursive", wanted=f"the submodules of {sha[:8]}")
     complete.touch()
 
 
 def pointers(folder: Path) -> list[str]:
-    """Return the files of a clone that are pointers of Git LFS, in place of their content."""
+    """Return the files of a worktree that are pointers of Git LFS, in place of their content."""
     return _run("-C", str(folder), "grep", "--name-only", "-z", f"^{LFS}").stdout.decode(errors="surrogateescape").split("\0")[:-1]
-
-
-def export(sha: str, folder: Path, *, only: str = ".", without: Sequence[str] = ()) -> None:
-    """Write the files of a commit into a folder, unless it already has them.
-
-    A commit may come from a stranger. zipfile writes only below `folder`, and a symbolic link as a plain file; tarfile is as
-    careful only from Python 3.10.12 on.
-    """
-    if (folder / COMPLETE).exists():
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    packed = _run("archive", "--format=zip", sha, "--", only, *(f":(exclude){name}" for name in without))
-    if packed.returncode != 0:
-        raise _error(f"the files of {sha[:8]}", packed)
-    with zipfile.ZipFile(io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(folder)
-    (folder / COMPLETE).touch()
 
 
 def commit_changes(message: str, paths: Sequence[str], branch: str = "") -> bool:

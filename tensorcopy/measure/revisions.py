@@ -25,7 +25,6 @@ from tensorcopy.worker import declarations
 FOLDER = "revisions"
 TABLE = "tensorcopy/releases.toml"
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
-NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision is measured without them
 
 
 @dataclass(frozen=True)
@@ -72,23 +71,20 @@ def results_of(paths: Paths) -> Path:
 
 
 def checked_out(commit: str, paths: Paths) -> Path:
-    """Return the folder with the files of a commit. A project is cloned with its repository.
+    """Return the folder with the files of a commit, of a project the part of it that is the project's.
 
     Raises TensorcopyError where the commit has no such project.
     """
     folder = _root(paths) / commit[:12]
-    if not declarations.project():
-        git.export(commit, folder, without=NOT_EXPORTED)
-        return folder
-    _, below = git.place()
-    if not git.has(commit, f"{below}{declarations.FILE}"):
+    below = git.prefix() if declarations.project() else ""
+    if declarations.project() and not git.has(commit, f"{below}{declarations.FILE}"):
         raise TensorcopyError(
             f"{commit[:8]} has no project",
             got=f"no {below}{declarations.FILE} in it",
             allowed="commits of a project",
             next="name a commit that has it",
         )
-    git.clone(commit, folder)
+    git.check_out(commit, folder)
     return folder / below
 
 
