@@ -199,7 +199,7 @@ def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder):
     commit_all(folder, "head")
     request, paths = PullRequest(sha(folder, "HEAD~1"), sha(folder), launches=3, interpreter="same"), configuration.paths()
     (pair,) = pull_request.pairs(request, paths)
-    result = pull_request.measure_and_judge(pair, request, paths, monotonic() + 60, lambda progress: None)
+    result = pull_request.measure_and_judge(pair, request, paths, monotonic() + 60, lambda done, doing: None)
     assert not result.compared
     (lines,) = (result.failures[each.name] for each in pair.revisions[1:])
     assert "nothing_of_the_kind" in lines[0]

@@ -25,7 +25,7 @@ from rich.console import Console
 from tensorcopy import configuration
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import expression
-from tensorcopy.cli.output import share_bar
+from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.releases import environments, interpreters
@@ -86,7 +86,7 @@ def _crosschecked(options: argparse.Namespace) -> Agreement:
     if measurement.interpreter:
         search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], environment.python)
         environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
-    with share_bar(str(measurement)) as report_share:
+    with progress_bar(title=str(measurement)) as report_share:
         return run(Probe(environment, options.device, options.bench), report_share)
 
 

@@ -41,7 +41,6 @@ from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, history, launch, now, plan, revisions, runners, settings, taking
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted
@@ -156,13 +155,13 @@ class _Log:
     def __init__(self) -> None:
         self._stage, self._dots = "", 0
 
-    def __call__(self, progress: Progress) -> None:
-        stage, _, _ = progress.doing.partition(": ")
+    def __call__(self, done: float, doing: str) -> None:
+        stage, _, _ = doing.partition(": ")
         if stage != self._stage:
             self._stage, self._dots = stage, 0
             log.info(f"{stage[:1].upper()}{stage[1:]}")
-        elif int(progress.done * DOTS) > self._dots:
-            self._dots = int(progress.done * DOTS)
+        elif int(done * DOTS) > self._dots:
+            self._dots = int(done * DOTS)
             log.dot()
 
 

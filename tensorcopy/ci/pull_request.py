@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import now, plan, revisions
-from tensorcopy.measure.progress import Progress
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases.release_table import Release
@@ -27,6 +26,7 @@ from tensorcopy.report import formats, pr_comment
 from tensorcopy.report.sentences import failures
 from tensorcopy.results import reader
 from tensorcopy.worker import declarations
+from tensorcopy.worker.processes import ReportProgress
 
 CODE, RELEASE = "code", "release"  # kinds of pairs
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
@@ -150,9 +150,7 @@ def _with_release(request: PullRequest, paths: Paths, release: Release) -> Revis
     return revisions.of(measurement, request.head, f"torch {release.version}")
 
 
-def measure_and_judge(
-    pair: RevisionPair, request: PullRequest, paths: Paths, until: float, report_progress: Callable[[Progress], None]
-) -> PairResult:
+def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, until: float, report_progress: ReportProgress) -> PairResult:
     """Take launches of a pair until every case is decided, the last look is over or the time is; return their comparison.
 
     until : when no further launch begins, on the clock of `time.monotonic`

@@ -11,7 +11,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.output import share_bar
+from tensorcopy.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,8 +79,8 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     if options.shipped or not can_measure(options.interpreter):
         advice = advise(options.to, **requirements, shipped=True)
     else:
-        with share_bar("measuring") as report_share:
-            advice = advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_share)
+        with progress_bar(title="measuring") as report_progress:
+            advice = advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_progress)
     _print_left_out(advice.left_out)
     if options.json:
         output.write_json(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
@@ -177,7 +177,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
 
     if options.out is not None:
         sweep.check_path(options.out)
-    with share_bar(options.what) as report_share:
+    with progress_bar(title=options.what) as report_progress:
         document = sweep.measure(
             options.what,
             device=options.device,
@@ -185,7 +185,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
             requires_grad=options.requires_grad,
             relative_to=options.relative_to,
             interpreter=options.interpreter,
-            report_progress=report_share,
+            report_progress=report_progress,
         )
     _print_left_out(document["left_out"])
     if options.out is not None:

@@ -93,7 +93,6 @@ def add(commands: Any) -> None:
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
     from tensorcopy.measure import plan, taking
-    from tensorcopy.measure.progress import Progress, within
     from tensorcopy.releases import environments
     from tensorcopy.results import reader, suite_specs
     from tensorcopy.site import server
@@ -113,7 +112,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     plan.confirm_installing(chosen, paths, len(chosen), partial(console.print, soft_wrap=True), asks=not options.yes)
     count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
-        taking.open_all(chosen, job, within(report_progress, 0.0, 0.3))
+        taking.open_all(chosen, job, report_progress)
         suites = job.suites(chosen)
         there = taking.Missing(chosen, job, count, suites).counts()
         measured = [] if options.again else [each for each in chosen if there[each.place] >= count]
@@ -121,11 +120,11 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
             console.print(f"{each} was measured on this machine; --again adds launches")
         missing = taking.Missing(chosen, job, max(there[each.place] for each in chosen) + count if options.again else count, suites)
         groups = plan.groups([each for each in chosen if each not in measured], None, len(chosen))
-        launches = taking.take_missing(missing, groups, together=True, report_progress=within(report_progress, 0.3, 0.7))
+        launches = taking.take_missing(missing, groups, together=True, report_progress=report_progress)
         counting = replace(job, selection=r"^memory\." if not declarations.project() else "")
         memory = counting.suites(chosen, timed=False)
-        _, problems = taking.take_counts(chosen, counting, memory, report_progress=within(report_progress, 0.7, 0.8))
-        report_progress(Progress("publishing the site", 0.8, 35.0))
+        _, problems = taking.take_counts(chosen, counting, memory, report_progress=report_progress)
+        report_progress(0.8, "publishing the site")
         _publish(paths)
     print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems, *reader.load_results(paths.results).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)

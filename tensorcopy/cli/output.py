@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -21,7 +21,7 @@ from tensorcopy.errors import TensorcopyError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tensorcopy.measure.progress import Progress
+    from tensorcopy.worker.processes import ReportProgress
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
 NARROWEST, WIDEST = 20, 1000  # columns
@@ -32,6 +32,7 @@ IN_ASCII = {
     **{"−": "-", "–": "-", "±": "+/-", "×": "x", "≤": "<=", "µ": "u", "\u2009": " ", "\u202f": " "},
     **{"→": "->", "…": "...", "▲": "^", "▼": "v", "✓": "+", "✗": "x", "·": ".", "●": "o"},
 }
+PACE_SECONDS = 600.0  # of the pace from which the remaining time follows: steps may take minutes
 PIPED = 1000  # columns where the output is not a terminal: nothing is folded there, so that code stays in one piece
 
 
@@ -187,12 +188,11 @@ def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
 
 
 @contextmanager
-def progress_bar(drawn_on: Console | None = None) -> Iterator[Callable[[Progress], None]]:
-    """Yield a function that shows progress.
-
-    It draws a bar on a terminal and prints one line per step elsewhere.
+def progress_bar(drawn_on: Console | None = None, title: str = "") -> Iterator[ReportProgress]:
+    """Yield a function that shows progress: a bar on a terminal, a line for each step elsewhere.
 
     drawn_on : stderr by default
+    title : begins each step
     """
     from rich import progress as bars
 
@@ -200,38 +200,23 @@ def progress_bar(drawn_on: Console | None = None) -> Iterator[Callable[[Progress
     columns = (
         bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(),
-        bars.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"),
+        bars.TextColumn("{task.percentage:>3.0f} %"),
+        bars.TimeRemainingColumn(compact=True),
     )
-    with bars.Progress(*columns, console=drawn_on) as bar:
-        task = bar.add_task("starting", total=1.0, left="")
+    with bars.Progress(*columns, console=drawn_on, speed_estimate_period=PACE_SECONDS) as bar:
+        task = bar.add_task("starting", total=1.0)
         printed = set()
 
-        def report_progress(progress: Progress) -> None:
-            seconds, left = progress.remaining, ""
-            if seconds:
-                left = f"about {round(seconds / 60)} min left" if seconds >= 90 else f"about {max(5, round(seconds / 5) * 5)} s left"
-            bar.update(task, description=progress.doing, completed=progress.done, left=left)
-            step = progress.doing.split(":")[0]
+        def report_progress(done: float, doing: str) -> None:
+            doing = f"{title}: {doing}" if title else doing
+            bar.update(task, description=doing, completed=done)
+            step = doing.split(":")[0]
             if not drawn_on.is_terminal and step not in printed:
                 printed.add(step)
-                drawn_on.print(f"{step} ({left})" if left else step)
+                drawn_on.print(step)
 
         yield report_progress
-        bar.update(task, completed=1.0, left="")
-
-
-@contextmanager
-def share_bar(title: str = "") -> Iterator[Callable[[float, str], None]]:
-    """Yield a function that shows progress on stderr.
-
-    It takes the finished share (0 to 1) and the present step.
-
-    title : printed before each step
-    """
-    from tensorcopy.measure.progress import Progress
-
-    with progress_bar() as report_progress:
-        yield lambda share, step: report_progress(Progress(f"{title}: {step}" if title else step, share, 0.0))
+        bar.update(task, completed=1.0)
 
 
 def refused(error: OSError) -> TensorcopyError:

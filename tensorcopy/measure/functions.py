@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress, Reporter
-from tensorcopy.measure.taking import INSTALL, Job
+from tensorcopy.measure.taking import Job
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import functions, suite_specs
 from tensorcopy.worker import declarations
+from tensorcopy.worker.processes import ReportProgress
 
 PROBE = "tensorcopy.worker.functions"
-COUNT = 150.0  # a rough estimate in seconds
 
 
 def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
@@ -46,18 +45,14 @@ def _pattern() -> str:
     return f"^({names}) " if declarations.project() else ""
 
 
-def count_all(
-    measurements: Sequence[Measurement], job: Job, report_progress: Callable[[Progress], None]
-) -> tuple[list[Path], list[TensorcopyError]]:
+def count_all(measurements: Sequence[Measurement], job: Job, report_progress: ReportProgress) -> tuple[list[Path], list[TensorcopyError]]:
     """Count the functions of each release, and write a file of each.
 
     Returns the written files, and an error for each release whose functions could not be counted.
     """
-    stages = [(f"functions of {each}", COUNT + INSTALL * (not each.is_installed(job.paths))) for each in measurements]
-    reporter = Reporter(stages, report_progress)
     written, problems = [], []
     for index, measurement in enumerate(measurements):
-        reporter.at(index)
+        report_progress(index / len(measurements), f"functions of {measurement}")
         try:
             job.side(measurement)
             path = functions.path_of(job.results / job.machine, *measurement.place[:2])

@@ -13,6 +13,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Doubt, Missing, Suites
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware
+from tensorcopy.worker.processes import ReportProgress
 
 OF_DOUBTS = 6  # more launches of a step in doubt
 
@@ -42,7 +43,7 @@ def take(
     with_functions: bool = False,
     doubts: Callable[[], Sequence[Doubt]] | None = None,
     until: float = inf,
-    report_progress: taking.ReportProgress,
+    report_progress: ReportProgress,
 ) -> Taken:
     """Take what is missing of releases.
 

@@ -15,11 +15,11 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.launch import ReportCase
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import release_table
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, cases_of
+from tensorcopy.worker.processes import ReportProgress
 
 LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged, see `analysis.looks`
 ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
@@ -34,7 +34,7 @@ def judged(
     job: Job,
     until: float,
     report_launch: ReportLaunch,
-    report_progress: taking.ReportProgress,
+    report_progress: ReportProgress,
     *,
     most: int = LOOKS[-1],
     margin: float = MARGIN,
@@ -73,7 +73,7 @@ def judged(
     return looks.judge((*(look for look in LOOKS if look < most), most), take, compared)
 
 
-def _take_values(sides: Sequence[Measurement], job: Job, until: float, report_progress: taking.ReportProgress) -> bool:
+def _take_values(sides: Sequence[Measurement], job: Job, until: float, report_progress: ReportProgress) -> bool:
     """Take the launches of tracked values that two sides lack, and return whether there is something to time."""
     for side in sides:
         suites = {name: suite for name, suite in job.suites([side], timed=False).items() if not suite_specs.find(name).shipped}
@@ -91,17 +91,11 @@ def _stored(sides: Sequence[Measurement], job: Job) -> int:
     return min(plan.taken(both, job.suites([side]))[side.place] for side in sides)
 
 
-def reporter(title: str, most: int, report_progress: taking.ReportProgress) -> ReportLaunch:
+def reporter(title: str, most: int, report_progress: ReportProgress) -> ReportLaunch:
     """Return a function for `judged` that reports the progress of each launch, of at most so many."""
 
     def of_launch(number: int) -> ReportCase:
-        start = monotonic()
-
-        def report_case(done: int, of: int, suite: str) -> None:
-            remaining = (monotonic() - start) / done * (of - done) if done else 0.0
-            report_progress(Progress(f"{title}launch {number} of at most {most}: {suite}", done / of, remaining))
-
-        return report_case
+        return lambda done, of, suite: report_progress(done / of, f"{title}launch {number} of at most {most}: {suite}")
 
     return of_launch
 

@@ -1,6 +1,6 @@
 """Git revisions as sides of launches: the suites, registry and package of a commit, under a torch release. Prints nothing.
 
-A commit of tensorcopy times its own suites with its own registry. A commit of a project is timed by this tensorcopy, in a clone: what
+A commit of tensorcopy times its own suites with its own registry. A commit of a project is timed by this tensorcopy: what
 differs is the project, its operations, its suite and its package. Files and launches of revisions lie beside the environments, never in the
 published results.
 """

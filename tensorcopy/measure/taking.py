@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from statistics import median
 from time import monotonic
 from typing import Any
 
@@ -21,24 +20,18 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed, chance
 from tensorcopy.measure.plan import Measurement, Place, Shard
-from tensorcopy.measure.progress import Progress, Reporter
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware
+from tensorcopy.worker.processes import ReportProgress
 
-CHECK, INSTALL, LAUNCH, COUNT, DOUBT = 4.0, 45.0, 120.0, 150.0, 15.0  # expected seconds, until the pace is known
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
 LOOKS = 2  # at the steps in doubt: more would find false ones
 
 Suites = Mapping[str, Mapping[str, Any]]
-ReportProgress = Callable[[Progress], None]
-
-
-def ignore_progress(progress: Progress) -> None:
-    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +113,8 @@ class Job:
 def open_all(measurements: Iterable[Measurement], job: Job, report_progress: ReportProgress) -> None:
     """Open the environments of measurements, and install those that are missing; `job.failed` has errors. Raises DiskError."""
     closed = [each for each in dict.fromkeys(measurements) if each not in job.opened and each not in job.failed]
-    stages = [(f"checking {each}", CHECK) if each.is_installed(job.paths) else (f"installing {each}", INSTALL) for each in closed]
     for number, measurement in enumerate(closed):
-        Reporter(stages, report_progress).at(number)
+        report_progress(number / len(closed), f"{'checking' if measurement.is_installed(job.paths) else 'installing'} {measurement}")
         job.usable([measurement])
 
 
@@ -232,7 +224,6 @@ def take_missing(
     until : when no further launch begins, on the clock of `time.monotonic`
     """
     job, taken = missing.job, list[Launch]()
-    durations: list[float] = []
     try:
         for number, joint in enumerate([groups] if together else [[group] for group in groups]):
             left = {place: missing.of(group) for place, group in enumerate(joint)}
@@ -242,24 +233,19 @@ def take_missing(
             while any(left.values()) and monotonic() < until:
                 most = max(left.values())
                 place = chance.choice([place for place, count in left.items() if count == most])
-                group, began = joint[place], monotonic()
-                to_come = [other for other, count in left.items() for _ in range(count)]
-                names = [_name(joint[other], job) for other in (place, *to_come[1:])]
-                seconds = median(durations) if durations else LAUNCH
-                stages = [(f"{name}, launch {len(taken) + 1} of {len(taken) + len(names)}", seconds) for name in names]
-                reporter = Reporter(stages, report_progress)
-                reporter.at(0)
+                group, total = joint[place], len(taken) + sum(left.values())
+                title, before = f"{_name(group, job)}, launch {len(taken) + 1} of {total}", len(taken)
 
-                def report(done: int, of: int, suite: str, reporter: Reporter = reporter, began: float = began) -> None:
-                    reporter.at(0, done / of, monotonic() - began, suite)
+                def report(done: int, of: int, suite: str, title: str = title, before: int = before, total: int = total) -> None:
+                    report_progress((before + done / of) / total, f"{title}: {suite}")
 
+                report_progress(before / total, title)
                 try:
                     taken += take_launches(group, job, report_case=report)
                 except DiskError:
                     raise
                 except TensorcopyError as error:
                     job.failed.update({measurement: error for measurement in group if measurement not in job.failed})
-                durations.append(monotonic() - began)
                 now = {other: missing.of(each) for other, each in enumerate(joint)}
                 if now[place] >= left[place] and now[place]:  # it would never end
                     joint = [each for other, each in enumerate(joint) if other != place]
@@ -310,14 +296,11 @@ def take_of_doubts(
     taken: list[Launch] = []
     for look in range(LOOKS):
         steps = doubts()
-        stages = [
-            (f"torch {each.before.release.version} and {each.after.release.version}, in doubt ({look + 1} of {LOOKS})", count * DOUBT)
-            for each in steps
-        ]
         for number, step in enumerate(steps):
             if monotonic() >= until:
                 return taken
-            Reporter(stages, report_progress).at(number)
+            title = f"torch {step.before.release.version} and {step.after.release.version}, in doubt ({look + 1} of {LOOKS})"
+            report_progress(number / len(steps), title)
             own = replace(job, selection=plan.expression_of(step.cases))
             taken += take_launches([step.before, step.after], own, count=count, until=until)
     return taken
@@ -354,16 +337,14 @@ def _take_counts(
     there = {side.place for each in stored if each.kind == "counts" for side in each.sides}
     lacking = [each for each in measurements if each.place not in there or (suites and counts[each.place] < number)]
     missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
-    stages = [(f"counting {each}", COUNT + INSTALL * (not each.is_installed(job.paths))) for each in missing]
-    reporter, taken, problems = Reporter(stages, report_progress), list[Launch](), list[TensorcopyError]()
+    taken, problems = list[Launch](), list[TensorcopyError]()
     for place, measurement in enumerate(missing):
         if monotonic() >= until:
             break
-        began = monotonic()
-        reporter.at(place)
+        report_progress(place / len(missing), f"counting {measurement}")
 
-        def report(done: int, of: int, suite: str, place: int = place, began: float = began) -> None:
-            reporter.at(place, done / of, monotonic() - began, suite)
+        def report(done: int, of: int, suite: str, place: int = place, title: str = f"counting {measurement}") -> None:
+            report_progress((place + done / of) / len(missing), f"{title}: {suite}")
 
         try:
             side = job.side(measurement)
