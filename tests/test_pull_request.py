@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis import comparisons, looks
+from tensorcopy.analysis import comparisons
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
-from tensorcopy.measure import plan, revisions, taking
+from tensorcopy.measure import now, plan, revisions, taking
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.report.sentences import failures
@@ -210,7 +210,7 @@ class Looks:
             return look <= len(stored)
 
         places = [each.place for each in pair.revisions]
-        self.comparison = looks.judge((4, 8, 16), take, lambda alpha: comparisons.of_places(job.results, job.machine, *places, alpha=alpha))
+        self.comparison = now.judge((4, 8, 16), take, lambda alpha: comparisons.of_places(job.results, job.machine, *places, alpha=alpha))
         self.verdicts = {case["method"]: change.verdict.value for case, change in self.comparison.changes.items()}
 
 

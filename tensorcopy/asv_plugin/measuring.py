@@ -54,7 +54,6 @@ from tensorcopy.results.reader import Result, Results
 from tensorcopy.worker import hardware, nvidia
 
 ROUNDS = paired.FEWEST  # launches of `asv run`: with fewer, no difference is judged
-MOST_REVISIONS = 16  # sides of a launch: each has a process
 DOTS = 60  # of a launch, on a terminal
 EXISTING_ONLY = "a launch has every case of its releases"
 MARKS = {Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.UNKNOWN: " "}
@@ -111,7 +110,7 @@ def _run(conf: Any, options: Namespace) -> int:
             if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
                 job = replace(job, reference=reference)
         every = [*chosen, *filter(None, [job.reference])]
-        size = given.environments or (MOST_REVISIONS if of_revisions else len(every))
+        size = given.environments or len(every)
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
         timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
         if not timed and not counting:
@@ -125,27 +124,21 @@ def _run(conf: Any, options: Namespace) -> int:
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
         taken = history.take(
             taking.Missing(chosen, job, launches, timed, given.shard),
-            plan.groups(chosen, job.reference, size),
-            together=of_revisions or len(every) <= size,
+            most=size,
             counts=counting or None,
             with_functions=not (options.bench or options.quick or of_revisions),
             until=until,
             report_progress=_Log(),
         )
         log.flush()
-        without = job.failed.pop(job.reference, None) if job.reference and job.reference not in chosen else None
-        for error in [*dict.fromkeys(job.failed.values()), *taken.problems]:
+        for error in taken.problems:
             log.error(str(error))
-        if without:
-            log.warning(str(without))
-        if taking.unpaired(taken.launches):
-            log.warning(f"no release took turns with {chosen[0]}: its times are compared with other such ones only, in wide intervals")
-        failed = bool(job.failed or taken.problems)
+        for warning in (*taken.without, *taken.notes(until)):
+            log.warning(str(warning))
+        failed = bool(taken.problems)
         for measurement in chosen:
             if measurement not in job.failed:
                 failed |= _print_values(conf, measurement, {*timed, *counting}, job)
-        if taken.left and monotonic() >= until:
-            log.info(f"stopped at the end of its time: {counted(taken.left, 'launch')} left; the same command takes them")
     return 2 if failed else 0
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tensorcopy.configuration import Paths
     from tensorcopy.measure.plan import Measurement
-    from tensorcopy.measure.taking import Doubt, Job, Suites
+    from tensorcopy.measure.taking import Job, Suites
 
 LAUNCHES = 12  # of every release: the intervals of half of the cases are narrower than 1.5 %
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
@@ -92,7 +92,7 @@ def add(commands: Any) -> None:
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import plan, taking
+    from tensorcopy.measure import history, plan, taking
     from tensorcopy.releases import environments
     from tensorcopy.results import reader, suite_specs
     from tensorcopy.site import server
@@ -115,24 +115,21 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         taking.open_all(chosen, job, report_progress)
         suites = job.suites(chosen)
         there = taking.Missing(chosen, job, count, suites).counts()
-        measured = [] if options.again else [each for each in chosen if there[each.place] >= count]
-        for each in measured:
-            console.print(f"{each} was measured on this machine; --again adds launches")
-        missing = taking.Missing(chosen, job, max(there[each.place] for each in chosen) + count if options.again else count, suites)
-        groups = plan.groups([each for each in chosen if each not in measured], None, len(chosen))
-        launches = taking.take_missing(missing, groups, together=True, report_progress=report_progress)
+        wanted = max(there[each.place] for each in chosen) + count if options.again else count
+        for each in chosen:
+            if there[each.place] >= wanted:
+                console.print(f"{each} was measured on this machine; --again adds launches")
+        taken = history.take(taking.Missing(chosen, job, wanted, suites), counts=None, report_progress=report_progress)
         counting = replace(job, selection=r"^memory\." if not declarations.project() else "")
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory, report_progress=report_progress)
         report_progress(0.8, "publishing the site")
         _publish(paths)
-    print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems, *reader.load_results(paths.results).problems])
+    print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
-    if taking.unpaired(launches):
-        console.print(
-            "unpaired: measured alone, so only differences as large as the machine's own are told; tensorcopy measure tells smaller ones"
-        )
+    for line in taken.notes(inf):
+        console.print(line, soft_wrap=True)
     console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
         _serve(options, paths.html, console, failed=bool(problems or failed))
@@ -213,36 +210,29 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     every = [*dict.fromkeys([*measurements, *filter(None, [reference])])]
     size = options.environments or len(every)
     plan.confirm_installing(every, paths, size, partial(console.print, soft_wrap=True), asks=not options.yes)
-    groups = plan.groups(measurements, reference, size)
     whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
     with progress_bar(console) as report_progress:
         suites, counts = _suites(measurements, job, report_progress)
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
         taken = history.take(
             missing,
-            groups,
-            together=len(every) <= size,
+            most=size,
             counts=None if options.no_counts else counts,
             with_functions=not (options.bench and declarations.project()),  # those of all its operations, whatever is selected
-            doubts=_doubts(measurements, job, options.launches) if whole else None,
+            with_doubts=whole,
             until=until,
             report_progress=report_progress,
         )
-    without = job.failed.pop(reference, None) if reference and reference not in measurements else None
-    print_warnings([without] if without else [])
-    print_errors(problems := [*dict.fromkeys(job.failed.values()), *taken.problems])
+    print_warnings(taken.without)
+    print_errors(taken.problems)
     failed = _print_failures(measurements, job, {**suites, **counts}, console)
     _print_what_is_not_measured(job, console)
     _print_counts(measurements, missing, suites, console)
     if taken.profiled:
         console.print(f"functions of {counted(taken.profiled, 'release')} counted, in results/{machine}")
-    if taking.unpaired(taken.launches):
-        console.print(
-            "unpaired: measured alone, and compared with unpaired launches only; --reference PYTHON names a torch to take turns with"
-        )
-    if taken.left and monotonic() >= until:
-        console.print(f"stopped at the end of its time: {counted(taken.left, 'launch')} left; the same command takes them")
-    return 2 if problems or failed else 0
+    for line in taken.notes(until):
+        console.print(line, soft_wrap=True)
+    return 2 if taken.problems or failed else 0
 
 
 def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[list[Measurement], Measurement | None, list[str]]:
@@ -307,25 +297,6 @@ def _print_what_is_not_measured(job: Job, console: Console) -> None:
     for measurement, environment in job.opened.items():
         for device, reason in environment.report["ledger"].get("unsupported", {}).items():
             console.print(f"torch {measurement.release.version} is not measured on {device}: {reason}", soft_wrap=True)
-
-
-def _doubts(measurements: Sequence[Measurement], job: Job, launches: int) -> Any:
-    """Return a function that returns the steps in doubt between these measurements, as the results are then."""
-    from tensorcopy.analysis import doubts
-    from tensorcopy.measure.history import OF_DOUBTS
-    from tensorcopy.measure.taking import LOOKS, Doubt
-    from tensorcopy.results import reader
-
-    by_place = {each.place: each for each in measurements}
-
-    def now() -> list[Doubt]:
-        results = [each for each in reader.load_results(job.results).results if each.machine == job.machine and each.place in by_place]
-        return [
-            Doubt(by_place[before.place], by_place[after.place], cases)
-            for before, after, cases in doubts.in_doubt(results, launches, launches + LOOKS * OF_DOUBTS)
-        ]
-
-    return now
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:

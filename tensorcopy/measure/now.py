@@ -8,9 +8,9 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from tensorcopy.analysis import comparisons, looks
+from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import ALPHA, MARGIN
+from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.launch import ReportCase
@@ -21,12 +21,14 @@ from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, cases_of
 from tensorcopy.worker.processes import ReportProgress
 
-LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged, see `analysis.looks`
+LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
 ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
 MACHINE = "here"  # the machine's name in results that are read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
+UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 
 ReportLaunch = Callable[[int], ReportCase]  # given the number of a launch, returns the function that is called with its cases
+Take = Callable[[int, Sequence[Case]], bool]
 
 
 def judged(
@@ -70,7 +72,34 @@ def judged(
 
     if not _take_values(sides, job, until, report_progress):
         return compared()
-    return looks.judge((*(look for look in LOOKS if look < most), most), take, compared)
+    return judge((*(look for look in LOOKS if look < most), most), take, compared)
+
+
+def judge(looks: Sequence[int], take: Take, compared: Callable[[float], Comparison | None]) -> Comparison | None:
+    """Return the comparison after as many looks as it needs; None without a launch.
+
+    looks : the numbers of launches after which is judged
+    take : takes launches of some cases, or of all for none, until there are so many; returns whether there are
+    compared : compares what there is, with this chance of a false alarm
+
+    A case that a look decides keeps that verdict, and is not timed again. Who judges after each launch, until something is significant,
+    will find something. At fixed looks, which share the chance of a false alarm, it stays what it was.
+    """
+    decided: dict[Case, Change] = {}
+    undecided: list[Case] = []
+    comparison = None
+    for look in looks:
+        complete = take(look, undecided)
+        seen = compared(ALPHA / len(looks))
+        if seen is None:
+            return None
+        changes = {case: decided.get(case, change) for case, change in seen.changes.items()}
+        comparison = replace(seen, changes=changes)
+        undecided = [case for case, change in changes.items() if change.timed and change.reason in UNDECIDED]
+        if not undecided or not complete:
+            break
+        decided = {case: change for case, change in changes.items() if case not in undecided}
+    return comparison
 
 
 def _take_values(sides: Sequence[Measurement], job: Job, until: float, report_progress: ReportProgress) -> bool:

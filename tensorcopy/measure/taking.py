@@ -23,13 +23,15 @@ from tensorcopy.measure.plan import Measurement, Place, Shard
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, suite_specs
-from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress
 
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
-LOOKS = 2  # at the steps in doubt: more would find false ones
+UNPAIRED = (
+    "unpaired: measured alone, and compared with unpaired launches only; tensorcopy measure takes turns with a reference, beside an "
+    "interpreter with --reference PYTHON"
+)
 
 Suites = Mapping[str, Mapping[str, Any]]
 
@@ -272,38 +274,6 @@ def _name(group: Sequence[Measurement], job: Job) -> str:
     if len(group) == 1:
         return f"{group[0]}{beside}"
     return f"torch {group[0].release.version} to {group[-1].release.version} on Python {group[0].python}{beside}"
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """A step of the history that its launches do not decide: between two neighbours, in some cases."""
-
-    before: Measurement
-    after: Measurement
-    cases: Sequence[Case]
-
-
-def take_of_doubts(
-    doubts: Callable[[], Sequence[Doubt]], job: Job, count: int, *, until: float = inf, report_progress: ReportProgress
-) -> list[Launch]:
-    """Take more launches of the steps in doubt, of only their cases, at most `LOOKS` times.
-
-    doubts : judges the results as they are now
-    count : of launches for each step and look
-
-    Two fixed looks: measuring until a difference is significant would make any difference significant.
-    """
-    taken: list[Launch] = []
-    for look in range(LOOKS):
-        steps = doubts()
-        for number, step in enumerate(steps):
-            if monotonic() >= until:
-                return taken
-            title = f"torch {step.before.release.version} and {step.after.release.version}, in doubt ({look + 1} of {LOOKS})"
-            report_progress(number / len(steps), title)
-            own = replace(job, selection=plan.expression_of(step.cases))
-            taken += take_launches([step.before, step.after], own, count=count, until=until)
-    return taken
 
 
 def take_counts(
