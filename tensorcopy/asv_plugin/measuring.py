@@ -446,9 +446,14 @@ def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Seque
 
 
 def _print_values(conf: Any, measurement: Measurement, suites: Collection[str], job: Job) -> bool:
-    """Print the times and counts of a release as asv does, and return whether a case failed in its last launch."""
+    """Print the times and counts of a release as asv does, and return whether a case failed in its last launch.
+
+    Nothing is printed of a release that has no launch yet: the time may end before its first.
+    """
     loaded = reader.load_results(job.results)
-    result = next(each for each in loaded.results if each.machine == job.machine and each.place == measurement.place)
+    result = next((each for each in loaded.results if each.machine == job.machine and each.place == measurement.place), None)
+    if result is None:
+        return False
     documents, commit = projection.documents([result], loaded.launches), result.revision or result.sha
     with tempfile.TemporaryDirectory() as folder:
         projection.write(documents, Path(folder))
