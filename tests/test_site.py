@@ -264,7 +264,7 @@ def test_the_landing_page_has_a_cell_for_every_method_and_size(shipped, content)
         assert not cost or f", {whole_percent(where.cost.ratio)} against {where.series.releases[where.best]}" in label
 
 
-def test_the_landing_page_tells_what_an_upgrade_changes(shipped):
+def test_the_landing_page_tells_what_an_upgrade_changes(shipped, content):
     """Copies and conversions are counted apart, as on the page of the comparison; every release is in the page, against the newest."""
     page = shipped["index.html"]
     data = json.loads(re.search(r'<script type="application/json" id="upgrades">(.*?)</script>', page)[1])
@@ -272,9 +272,9 @@ def test_the_landing_page_tells_what_an_upgrade_changes(shipped):
     assert list(upgrades) == list(SHOWN["py3.11-cuda"])[:-1]
     *numbers, address = upgrades["2.8.0"]
     assert address == "compare/epyc-2core/py3.11-cuda/2.8.0..2.15.0.html"
-    rows = list(csv.DictReader(StringIO(shipped[addresses.data(address, "csv")])))
+    changes = content.comparisons[address].changes
     for kind, (slower, faster, cases) in (("copies", numbers[:3]), ("conversions", numbers[3:])):
-        verdicts = [row["time_verdict"] for row in rows if row["case"].startswith(f"{kind}.")]
+        verdicts = [change.verdict.value for case, change in changes.items() if case.spec.module == kind]
         assert (slower, faster, cases) == (verdicts.count("slower"), verdicts.count("faster"), len(verdicts))
     counted = next(iter(upgrades.values()))
     copies = "Copies: {} slower, {} faster of {}.".format(*counted[:3])
@@ -291,7 +291,7 @@ def test_a_change_on_the_landing_page_names_its_methods(shipped):
 
 
 def test_the_landing_page_tells_what_would_have_been_seen(shipped, content):
-    """By size, in the sentence on the newest release and in the tiles, as on the page of the newest pair and in its CSV."""
+    """By size, in the sentence on the newest release and in the tiles, as on the page of the newest pair."""
     texts = [Tags(shipped[address]).text.replace("\u202f", " ") for address in ("index.html", f"{NEWEST_PAIR}.html")]
     news, compared = (re.search(r"The smallest slowdown that would have been seen: (.*?)(?:\.|, each)\s", text)[1] for text in texts)
     for name, seen in sensitivity(between(*content.machine.series[0].results[-2:]).changes).items():
@@ -323,18 +323,17 @@ def test_published_addresses_exist(shipped):
         ja/choose/cpu-ndarray-own-plain-1024.html history/index.html history/epyc-2core/copies.BySize/detach_clone-1024.html
         history/epyc-2core/conversions.ByLayout/detach_numpy_copy-131072-strided.html compare/index.html
         compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.8.0.html
-        compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.csv sizes/index.html sizes/epyc-2core/py3.11-cuda/2.15.0.html
-        sizes/epyc-2core/py3.11-cuda/2.15.0.csv methods/detach_clone.html semantics.html article.html ja/article.html memory.html
-        memory.csv machines.html report-card.html report-card.json glossary.html ja/glossary.html docs/index.html docs/guide.html
+        sizes/index.html sizes/epyc-2core/py3.11-cuda/2.15.0.html methods/detach_clone.html semantics.html article.html ja/article.html
+        memory.html machines.html report-card.html report-card.json glossary.html ja/glossary.html docs/index.html docs/guide.html
         docs/run-it.html ja/docs/guide.html ja/docs/index.html ja/docs/run-it.html docs/api.html docs/changelog.html data.html
         data/epyc-2core.csv data/epyc-2core.json launch.schema.json data.schema.json changes.xml regressions.xml badge.svg
     """
     assert set(listed.split()) <= set(shipped)
 
 
-def test_a_comparison_counts_and_shows_every_case(shipped):
-    """The totals of time and of work agree with the CSV, every case that changed has a row, and each case has one anchor."""
-    rows = list(csv.DictReader(StringIO(shipped[f"{NEWEST_PAIR}.csv"])))
+def test_a_comparison_counts_and_shows_every_case(shipped, content):
+    """The totals of time and of work are those of the verdicts, every case that changed has a row, and each case has one anchor."""
+    changes = content.comparisons[f"{NEWEST_PAIR}.html"].changes.values()
     page = shipped[f"{NEWEST_PAIR}.html"]
     tally = re.search(r'<table class="tally.*?</table>', page, re.DOTALL)[0]
     counts = {
@@ -343,8 +342,8 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
     }
     assert list(counts) == ["Copies", "Conversions", "Primitives", "Alternatives", "all"]
     times, work = counts["all"][:4], counts["all"][4:]
-    assert times == [sum(row["time_verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "unchanged", "unknown")]
-    assert sum(work) == sum(bool(row["instructions_ratio"]) for row in rows)
+    assert times == [sum(change.verdict.value == verdict for change in changes) for verdict in ("slower", "faster", "unchanged", "unknown")]
+    assert sum(work) == sum(change.count is not None for change in changes)
     assert counts["all"] == [sum(numbers) for numbers in zip(*list(counts.values())[:-1])]
     assert sum(times) > 150
     assert work[1] > sum(times[:2]) > 0
@@ -353,11 +352,12 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
         assert len(re.findall(rf'<td id="c\d+" class="{verdict}"', page)) == times[number]
     assert [len(re.findall(rf'<td id="c\d+"[^>]*>[^<]*<small>{sign}', page)) for sign in "△▽"] == work[:2]
     anchors = [int(number) for number in re.findall(r'id="c(\d+)"', page)]
-    assert sorted(anchors) == list(range(1, len(rows) + 1))
+    assert sorted(anchors) == list(range(1, len(changes) + 1))
     assert "2.14.1@3.11@epyc-2core 2.15.0@3.11@epyc-2core" in page  # the command for more evidence: there may be several machines
     assert page.count("<svg") == 1
     drawn = re.search(r"<svg xmlns.*?</svg>", page)[0]
-    assert sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn)) == sum(row["time_low"] != "" for row in rows)
+    dots = sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn))
+    assert dots == sum(change.interval is not None for change in changes)
 
 
 def test_no_time_is_called_slower_or_faster_without_evidence(shipped):

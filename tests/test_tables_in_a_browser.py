@@ -24,7 +24,7 @@ def content(shipped_results) -> Content:
 @pytest.fixture(scope="module")
 def site(published_site) -> dict[str, str]:
     """Return the pages and the data of all cases, by address."""
-    paths = [path for path in (published_site / "history").rglob("*") if path.is_file()]
+    paths = [*(published_site / "history").rglob("*.html"), *(published_site / "data").glob("*.csv")]
     return {path.relative_to(published_site).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 

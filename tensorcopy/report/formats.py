@@ -71,14 +71,14 @@ def document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def as_csv(comparison: Comparison, columns: Sequence[str] = HEADER) -> str:
+def as_csv(comparison: Comparison) -> str:
     """Return a row for each case; an empty field is unknown. Of the launches on both sides, the smaller number."""
     lines = []
     for case, change in ordered(comparison.changes.items()):
         row = _row(case, change)
         row |= {"launches": min(change.launches), "text": sentence(change)}
-        lines.append([row[name] for name in columns])
-    return csv_text(columns, lines)
+        lines.append([row[name] for name in HEADER])
+    return csv_text(HEADER, lines)
 
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {

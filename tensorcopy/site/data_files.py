@@ -1,4 +1,4 @@
-"""Data files: times as CSV, a machine's results as JSON, both schemas, and the badge. Pure.
+"""Data files: times and counts as CSV, a machine's results as JSON, both schemas, and the badge. Pure.
 
 The schemas are those that msgspec compiles from the classes: of a machine's JSON (`MachineData`), and of a launch.
 """
@@ -34,27 +34,18 @@ CHARACTER = 6.6  # width of a letter of the badge
 NOT_MEASURED = "nothing measured yet"
 
 
-def times_csv(machine: Machine, cases: Sequence[Case] | None = None, results: Sequence[Result] = ()) -> str:
-    """Return a row for each time in seconds, or count; an empty field is unknown.
+def machine_csv(machine: Machine) -> str:
+    """Return a row for each time in seconds, count or tracked value of each result; an empty field is unknown.
 
     An error is relative and standard; of a count, the difference of its repeats. A change is the new level over the old one, in the row of
-    its release, with the interval of the release over the one before it.
-
-    cases : all timed cases of each result by default
-    results : all of the machine's by default
+    its release, with the interval of the release over the one before it. The count of a timed case is in its row.
     """
     rows: list[list[object]] = []
-    for result in results or machine.results:
-        for case in cases if cases is not None else result.timings:
+    for result in machine.results:
+        for case in (*result.timings, *(case for case in result.counts if case not in machine.timed_by_count)):
             if measured := _measured(machine, result, case):
-                rows.append([result.machine, result.environment, result.version, case_name(case), case.device, *measured])
-    return csv_text(("machine", "environment", "torch", "case", "device", *MEASURED), rows)
-
-
-def case_csv(machine: Machine, case: Case) -> str:
-    """Return the rows of one case, without what is the same in all of them."""
-    rows = [[result.environment, result.version, *measured] for result in machine.results if (measured := _measured(machine, result, case))]
-    return csv_text(("environment", "torch", *MEASURED), rows)
+                rows.append([result.environment, result.version, case_name(case), case.spec.metric, *measured])
+    return csv_text(("environment", "torch", "case", "metric", *MEASURED), rows)
 
 
 def _measured(machine: Machine, result: Result, case: Case) -> list[object]:

@@ -296,7 +296,6 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
             versions.index(change.release),
             f"{change.size}{f' ({change.only})' if change.only else ''}",
             change.verdict,
-            f"torch {change.release}: {change.text}" if change.unit == suite_specs.SECONDS else "",
             change_link(change),
         )
         for change in changes

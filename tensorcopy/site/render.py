@@ -170,4 +170,6 @@ def _globals(content: Content) -> dict[str, Any]:
         "comparisons_address": addresses.of_comparisons,
         "explorer_address": addresses.of_explorer,
         "sizes_address": addresses.of_sizes,
+        "data_address": addresses.of_machine_data,
+        "reading": addresses.of_doc("reading") if "reading" in content.docs else "",
     }

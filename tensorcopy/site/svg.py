@@ -258,13 +258,12 @@ class Rule:
 
     kind : "slower", "faster", "more" or "fewer" for a change; "section" or "machine"; "before" for what ends there;
         "gap" has its label upright, and no line
-    tip, href : as of a `PlotPoint`
+    href : where a flag leads
     """
 
     x: float
     label: str
     kind: str = ""
-    tip: str = ""
     href: str = ""
 
 
@@ -389,7 +388,7 @@ def _marks(plot: Plot, line: Line) -> str:
         if point is not None:
             place = _place(plot, point.x, point.y)
             if point.tip:
-                marks.append(_linked(f'<path d="{_shapes(line.shape, [place])}"/>', point.tip, ""))
+                marks.append(f'<g><title>{escape(point.tip)}</title><path d="{_shapes(line.shape, [place])}"/></g>')
             else:
                 plain.append(place)
     marks += [f'<path d="{_shapes(line.shape, plain)}"/>'] if plain else []
@@ -407,14 +406,6 @@ def _shapes(number: int, places: Sequence[Place]) -> str:
     first = FIRST_POINT.match(shape)
     right, down = (float(first[1]), float(first[2])) if first else (0.0, 0.0)
     return "".join(f"M{_number(x + right)} {_number(y + down)}{shape[first.end() if first else 0 :]}" for x, y in places)
-
-
-def _linked(element: str, tip: str, href: str) -> str:
-    """Return an element as a link, or in a group, with a text for a pointer and a screen reader."""
-    title = f"<title>{escape(tip)}</title>" if tip else ""
-    if href:
-        return f"<a href={quoteattr(href)}>{title}{element}</a>"
-    return f"<g>{title}{element}</g>" if title else element
 
 
 def _band(plot: Plot, band: Band) -> str:
@@ -500,7 +491,8 @@ def _flags(plot: Plot) -> str:
     texts = []
     for flag, row in plot.placed_flags:
         place = f'x="{_flag_span(plot, flag)[0]:.0f}" y="{_number(TOP + FLAG_ROW * row)}"'
-        texts.append(_linked(f'<text class="{flag.kind}" {place}>{escape(flag.label)}</text>', flag.tip, flag.href))
+        text = f'<text class="{flag.kind}" {place}>{escape(flag.label)}</text>'
+        texts.append(f"<a href={quoteattr(flag.href)}>{text}</a>" if flag.href else text)
     return f'<path class="rule" d="{lines}"/><g class="flags">{"".join(texts)}</g>'
 
 

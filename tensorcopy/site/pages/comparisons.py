@@ -1,4 +1,4 @@
-"""The comparisons: an index with two selects and the permanent pairs as links for each machine, and a page and a CSV for each pair."""
+"""The comparisons: an index with two selects and the permanent pairs as links for each machine, and a page for each pair."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.report import why
-from tensorcopy.report.formats import HEADER, as_csv
 from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, extent, machine_differences
-from tensorcopy.site.page import File, Page, circumstances
+from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages.explorer import group_by_section
 
 
@@ -38,8 +37,8 @@ class PairLink:
     conclusive: bool
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield an index for each machine, and a page and a CSV for each pair of two machines.
+def pages(content: Content) -> Iterator[Page]:
+    """Yield an index for each machine, and a page for each pair of two machines.
 
     The index of the machine with the longest history is that of all, too.
     """
@@ -50,7 +49,7 @@ def pages(content: Content) -> Iterator[Page | File]:
         values = {"machine": machine, "machines": content.machines, "environments": environments}
         yield Page(address, "comparisons.html", "Compare two releases", values)
     for address in content.comparisons.between_machines():
-        yield from _comparison_page(content, address)
+        yield _comparison_page(content, address)
 
 
 def _pair_rows(content: Content, series: Series) -> list[tuple[str, PairLink | None, PairLink | None]]:
@@ -91,9 +90,7 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
     )
 
 
-OMITTED = ("device", "launches", "way", "detectable", "reason", "text")  # in the CSV; `tensorcopy compare --format csv` has them
 APART = (*FAILED, *ONE_SIDED)  # reasons of cases that are in no number of verdicts
-COLUMNS = tuple(name for name in HEADER if name not in OMITTED)
 
 
 @dataclass(frozen=True)
@@ -118,18 +115,17 @@ class ComparedCase:
         return self.change.count.verdict if self.change.count and self.change.timed else None
 
 
-def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield a page and a CSV for each pair of a machine."""
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
+    """Yield a page for each pair of a machine."""
     across = set(content.comparisons.between_machines())
     for address in content.comparisons.of_machine(machine.name):
         if address not in across:
-            yield from _comparison_page(content, address)
+            yield _comparison_page(content, address)
 
 
-def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
+def _comparison_page(content: Content, address: str) -> Page:
     comparison = content.comparisons[address]
     before, after, changes = comparison.before, comparison.after, comparison.changes
-    csv_address = addresses.data(address, "csv")
     machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
     series = next(series for series in machine.series if after in series.results)
     by_section = group_by_section(machine, [case for case, change in changes.items() if change.timed])
@@ -163,15 +159,13 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
         "releases": [release for release in series.releases if release.sha == after.sha],
         "provenance_differences": _provenance_differences(before, after),
         "arguments": [_argument(content, result) for result in (before, after)],
-        "csv": csv_address,
         "causes": [
             (machine.code(each.name.split()[0]), why.case_text(each.name), each.address)
             for each in machine.causes.values()
             if (each.before, each.after) == (before, after)
         ],
     }
-    yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
-    yield File(csv_address, as_csv(comparison, COLUMNS))
+    return Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
 
 
 def axis_limit(changes: list[Change]) -> float:

@@ -11,26 +11,23 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.numbers import quantity, size
-from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.machine import CostTable, Machine, Series, all_costs, case_of
-from tensorcopy.site.page import File, Page, code_markup
+from tensorcopy.site.page import Page, code_markup
 from tensorcopy.worker.devices import ACCELERATORS
 
 TITLE = "Memory, in bytes"
 COUNTS = ("allocated", "peak", "allocations")
 COMPARED = ("detach_clone_numpy", "detach_numpy_copy")  # the article asks whether the first wastes GPU memory
 SOURCES = {"measured": "measured", "counted": "counted, not yet measured"}  # of the peaks on a device
-COLUMNS = ("machine", "environment", "torch", "suite", "method", "numel", "device", "count")
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the index of time over size, and the page of memory with its CSV, of the machine with the longest history.
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the index of time over size, and the page of memory of the machine with the longest history.
 
     A project has no page of memory.
     """
@@ -47,7 +44,6 @@ def pages(content: Content) -> Iterator[Page | File]:
     accelerators = [
         device for device in ACCELERATORS if any(memory_case("device_peak", name, device) in result.counts for name in result.methods)
     ]
-    csv_address = addresses.data(addresses.MEMORY, "csv")
     values = {
         "machine": machine,
         "answer": _answer(result),
@@ -55,10 +51,8 @@ def pages(content: Content) -> Iterator[Page | File]:
         "rows": [(name, row, _memory_cells(result, name, accelerators)) for name, row in result.methods.items()],
         "changes": [text for name in result.methods for text in _peak_changes(series, name)],
         "counted": sum(any(is_memory(case) for case in result.counts) for result in series.results),
-        "csv": csv_address,
     }
     yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
-    yield File(csv_address, _csv(machine))
 
 
 def has_sizes(content: Content, machine: Machine) -> bool:
@@ -133,24 +127,12 @@ def _peak_changes(series: Series, name: str) -> Iterator[str]:
         before = value if value is not None else before
 
 
-def _csv(machine: Machine) -> str:
-    """Return a row for each count of each result."""
-    rows = []
-    for result in machine.results:
-        for case, value in result.counts.items():
-            if is_memory(case):
-                parameters = dict(case.parameters)
-                names = (result.machine, result.environment, result.version, case.suite)
-                rows.append([*names, parameters.get("method"), parameters.get("numel"), parameters.get("device", ""), int(value)])
-    return csv_text(COLUMNS, rows)
-
-
-def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield a page and a CSV for each result of a machine."""
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
+    """Yield a page for each result of a machine."""
     for series in machine.series if has_sizes(content, machine) else ():
         for index, result in enumerate(series.results):
             neighbours = (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
-            yield from _sizes_page(machine, result, neighbours)
+            yield _sizes_page(machine, result, neighbours)
 
 
 def numpy_2(machine: Machine, result: Result) -> Comparison | None:
@@ -177,14 +159,11 @@ def _other_changes(table: CostTable, comparison: Comparison) -> list[tuple[Case,
     return sorted(changed, key=lambda each: -abs(log(each[1].ratio or 1.0)))
 
 
-def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
-    release, address = result.version, addresses.of_sizes(result)
-    csv_address = addresses.data(address, "csv")
+def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Page:
     tables = all_costs(result)
     beside = numpy_2(machine, result)
     values = {
         "result": result,
-        "release": release,
         "tables": tables,
         "codes": lambda table: [machine.code(method, table.device) for method in table.methods],
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
@@ -195,13 +174,5 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "others": lambda table: _other_changes(table, beside) if beside else [],
         "machine": machine,
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
-        "csv": csv_address,
     }
-    yield Page(address, "sizes.html", f"torch {release}: time over size", values)
-    cases = [
-        case_of(table.group, method, numel, table.device, table.by)
-        for table in tables
-        for method in table.methods
-        for numel in table.numels
-    ]
-    yield File(csv_address, times_csv(machine, cases, [result]))
+    return Page(addresses.of_sizes(result), "sizes.html", f"torch {result.version}: time over size", values)

@@ -16,10 +16,10 @@ from tensorcopy.site.data_files import (
     MachineData,
     badge,
     badge_message,
+    machine_csv,
     machine_json,
     open_message,
     schema,
-    times_csv,
 )
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import Machine
@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[File]:
     """Yield the data files of a machine."""
-    yield File(addresses.of_machine_data(machine.name, "csv"), times_csv(machine))
+    yield File(addresses.of_machine_data(machine.name, "csv"), machine_csv(machine))
     yield File(addresses.of_machine_data(machine.name, "json"), machine_json(machine.results))
 
 
@@ -95,7 +95,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     ]
     for machine in content.machines:
         files += [
-            (addresses.of_machine_data(machine.name, "csv"), f"all times on {machine.name}"),
+            (addresses.of_machine_data(machine.name, "csv"), f"all times, counts and changes on {machine.name}"),
             (addresses.of_machine_data(machine.name, "json"), f"all times, environments, observations and counts on {machine.name}"),
         ]
     if content.card:

@@ -290,8 +290,6 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
         "tables": _link_tables(machine),
         "explorer_address": addresses.of_explorer,
         "machine_address": addresses.of_machine(machine.name),
-        "reading": addresses.of_doc("reading") if "reading" in content.docs else "",
-        "data": [("CSV", addresses.of_machine_data(machine.name, "csv")), ("JSON", addresses.of_machine_data(machine.name, "json"))],
     }
     yield Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
     machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]

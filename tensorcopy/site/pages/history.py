@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 from markupsafe import Markup
@@ -19,11 +19,10 @@ from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, anatomy, plots
-from tensorcopy.site.changes import CaseChange, cause_link
+from tensorcopy.site.changes import cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
-from tensorcopy.site.data_files import case_csv
 from tensorcopy.site.machine import Machine, longest_history, release_versions
-from tensorcopy.site.page import File, Page, circumstances
+from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.pages.docs import Finding, findings
 from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
@@ -102,18 +101,17 @@ def _index_sections(machine: Machine, *, metric: str) -> list[tuple[str, list[di
     return rows
 
 
-def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield a page and a CSV for each case of a machine; one whose count is on the page of a time has none."""
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
+    """Yield a page for each case of a machine; one whose count is on the page of a time has none."""
     places = Places.of_machine(machine, findings(content))
     for case in machine.cases:
         if case not in machine.timed_by_count:
-            yield from _case_page(content, places, case)
+            yield _case_page(content, places, case)
 
 
-def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | File]:
+def _case_page(content: Content, places: Places, case: Case) -> Page:
     machine = places.machine
-    address, counted = machine.case_address(case), machine.count_of(case)
-    csv_address = addresses.data(address, "csv")
+    counted = machine.count_of(case)
     rows = _release_rows(content, machine, case, counted)
     values = {
         "machine": machine,
@@ -142,11 +140,11 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         ],
         "count_changes": machine.case_changes[counted] if counted else (),
         "counted": counted,
-        "anatomy": (parts := anatomy.of_case(machine, case, LISTED_FUNCTIONS)),
+        "anatomy": anatomy.of_case(machine, case, LISTED_FUNCTIONS) if case.spec.timed else None,
         "svg": ""
-        if (parts and not case.spec.timed) or not any(row["timing"] for row in rows)
-        else _case_svg(content, machine, case, address),
-        "pythons": list(dict.fromkeys(row["python"] for row in rows)),
+        if not any(row["timing"] for row in rows)
+        else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG
+        "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.series_by_case],
         "linear": any(row["timing"] and row["timing"].seconds <= 0 for row in rows),
         "releases": len({row["release"] for row in rows if row["timing"] or row["count"]}),
         "scaled": _scaled(machine.history[case]),
@@ -154,28 +152,13 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
         "counted_with": " or ".join(sorted({row["cause"].of for row in rows if row["cause"] and row["cause"].of})),
         "rows": rows,
-        "csv": csv_address,
     }
-    code = machine.case_code(case)
-    yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
-    yield File(csv_address, case_csv(machine, case))
+    return Page(machine.case_address(case), "history.html", f"{machine.case_code(case)}, {circumstances(case)}", values)
 
 
-def _case_svg(content: Content, machine: Machine, case: Case, page: str) -> Markup:
-    """Return the drawing of a case: a change leads to the comparison that shows it, or to its row.
-
-    page : the address of the page
-    """
-
-    def change_link(change: CaseChange) -> str:
-        for series in machine.series:
-            for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
-                is_here = (release.version, series.environment) == (change.release, change.environment)
-                if is_here and (address := content.comparison_address(before, after)):
-                    return addresses.relative(page, address)
-        return f"#{anchor(machine, change.release, change.environment)}"
-
-    return Markup(plots.of_case(machine, case, change_link))  # noqa: S704 - our own SVG
+def python_of(machine: Machine, result: Result) -> str:
+    """Return the Python of a result, with the build where several were measured."""
+    return result.python if len({each.series_key.build for each in machine.results}) == 1 else result.environment
 
 
 def anchor(machine: Machine, release: str, environment: str) -> str:
@@ -195,11 +178,9 @@ def _scaled(case_series: CaseSeries) -> str:
 
 
 def _release_rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[dict[str, Any]]:
-    """Return a row for each release and Python that measured a case, the newest release first.
+    """Return a row for each release that measured a case, the newest first; of a Python that a newer one follows, also where it changed.
 
-    python : its version, with the build where several were measured
     anchor : of the row
-    notes : the address of the release notes, where something changed; else ""
     failure : what the case raised in its last launch
     extent : the shortest and the longest time of a launch, or the range of a tracked value
     pair, pair_address : the comparison with the release before on this Python
@@ -212,7 +193,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     changes, count_changes = (
         {(change.release, change.environment): change for change in (machine.case_changes[key] if key else ())} for key in (case, counted)
     )
-    one_build = len({result.series_key.build for result in machine.results}) == 1
+    joined, joins = dict(zip(machine.history[case].releases, machine.history[case].results)), machine.joined_series
     rows: list[dict[str, Any]] = []
     for series in machine.series:
         before: Result | None = None
@@ -221,21 +202,22 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
             before = result
             timing, count = related.measured(result, case), related.measured(result, counted) if counted else None
             failure = result.failures.get(case, "")
+            place = release.version, series.environment
             if timing is None and count is None and not failure:
                 continue
-            place = release.version, series.environment
+            is_followed = series in joins and joined.get(release.version, result) is not result
+            if is_followed and not failure and place not in changes and place not in count_changes:
+                continue
             rows.append(
                 {
                     "release": release.version,
-                    "python": result.python if one_build else result.environment,
+                    "python": python_of(machine, result),
                     "anchor": anchor(machine, *place),
-                    "notes": release.notes if place in changes else "",
                     "timing": timing,
                     "failure": failure,
                     "extent": value_range(result.count_repeats[case], case.spec.unit)
                     if case in result.count_repeats and case.tracked
                     else duration_range(plots.launch_times(result, case)),
-                    "times_memcpy": related.times_memcpy(result, case),
                     "pair": content.comparisons[address].changes.get(case) if address else None,
                     "pair_address": address,
                     "machine_changes": series.machine_changes.get(release.version, ()),
