@@ -79,7 +79,7 @@ def test_a_bare_command_prints_the_commands_in_groups(capsys):
 
 
 def test_json_keeps_its_characters_in_any_encoding(checkout, tmp_path):
-    """Escaped; in a table they are replaced."""
+    """As escapes where the encoding lacks them."""
     shutil.copytree(checkout / "results", tmp_path / "results")
     shutil.copy(checkout / "asv.conf.json", tmp_path)
     for path in tmp_path.glob("results/*/*-*.json"):
@@ -90,7 +90,6 @@ def test_json_keeps_its_characters_in_any_encoding(checkout, tmp_path):
     assert b"Box\\u00ae" in ascii_only
     assert ascii_only.isascii()
     assert json.loads(plain) == json.loads(ascii_only)
-    assert b"Box?" in run(tmp_path, *arguments, PYTHONIOENCODING="ascii").stdout
 
 
 def test_an_interruption_in_another_exception_is_none_of_the_command(monkeypatch):

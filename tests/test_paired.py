@@ -68,9 +68,9 @@ def changes(logs, before=0, after=1, **options):
 
 def test_equal_sides_give_no_more_false_alarms_than_promised():
     random = np.random.default_rng(1)
-    verdicts = [changes(launches(random, np.zeros((2, CASES)))).values() for _ in range(200)]
+    verdicts = [changes(launches(random, np.zeros((2, CASES)))).values() for _ in range(100)]
     alarms = sum(any(change.p <= ALPHA for change in each) for each in verdicts)
-    assert alarms <= 200 * ALPHA + 3 * (200 * ALPHA * (1 - ALPHA)) ** 0.5
+    assert alarms <= 100 * ALPHA + 3 * (100 * ALPHA * (1 - ALPHA)) ** 0.5
 
 
 @pytest.mark.parametrize("size", [0.0, 0.02, 0.1])
@@ -128,7 +128,7 @@ def test_by_way_of_a_chain_of_groups_intervals_cover_the_truth():
     """Every link of a chain adds to the variance, which per-release errors would not show."""
     random = np.random.default_rng(7)
     covered = []
-    for _ in range(40):
+    for _ in range(20):
         logs = launches(random, np.zeros((4, 100)), count=24)
         logs[:8, 2:], logs[8:16, [0, 3]], logs[16:, :2] = NAN, NAN, NAN  # 0-1, 1-2, 2-3
         covered += [low <= 1 <= high for low, high in (change.interval for change in changes(logs, 0, 3).values())]

@@ -32,7 +32,7 @@ from tensorcopy.site.machine import all_costs
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
 from tests import launch_files, test_workflows
-from tests.conftest import NEW, ROOT
+from tests.conftest import NEW, ROOT, with_cases
 from tests.test_workflows import program
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
@@ -445,10 +445,7 @@ def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_r
         result for result in shipped_results.results if result.environment == "py3.11-cuda" and result.version in ("2.5.1", "2.15.0")
     ]
 
-    def of_clone(values):
-        return {case: value for case, value in values.items() if dict(case.parameters).get("method") == "clone"}
-
-    own = [replace(result, timings=of_clone(result.timings), counts=of_clone(result.counts)) for result in counted]
+    own = [with_cases(result, lambda case: dict(case.parameters).get("method") == "clone") for result in counted]
     lab = Project("lab", "A lab", (), None, 1, tmp_path)
     site = dict(render.files(replace(render.content(own), project=lab)))
     pages = [address for address in site if address.startswith("why/")]

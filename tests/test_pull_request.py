@@ -167,6 +167,7 @@ def test_a_suite_that_cannot_be_imported_is_a_failure(repository, measured):
     assert_golden("pull_request_failed.md", comment)
 
 
+@pytest.mark.slow
 def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
     """Base and head are not compared: nothing else that is measured changed."""
     head, *rows = (repository.folder / TABLE).read_text(encoding="utf-8").split("[[release]]")
