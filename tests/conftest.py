@@ -123,8 +123,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    *("test_the_whole_way", "test_page_in_a_browser", "test_true_numbers", "test_pull_request"),
-    *("test_profiles_under_valgrind", "test_project", "test_package"),
+    *("test_the_whole_way", "test_page_in_a_browser", "test_pull_request", "test_project"),
+    *("test_profiles_under_valgrind", "test_package"),
     *("test_project_pull_request", "test_bisect", "test_operations", "test_asv_commands"),
     *("test_no_traceback", "test_site", "test_measure"),
 )
@@ -420,7 +420,6 @@ def copied(tmp_path_factory: pytest.TempPathFactory, shas: Sequence[str] = ()) -
         "UV_CACHE_DIR": cache,
         "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(home / ".pyenv")),
         "PYTHONPATH": str(root),
-        **environments.bytecode_in(tmp_path_factory.getbasetemp() / "cache"),  # one for all copies: compiling torch takes seconds
         "COLUMNS": "200",
     }
     return Checkout(root, environment)

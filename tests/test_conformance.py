@@ -96,20 +96,6 @@ def test_a_missing_device_is_an_error_in_one_line(device, capsys, request):
     assert line.count("\n") == 1
 
 
-@pytest.mark.slow
-def test_the_oldest_release_keeps_its_promises(workshop):
-    """In the environment of the release, where tensorcopy is not installed."""
-    from tests.test_true_numbers import OLDEST
-
-    options = ("--launches", "1", "--machine", "before", "--bench", r"copies\.BySize.*'tensor', 16\)")
-    built = workshop.run("tensorcopy", "measure", OLDEST.version, *options)
-    assert built.returncode == 0, built.stderr
-    (python,) = (workshop.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
-    completed = workshop.run("tensorcopy", "check", "--interpreter", str(python), "--json")
-    assert completed.returncode == 0, completed.stdout
-    assert json.loads(completed.stdout)["torch_sha"] == OLDEST.sha
-
-
 def test_a_device_may_be_named_alone():
     """A text is a device, and not one for each of its letters."""
     assert {row.device for row in conformance.check("cpu")} == {"cpu"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -17,8 +16,9 @@ from benchmarks import cases
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import reader
+from tensorcopy.site import render
 from tensorcopy.worker import declarations, own, timing
+from tests import launch_files
 from tests.conftest import ROOT
 
 NEWEST = release_table.load()[-1]
@@ -296,29 +296,15 @@ def test_a_reference_is_as_strict_as_it_says(tmp_path, here, declared, text):
         own.check_reference(operation, method, 16)
 
 
-@pytest.mark.slow
-def test_an_operation_is_measured_and_shown(workshop):
-    """In a release's environment, in results, and on the site under its group."""
-    example(workshop.root)
-    try:
-        run = workshop.run(
-            "tensorcopy", "measure", NEWEST.version, "--machine", "box", "--launches", "1", "--bench", r"^own\.BySize(?!.*16777216)"
-        )
-        assert run.returncode == 0, run.stdout + run.stderr
-        results = [result for result in reader.load_results(workshop.root / "results").results if result.machine == "box"]
-        assert {result.methods["contiguous_copy"]["code"] for result in results if result.methods} == {"mine.contiguous_copy(x)"}
-        published = workshop.run("asv", "publish")
-        assert published.returncode == 0, published.stdout + published.stderr
-        site = workshop.root / "site"
-        for page in (
-            "methods/contiguous_copy.html",
-            "history/box/own.BySize/contiguous_copy-1024.html",
-            f"sizes/box/py3.11-cuda/{NEWEST.version}.html",
-        ):
-            assert "mine.contiguous_copy(x)" in re.sub(r"<.*?>", "", (site / page).read_text()), page
-        assert "mine: own operations on cpu" in (site / f"sizes/box/py3.11-cuda/{NEWEST.version}.html").read_text()
-        assert "mine.through_list(x)" in re.sub(r"<.*?>", "", (site / "semantics.html").read_text())
-    finally:
-        for name in (declarations.FILE, "mine.py"):
-            (workshop.root / name).unlink()
-        shutil.rmtree(workshop.root / "results" / "box", ignore_errors=True)
+def test_an_operation_is_shown_under_its_group(tmp_path):
+    """On the site of a checkout: what it does, its history, its time over size, and beside the other methods."""
+    names = ("through_list", "contiguous_copy")
+    methods = {name: launch_files.observed("mine", f"mine.{name}(x)") for name in names}
+    cases = {f"own.BySize.time_own {name} {numel}": {NEWEST.version: 1.0} for name in names for numel in (16, 1024)}
+    launch_files.write(tmp_path, cases)
+    launch_files.write_counts(tmp_path, NEWEST.version, {}, methods=methods)
+    site = {address: re.sub(r"<.*?>", "", text) for address, text in render.files(render.content(launch_files.load(tmp_path)))}
+    sizes = f"sizes/box/py3.11-cuda/{NEWEST.version}.html"
+    for page in ("methods/contiguous_copy.html", "history/box/own.BySize/contiguous_copy-1024.html", sizes, "semantics.html"):
+        assert "mine.contiguous_copy(x)" in site[page], page
+    assert "mine: own operations on cpu" in site[sizes]
