@@ -23,11 +23,9 @@ from filelock import FileLock
 from jinja2.bccache import Bucket, BytecodeCache
 from msgspec import UNSET, structs
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.paired import MARGIN
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import launches, reader, select
+from tensorcopy.results import launches, reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import Launch
@@ -215,6 +213,26 @@ def with_cases(result: Result, keep: Callable[[Case], object]) -> Result:
     return replace(result, timings=timings, counts={case: value for case, value in result.counts.items() if keep(case)})
 
 
+@contextmanager
+def made_once(tmp_path_factory: pytest.TempPathFactory, name: str) -> Generator[tuple[Path, bool], None, None]:
+    """Yield a folder of all test processes, and whether it is this one that fills it; the others wait."""
+    root = tmp_path_factory.getbasetemp()
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / name
+    with FileLock(folder.with_suffix(".lock")):
+        yield folder, not folder.with_suffix(".complete").exists()
+        folder.with_suffix(".complete").touch()
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    with made_once(tmp_path_factory, "wheel") as (folder, is_ours):
+        if is_ours:
+            subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT)], check=True)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
 @pytest.fixture(scope="session")
 def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the shipped history, without asv's own pages; the first test process that needs it writes it for all.
@@ -223,16 +241,13 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     """
     from tensorcopy.site import publisher
 
-    root = tmp_path_factory.getbasetemp()
-    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root  # a folder of all processes
-    site = root / "site"
-    with FileLock(root / "site.lock"):
-        if not (root / "seconds").exists():
+    with made_once(tmp_path_factory, "site") as (site, is_ours):
+        if is_ours:
             begin = os.times()
             site.mkdir()
             writer.write(shipped_results.results, publisher.accuracy_report(ROOT), publisher.documentation(ROOT), site)
             spent = [after - before for before, after in zip(begin, os.times())]
-            (root / "seconds").write_text(str(sum(spent[:4])))  # of this process and of those that wrote pages for it
+            site.with_name("seconds").write_text(str(sum(spent[:4])))  # of this process and of those that wrote pages for it
     return site
 
 
@@ -296,10 +311,11 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreters, "run_probe", worker_in_process.run_probe)
 
 
-def compared(before: str, after: str, folder: Path, margin: float = MARGIN):
-    """Return the comparison of two results by name."""
-    pair = select.pair(before, after, folder)
-    return comparisons.between(pair.before, pair.after, margin=margin)
+def packages_after(code: str) -> set[str]:
+    """Run Python code in another process and return the packages that it has imported."""
+    command = [sys.executable, "-c", f"{code}\nimport sys; print(*{{name.split('.')[0] for name in sys.modules}})"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return set(done.stdout.split())
 
 
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")

@@ -8,9 +8,6 @@ import pytest
 from docs.tools import accuracy, simulated_histories
 from tensorcopy.analysis import change_points, comparisons, paired
 from tensorcopy.analysis.paired import Verdict
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import launch
-from tensorcopy.results import launches
 from tests import launch_files
 
 RELEASES = ("2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")
@@ -83,31 +80,6 @@ def test_a_judge_that_always_alarms_is_exposed(checkout, monkeypatch):
     assert figure(rows, "false steps") > 25
 
 
-def test_launches_are_taken_until_there_are_enough(tmp_path, monkeypatch):
-    """With a twin and planted slowdowns beside the two releases; one that was interrupted is taken again."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(accuracy, "_side", lambda version, revision="", extra=0.0: (version, revision, extra))
-    made = [launches.read(path) for path in launch_files.write(tmp_path / "made", {CASES[0]: {"2.15.0": 1.0}}, launches=4, machine="quiet")]
-    taken = []
-
-    def take(sides, machine, **options):
-        taken.append((sides, machine, options["selection"]))
-        return made.pop()
-
-    monkeypatch.setattr(launch, "take", take)
-    accuracy.main(["take", "--launches", "2", "--select", "^copies"])
-    accuracy.main(["take", "--launches", "3", "--select", "^copies"])
-    assert len(taken) == 3
-    sides, machine, selection = taken[0]
-    assert (machine, selection) == (accuracy.QUIET, "^copies")
-    assert sides == [
-        ("2.15.0", "", 0.0),
-        *(("2.15.0", name, share) for name, share in accuracy.PLANTED.items()),
-        ("2.14.1", "", 0.0),
-        ("2.15.0", "twin", 0.0),
-    ]
-
-
 def test_a_hit_is_within_five_points():
     """A step farther away is a false alarm, and the change counts as missed."""
     series = [1.0, 1.001] * 20 + [1.3, 1.301] * 20
@@ -115,12 +87,3 @@ def test_a_hit_is_within_five_points():
     near = accuracy.annotated({"series": [{"median": series, "first_slow_index": 43}]})
     far = accuracy.annotated({"series": [{"median": series, "first_slow_index": 50}]})
     assert (near.value, far.value) == ("1 of 1; 0", "0 of 1; 1")
-
-
-@pytest.mark.parametrize(
-    "series",
-    ["none", [], [5], [{"median": "slow", "first_slow_index": None}], [{"median": [1.0], "first_slow_index": 7}], [{"median": [0.0]}]],
-)
-def test_a_data_set_of_another_form_is_refused(series):
-    with pytest.raises(TensorcopyError, match="not an annotated data set"):
-        accuracy.annotated({"series": series})

@@ -60,10 +60,9 @@ def test_a_bar_tells_its_numbers_and_opens_its_component(offline, published_site
     assert page.messages == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_key_fits_a_phone(offline, published_site, scheme):
+def test_the_key_fits_a_phone(offline, published_site):
     """Each name stands in one line or two beside its share, and the drawing above is as wide as the page."""
-    page = offline(360, 800, scheme)
+    page = offline(360)
     page.goto((published_site / METHOD).as_uri())
     for row in page.locator(".anatomy summary:visible").all():
         box = row.bounding_box()

@@ -1,11 +1,9 @@
 """The command line: arguments, output and exit code."""
 
 import io
-import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 import unicodedata
 
@@ -14,7 +12,7 @@ import pytest
 from tensorcopy import cli
 from tensorcopy.cli import main, output
 from tests import walk
-from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED
+from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED, packages_after
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
 
@@ -158,17 +156,12 @@ def test_only_what_an_encoding_lacks_is_written_in_ascii(text, encoding, shown):
 
 def modules_after(*arguments: str) -> set[str]:
     """Run a command in another process and return the packages that it has imported."""
-    code = (
-        "import contextlib, io, sys\n"
+    return packages_after(
+        "import contextlib, io\n"
         "from tensorcopy.cli import main\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
-        f"    main({list(arguments)!r})\n"
-        "print(*{name.split('.')[0] for name in sys.modules})"
+        f"    main({list(arguments)!r})"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    return set(done.stdout.split())
 
 
 def test_help_imports_no_other_package():

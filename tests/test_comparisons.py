@@ -10,9 +10,9 @@ import pytest
 from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.cli import main
-from tensorcopy.report import formats, sentences
+from tensorcopy.report import sentences
 from tests import launch_files
-from tests.conftest import NEWEST_SHIPPED, ROOT, assert_golden, compared
+from tests.conftest import NEWEST_SHIPPED, ROOT, assert_golden
 
 NAMES = ("2.14.1", "2.15.0")
 OTHER_WAY = "by way of other releases"
@@ -278,23 +278,6 @@ def test_explain_needs_exactly_one_case(folder, capsys, case):
     """The error lists the cases."""
     assert main(["compare", *NAMES, "--explain", case]) == 2
     assert "copies.BySize new_tensor numel=16" in capsys.readouterr().err
-
-
-def test_a_long_comment_is_cut_between_lines(folder):
-    """GitHub refuses longer ones. Folds are closed, and a note is added."""
-    comparison = compared(*NAMES, folder, margin=0.03)
-    whole = formats.markdown(comparison)
-    cut = formats.cut(whole, len(whole) - 40)
-    assert cut.count("<details>") == cut.count("</details>")
-    assert "`--format json` has everything" in cut
-
-
-def test_text_from_results_is_escaped_in_a_comment():
-    """No tag, no link, no mention, no control character."""
-    assert formats.escaped("<img src=x> `a` |b| [c](d) @someone\n# e \x1b[31m\u202e http://a www.b") == (
-        r"&#60;img src=x&#62; &#96;a&#96; \|b\| \[c\](d) @&#8203;someone \#&#8203; e \[31m http:&#8203;//a www&#8203;.b"
-    )
-    assert formats.code("a`b|c\nd_e <!-- f") == r"`a'b\|c d_e <! -- f`"
 
 
 def test_the_table_does_not_fold_at_80_columns(shipped_results, monkeypatch, capsys):

@@ -15,7 +15,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import readiness
 from tensorcopy.results import select
 from tensorcopy.site import addresses, publisher, render
-from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.pages import docs
 from tests.conftest import ROOT
@@ -69,12 +68,6 @@ def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
     assert links("https://github.com/a/b", "") == ["docs/badge.svg", "docs/guide.md", f"{ci}/badge.svg", ci]
     assert links("", "https://a.example/b") == ["https://a.example/b/badge.svg", *["https://a.example/b/"] * 2]
     assert (ROOT / ".github" / "workflows" / ci.rpartition("/")[2]).exists()
-
-
-def test_the_readme_shows_both_first_commands():
-    """A newcomer can copy the command that measures, with the clone that it needs, and the one that tests."""
-    assert f"git clone {UNKNOWN_SOURCE} && cd tensorcopy\npip install uv && uv run tensorcopy dashboard\n" in README
-    assert "pip install uv && uv run pytest" in README
 
 
 def test_every_command_line_parses():

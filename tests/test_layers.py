@@ -2,15 +2,13 @@
 
 import ast
 import re
-import subprocess
-import sys
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, packages_after
 
 PACKAGE = ROOT / "tensorcopy"
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}
@@ -54,26 +52,10 @@ def folder_imports() -> dict[str, set[str]]:
     return imports
 
 
-def imported_at_runtime(*modules: str) -> set[str]:
-    """Return the top-level modules that importing `modules` loads in a fresh interpreter."""
-    code = f"import sys, {', '.join(modules)}; print(*{{name.split('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
-
-
-def modules_of(*folders: str) -> list[str]:
-    return sorted(module for module in MODULES if folder_of(module) in folders and not module.endswith("__main__"))
-
-
 def in_order() -> list[str]:
     """Return the folders in the order of the table in docs/architecture.md."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     return [folder for folder in re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE) if folder in FOLDERS]
-
-
-def test_folders_import_only_folders_before_them():
-    """An upward import closes a circle, and graphlib names it."""
-    TopologicalSorter(folder_imports()).prepare()
 
 
 def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports():
@@ -90,27 +72,13 @@ def test_no_module_imports_itself_through_others():
 
 def test_importing_the_package_imports_neither_torch_nor_asv():
     """`import tensorcopy` imports them when one of its names is used."""
-    assert not {"torch", "numpy", "asv", "asv_runner"} & imported_at_runtime("tensorcopy")
-
-
-@pytest.mark.slow
-def test_the_worker_runs_without_asv():
-    """It runs in a release's environment, where only torch, numpy and asv_runner are installed."""
-    assert not {"asv", "rich", "fastjsonschema"} & imported_at_runtime(*modules_of("worker"))
-
-
-@pytest.mark.slow
-def test_everything_else_runs_without_torch():
-    """Results are read, compared and shown where torch is not installed."""
-    folders = [folder for folder in FOLDERS if folder != "worker"]
-    without_extra = [module for module in modules_of(*folders) if module != "tensorcopy.ci.github"]  # has its own dependency group
-    assert "torch" not in imported_at_runtime(*without_extra)
+    assert not {"torch", "numpy", "asv", "asv_runner"} & packages_after("import tensorcopy")
 
 
 def test_only_the_worker_names_its_modules_that_need_torch():
     """Also inside a function: the program runs where no torch is, and starts the others in a release's environment."""
     at_once = {}
-    for module in modules_of("worker"):
+    for module in (each for each in MODULES if folder_of(each) == "worker" and not each.endswith("__main__")):
         statements = ast.parse(MODULES[module].read_text(encoding="utf-8")).body
         imports = [ast.unparse(each) for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
         at_once[module] = named_in_text("\n".join(imports))

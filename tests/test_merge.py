@@ -1,11 +1,6 @@
 """Merging copies launches: in any order, twice, and from two programs at once."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +10,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches
 from tensorcopy.results.merge import Merged, merge
 from tests import launch_files
-from tests.conftest import ROOT
 
 CASES = {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}}
 
@@ -65,23 +59,3 @@ def test_a_launch_with_another_content_is_refused_before_anything_is_copied(fold
     with pytest.raises(TensorcopyError, match="cannot be read"):
         merge(folders, into)
     assert not into.exists()
-
-
-MERGES = "import sys; from pathlib import Path; from tensorcopy.results.merge import merge; print('x', flush=True)\n"
-MERGES += "merge([Path(sys.argv[1])], Path(sys.argv[2]))"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(10))
-def test_a_killed_merge_loses_nothing_and_the_same_command_copies_the_rest(tmp_path, number):
-    launch_files.write(tmp_path / "part", CASES, launches=200)
-    command = [sys.executable, "-c", MERGES, str(tmp_path / "part"), str(tmp_path / "into")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        time.sleep(0.03 + 0.02 * number)
-        os.kill(process.pid, signal.SIGKILL)
-    for path in (tmp_path / "into").glob("box/*.json"):
-        launches.read(path)
-    subprocess.run(command, cwd=ROOT, check=True)
-    whole = {name: data for name, data in contents(tmp_path / "into").items() if name.endswith(".json")}
-    assert whole == contents(tmp_path / "part")

@@ -106,40 +106,6 @@ def test_the_repository_follows_the_guide_of_scientific_python():
     assert len(PROJECT["tool"]["repo-review"]["ignore"]) <= 5
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(out), str(ROOT)], check=True)
-    (path,) = out.glob("*.whl")
-    return path
-
-
-@pytest.mark.slow
-def test_pytest_installs_the_tools_of_the_tests_when_it_starts(tmp_path):
-    """The same plugin in a project with one tool: what `uv run` alone leaves out is there in a test, and the options are kept."""
-    (tmp_path / "tests").mkdir()
-    shutil.copy(ROOT / "tests" / "tools.py", tmp_path / "tests")
-    (tmp_path / "tests" / "__init__.py").touch()
-    (tmp_path / "tests" / "test_both.py").write_text(
-        "from importlib.metadata import distribution\n\n\ndef test_tool():\n    assert distribution('zizmor')\n\n\n"
-        "def test_other():\n    raise AssertionError\n"
-    )
-    (tmp_path / "pyproject.toml").write_text(
-        '[project]\nname = "tools"\nversion = "1"\nrequires-python = ">=3.10"\n[tool.uv]\npackage = false\ndefault-groups = ["run"]\n'
-        '[dependency-groups]\nrun = ["pytest>=8.4"]\ndev = ["zizmor>=1.5"]\n[tool.pytest.ini_options]\naddopts = "-p tests.tools"\n'
-    )
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PYTEST_", "TENSORCOPY_", "VIRTUAL_"))}
-    environment = {**inherited, "PYTHONPATH": str(tmp_path)}
-
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([find_uv_bin(), "run", *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-
-    assert run("python", "-c", "import importlib.metadata as m; m.distribution('zizmor')").returncode == 1
-    done = run("pytest", "-k", "test_tool")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed, 1 deselected" in done.stdout
-
-
 @pytest.mark.slow
 def test_the_wheel_has_the_package_and_nothing_else(wheel):
     """It has types, tables, templates and the suites, but no results or tests."""

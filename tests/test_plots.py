@@ -2,14 +2,12 @@
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docs.tools import labelled_plot
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -141,22 +139,6 @@ def test_the_line_of_a_flag_ends_above_the_point_that_it_marks():
     assert flagged.top < float(end) < flagged.at(1, 1e-5)[1]
     bare = replace(flagged, lines=[])
     assert f'V{bare.bottom:g}"/><g class="flags">' in bare.svg()
-
-
-def test_a_labelled_plot_names_each_line_at_its_end():
-    """In the order of the ends, and no two names overlap."""
-    lines = [Line([PlotPoint(0, 1.0), PlotPoint(1, end)], number) for number, end in enumerate((1.0, 1.01, 1.0, 2.0), 1)]
-    plot = Plot("methods", NameAxis(("1.9.0", "2.0.0")), ValueAxis.around([1.0, 2.0]), lines)
-    svg = labelled_plot.svg(plot, ["a(x)", "b(x)", "c(x)", "d(x)"], "four ways", "solid: Python 3.11")
-    names = {name: float(y) for y, name in re.findall(r'<text x="\d+" y="([\d.]+)"[^>]*>(\w\(x\))</text>', svg)}
-    assert set(names) == {"a(x)", "b(x)", "c(x)", "d(x)"}
-    assert min(names, key=names.__getitem__) == "d(x)"
-    heights = sorted(names.values())
-    assert all(second - first >= labelled_plot.GAP - 1 for first, second in pairwise(heights))
-    top = float(re.search(r'viewBox="0 (\S+)', svg)[1])
-    baseline, size = map(float, re.search(r'y="(\S+)" style="font-size:([\d.]+)px[^>]*>four ways<', svg).groups())
-    assert baseline - size >= top, "the title is cut off"
-    assert "solid: Python 3.11" in svg
 
 
 def test_a_plot_has_no_colours_of_its_own(monkeypatch):

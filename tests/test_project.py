@@ -353,13 +353,11 @@ def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory) -> Iterator[Path]:
+def lab(wheel, tmp_path_factory) -> Iterator[Path]:
     """An empty folder in which the guide's commands have run, with the wheel and nothing of this checkout."""
     if environments.expected_build() != "cuda":
         pytest.skip("the table's sizes and SHAs are those of PyPI's default wheels for Linux x86-64")
     place = tmp_path_factory.mktemp("lab")
-    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(place / "wheel"), str(ROOT)], check=True)
-    (wheel,) = (place / "wheel").glob("*.whl")
     folder = place / "lab"
     folder.mkdir()
     assert len(COMMANDS) <= 10

@@ -1,4 +1,4 @@
-"""Two commits of a project, compared with the installed wheel: its operations, its suite and its package are what differs."""
+"""Two commits of a project: its operations, its suite and its package are what differs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.worker import declarations
-from tests.conftest import ROOT
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
 from tests.test_project import COPIES
@@ -156,31 +155,11 @@ def test_names_of_a_third_party_are_shown_as_the_schema_allows():
     assert len(row["failure"]) <= schema["failure"]["maxLength"]
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory) -> Path:
-    """A Python with the wheel of tensorcopy, which also finds the torch of these tests."""
-    import torch
-
-    if torch.version.git_version not in {release.sha for release in release_table.load()}:
-        pytest.skip(f"torch {torch.__version__} is not in the table of releases")
-    place = tmp_path_factory.mktemp("installed")
-    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(place / "wheel"), str(ROOT)], check=True)
-    (wheel,) = (place / "wheel").glob("*.whl")
-    environment = place / "environment"
-    subprocess.run(["uv", "venv", "--quiet", "--no-project", "--python", sys.executable, str(environment)], check=True)
-    interpreter = environment / "bin" / "python"
-    packages = f"tensorcopy[dashboard] @ {wheel.as_uri()}"
-    subprocess.run(["uv", "pip", "install", "--quiet", "--python", str(interpreter), packages], check=True)
-    (installed,) = (environment / "lib").glob("python*/site-packages")
-    (installed / "torch-of-the-tests.pth").write_text(f"{Path(torch.__file__).parents[1]}\n")
-    return interpreter
-
-
-def compared(python: Path, folder: Path, head: str) -> tuple[int, dict[str, dict[str, Any]], str]:
+def compared(folder: Path, head: str) -> tuple[int, dict[str, dict[str, Any]], str]:
     """Compare a head with the branch main; return the exit code, the changes by operation and the comment."""
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     few = ["--interpreter", "same", "--launches", "4", "--bench", r"^own\.BySize.*, 1024\)"]
-    command = [str(python), "-m", "tensorcopy", "ci", "pull-request", "--base", "main", "--head", head, *few]
+    command = [sys.executable, "-m", "tensorcopy", "ci", "pull-request", "--base", "main", "--head", head, *few]
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     out = folder / "comparison"
     assert (out / "comparison.json").exists(), done.stderr
@@ -207,8 +186,8 @@ def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder):
 
 
 @pytest.mark.slow
-def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
-    """By the wheel, in the torch of these tests; the project is what its commits have, not the files of the current folder."""
+def test_a_slower_operation_is_found_and_the_other_is_not(folder):
+    """In the torch of these tests; the project is what its commits have, not the files of the current folder."""
     with (folder / "tensorcopy.toml").open("a") as declared, (folder / "operations.py").open("a") as code:
         declared.write(STEADY)
         code.write(HALVED)
@@ -217,7 +196,7 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     edited(folder / "operations.py", *SLOW)
     commit_all(folder, "slow")
     git(folder, "checkout", "-q", "main")
-    code, changes, comment = compared(python, folder, "slow")
+    code, changes, comment = compared(folder, "slow")
     assert (code, changes["rms_norm"]["time_verdict"]) == (1, "slower")
     assert changes["rms_norm"]["time_ratio"] > 4  # about 10
     assert 0.8 < changes["halved"]["time_ratio"] < 1.25

@@ -10,6 +10,7 @@ import pytest
 from tensorcopy.results import launches, reader
 from tensorcopy.results.cases import Case
 from tests import launch_files
+from tests.conftest import packages_after
 
 CASE = "copies.BySize.time_copy tensor 16"
 
@@ -90,9 +91,7 @@ def test_a_torch_without_a_row_is_in_no_history_and_hides_no_other_side(tmp_path
 
 def test_reading_results_imports_no_judge():
     """Nor asv, nor torch."""
-    code = "import sys, tensorcopy.results.reader; print(*sys.modules)"
-    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"scipy", "asv", "torch"} & set(imported)
+    assert not {"scipy", "asv", "torch"} & packages_after("import tensorcopy.results.reader")
 
 
 def test_a_case_is_found_again_in_another_process():

@@ -7,7 +7,6 @@ from markupsafe import escape
 
 from docs.tools import readme
 from tensorcopy.analysis import recommend
-from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.report import advise
 from tensorcopy.results import select
@@ -139,12 +138,3 @@ def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad(tmp_path):
 def test_nothing_is_recommended_that_was_not_measured_or_does_not_match():
     assert recommend.recommended(measured(NEW, {}), OWN) is None
     assert recommend.recommended(measured(NEW, {("a", 16): 1e-6}), recommend.common_request("ndarray", "cpu")) is None
-
-
-def test_the_fastest_is_compared_with_all_others():
-    """Its own change is None; a case that was not measured is left out."""
-    result = measured(NEW, {("a", 16): 1e-6, ("b", 16): 2e-6})
-    cases = [*result.timings, *measured(NEW, {("c", 16): 1e-6}).timings]
-    changes = recommend.against_fastest(result, cases)
-    assert [change and change.verdict for change in changes.values()] == [None, Verdict.SLOWER]
-    assert recommend.against_fastest(result, []) == {}

@@ -536,16 +536,6 @@ def test_counts_have_a_page_of_their_own(shipped):
     assert "history/epyc-2core/instructions.ByDtype/detach_clone-1024-float16.html" in shipped  # not timed
 
 
-def test_copies_and_conversions_come_before_alternatives(shipped):
-    """In every list of cases."""
-    order = ["Copies", "Conversions", "Primitives", "Alternatives", "Threads", "Others"]
-    for address in ("history/index.html", "history/counts.html", "compare/epyc-2core/py3.11-cuda/2.8.0..2.14.1.html"):
-        names = re.findall(r'<tr class="section".*?>([A-Z][a-z ]+)</th>', shipped[address])
-        assert names[:4] == order[:4], address
-        for name, following in zip(names, names[1:]):
-            assert following == order[0] or order.index(name) < order.index(following), address
-
-
 def test_a_history_links_to_its_siblings(shipped):
     """Those that differ in one respect, and the explorer in the same state; itself is marked."""
     page = shipped["history/epyc-2core/copies.BySize/detach_clone-131072.html"]

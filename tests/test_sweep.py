@@ -108,14 +108,6 @@ def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
     assert conversions["requires_grad"]
 
 
-def test_times_can_be_multiples_of_a_method_s_times():
-    """At each size."""
-    assert sweep.divisors(KNOWN["curves"], "fast") == {1: 1e-6, 2: 1e-6, 4: 2e-6}
-    assert sweep.divisors(KNOWN["curves"], "") == {1: 1.0, 2: 1.0, 4: 1.0}
-    with pytest.raises(TensorcopyError, match="no such method was measured: got 'faster'; allowed: fast, slow"):
-        sweep.divisors(KNOWN["curves"], "faster")
-
-
 def test_the_table_has_bars_and_some_times(monkeypatch, capsys):
     """The bars have eight heights, from the least to the greatest time."""
     monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)

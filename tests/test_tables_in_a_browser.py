@@ -116,17 +116,6 @@ def test_every_case_is_filtered_by_method_suite_and_parameters(page, published_s
     assert 0 < matching.count() == page.locator(".cells .slower").count()
 
 
-def test_the_table_of_every_case_has_each_case_once(page, published_site, content):
-    """With the sign and the colour of its verdict: as many of each as the summary counts."""
-    page.goto((published_site / COMPARISON).as_uri())
-    comparison = content.comparisons[COMPARISON]
-    numbers = {word: page.locator(f".cells .{word}").count() for word in ("slower", "faster", "unknown")}
-    cells = page.locator(".cells td:not(:empty)")
-    numbers["unchanged"] = cells.count() - sum(numbers.values())
-    verdicts = [change.verdict.value for change in comparison.changes.values()]
-    assert numbers == {word: verdicts.count(word) for word in numbers}
-
-
 def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     """A history shows its release; a comparison its case; a click leads to the row."""
     page.goto((published_site / CASE).as_uri())

@@ -1,7 +1,6 @@
 """The site is the same however it is written, its errors are shown as they were, and its time grows with the results."""
 
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import pytest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import addresses, render, writer
-from tensorcopy.worker.methods import UnknownMethod
 from tests.conftest import ROOT, measured
 
 WRITE = """
@@ -111,13 +109,6 @@ def test_an_error_in_a_process_is_shown_with_its_traceback(tmp_path):
     for how, printed in shown.items():
         assert LAST[how] in printed
         assert how == "exit" or "in fail" in printed
-
-
-def test_an_error_of_tensorcopy_is_the_same_in_another_process():
-    """With its four parts."""
-    error = UnknownMethod("w", got="g", allowed="a", next="n")
-    again = pickle.loads(pickle.dumps(error))
-    assert (type(again), again.document()) == (UnknownMethod, error.document())
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "", "1.5", "257"])
