@@ -102,13 +102,13 @@ def pages(content: Content) -> Iterator[Page]:
 def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     """Return the values that do not depend on the language."""
     axis, own = axis_of(machine), own_machine(content)
-    cases, every = _charted(machine), upgrades(content, machine)
-    shown = _shown(machine, cases)
+    every, shown = upgrades(content, machine), _shown(machine)
+    numel = shown[0]["numel"] if shown else ""
     return {
         "own": own,
-        "chart_documents": [_joined_data(content, each) for each in (machine, *([own.machine] if own else []))] if shown else [],
+        "chart_documents": [_document(content, each, numel) for each in (machine, *([own.machine] if own else []))] if shown else [],
         "chart_svg": Markup(plots.of_methods(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
-        "chart_numel": shown[0]["numel"] if shown else "",
+        "chart_numel": numel,
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "counted": (suite_specs.INSTRUCTIONS,) if machine.counts_instructions else (),
         "csv": addresses.of_machine_data(machine.name, "csv"),
@@ -123,36 +123,22 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
 
 
 def _charted(machine: Machine) -> list[Case]:
-    """Return the cases of the chart: copies and conversions of each size without grad, on one device.
-
-    Those with grad are loaded when they are chosen, so that the page stays small.
-    """
+    """Return the cases that the chart can show first: copies and conversions of each size without grad, on one device."""
     suites = {suite_specs.timed_by_size(group, machine.device) for group in GROUPS}
     return [case for case in machine.history if case.suite in suites and case.device == machine.device]
 
 
-def _joined_data(content: Content, machine: Machine) -> dict[str, Any]:
-    """Return the history of the chart's cases as in `explorer.chart_data`, without the values that are not on the joined axis.
+def _document(content: Content, machine: Machine, numel: str) -> dict[str, Any]:
+    """Return the history of copies and conversions at one size as in `explorer.chart_data`, with the sizes of each group.
 
-    Of an older Python these are the values from the joint on. The script loads the machine's other times when they are asked for.
+    The script loads the machine's other times when they are asked for, so that the page stays small.
     """
-
-    def until(rows: Sequence[Any], release: int) -> list[Any]:
-        first, *columns = rows
-        return [first, *(column[: max(0, release - first)] for column in columns)]
-
-    document = {**explorer.chart_data(machine, _charted(machine), content.comparisons), "quantity": SOME_TIMES}
-    newest, last = document["pythons"][0], 0
-    for entry in document["cases"]:
-        joints = {python: release for release, python, _ in entry.get("joints", ())}
-        columns, last = entry["values"], max([last, *joints.values()])
-        first = newest if newest in columns else next(iter(columns))
-        entry["values"] = {python: until(rows, joints.get(python, 0)) if python != first else rows for python, rows in columns.items()}
-        entry["values"] = {python: rows for python, rows in entry["values"].items() if rows[1]}
-    document["memcpy"] = [
-        {python: rows if python == newest else until(rows, last) for python, rows in columns.items()} for columns in document["memcpy"]
-    ]
-    return document
+    numels: dict[str, list[int]] = {}
+    for case in _charted(machine):
+        numels.setdefault(case.spec.module, []).append(int(case["numel"]))
+    cases = [case for case in _charted(machine) if case["numel"] == numel]
+    document = explorer.chart_data(machine, cases, content.comparisons)
+    return {**document, "quantity": SOME_TIMES, "numels": {group: sorted(set(sizes)) for group, sizes in numels.items()}}
 
 
 def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
@@ -161,11 +147,12 @@ def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Ma
     return explorer.json_text([{**document, **label} for document, label in zip(documents, labels)]) if documents else Markup("")
 
 
-def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
+def _shown(machine: Machine) -> list[Case]:
     """Return the cases that the chart shows first: all copies, or else conversions, at the size nearest to `NUMEL` where any has changed.
 
     A chart with a labelled change shows what the page is about.
     """
+    cases = _charted(machine)
     copies = [case for case in cases if case.suite == suite_specs.timed_by_size("copy", machine.device)]
     by_size: dict[str, list[Case]] = {}
     for case in copies or cases:

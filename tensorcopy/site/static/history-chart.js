@@ -99,7 +99,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     }
 
     firstGroup() {
-      return this.machine.values("group").sort((a, b) => order(a) - order(b))[0];
+      return this.machine.groups().sort((a, b) => order(a) - order(b))[0];
     }
 
     /** Load what a state needs and show it, unless another is asked for meanwhile, which has the choices of this one, too. */
@@ -169,7 +169,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const known = (value) => ([this.machine, overlay].some((machine) => machine && machine.releases.includes(value)) ? value : "");
       const cleaned = { ...state, over, base: known(state.base), with: known(state.with), from: known(state.from), to: known(state.to) };
       if (!(Number(state.numel) > 0 && Number(state.numel) < Infinity)) cleaned.numel = STATE.numel;
-      if (!this.machine.values("group").includes(state.group)) cleaned.group = this.firstGroup();
+      if (!this.machine.groups().includes(state.group)) cleaned.group = this.firstGroup();
       if (!this.machine.pythons.includes(state.python)) cleaned.python = "";
       if (state.scale !== "linear") cleaned.scale = "log";
       if (![...TIME_UNITS, ...this.countUnits()].includes(state.unit)) cleaned.unit = "time";
@@ -203,7 +203,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
       if (name === "python") return { here: !value || state.method.some((method) => machine.at(state, method).columns[value]), what: `${words.python} ${words.joined}` };
       if (name === "unit" && !TIME_UNITS.includes(value) && !machine.loaded.has("counts")) return { here: true };
       if (name === "unit" && value === "memcpy") return this.state.method.some((method) => Object.keys((machine.at({ ...state, unit: "time" }, method) || { memcpy: {} }).memcpy).length) ? { here: true } : null;
-      if (name === "grad" && !machine.loaded.has("times")) return { here: true };
+      if (["group", "numel", "grad"].includes(name) && !machine.loaded.has("times")) return { here: true };
       if (name === "method") return machine.at(state, value) ? { here: true } : this.reachedMethod(value);
       const asked = { ...state, [name]: value, ...(name === "group" ? { method: [] } : {}) };
       const nearest = tensorHistory.measuredState(machine, asked, PLACE_FIELDS.includes(name) ? [name] : []);

@@ -132,14 +132,15 @@ const historyControls = (() => {
 
     values(name) {
       const { machine, state } = this.chart;
-      if (name === "group") return machine.values("group").sort((a, b) => order(a) - order(b));
+      if (name === "group") return machine.groups().sort((a, b) => order(a) - order(b));
+      if (name === "numel") return machine.sizes(state.group);
       if (name === "python") return machine.pythons.length > 1 ? ["", ...machine.pythons] : [];
       if (name === "unit") return [...TIME_UNITS, ...this.chart.countUnits()];
       if (name === "scale") return ["log", "linear"];
       if (name === "over") return this.chart.overlays();
       if (name === "machine") return machine.machines.map(([other]) => other);
       const inTime = (entry) => entry.quantity === "time" || name === "device";
-      const values = machine.values(name, name === "numel" ? (entry) => entry.group === state.group : inTime);
+      const values = machine.values(name, inTime);
       if (name === "dtype") values.sort((a, b) => DTYPES.indexOf(a) - DTYPES.indexOf(b));
       return [...(ALWAYS[name] || []), ...values.filter((value) => !(ALWAYS[name] || []).includes(value))];
     }

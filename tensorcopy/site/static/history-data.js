@@ -87,6 +87,7 @@ const tensorHistory = (() => {
       this.comparisonFolders = data.comparison_folders;
       this.comparisons = Object.fromEntries(Object.entries(data.comparisons).map(([python, pairs]) => [python, new Set(pairs.map(String))]));
       this.machines = data.machines || [];
+      this.numels = data.numels || {}; // by group, of times that are loaded when they are chosen
       this.add(data);
     }
 
@@ -126,6 +127,15 @@ const tensorHistory = (() => {
     values(axis, matches = () => true) {
       const values = [...new Set([...this.cases.values()].filter(matches).map((entry) => entry[axis]))];
       return axis === "numel" || axis === "threads" ? values.sort((a, b) => a - b) : values;
+    }
+
+    /** Return the groups and, of one, the sizes: also those that are not loaded yet. */
+    groups() {
+      return [...new Set([...this.values("group"), ...Object.keys(this.numels)])];
+    }
+
+    sizes(group) {
+      return [...new Set([...this.values("numel", (entry) => entry.group === group), ...(this.numels[group] || []).map(String)])].sort((a, b) => a - b);
     }
 
     /** Return the methods of a group, in the order of the registry. */
