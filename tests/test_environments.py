@@ -1,6 +1,7 @@
 """An environment matches its release, or is refused."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tensorcopy.errors import CannotRun, TensorcopyError
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment, runner
+from tensorcopy.worker import declarations
 from tests.conftest import NEW
 
 GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": runner()}
@@ -89,6 +91,32 @@ def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
         monkeypatch.setenv("UV_TORCH_BACKEND", wheel)
         environments.build(tmp_path, NEW, "3.11", "cuda")
     assert installed == ["", "cu126", ""]
+
+
+def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
+    """Not when a build, a measurement or an environment has written beside them."""
+    (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\nrequires = ["."]\n')
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "lab"\nversion = "1"\n[tool.setuptools]\npy-modules = ["lab"]\n')
+    module = tmp_path / "lab.py"
+    environment = environments.path_of(tmp_path / ".asv", NEW, "3.11", "cuda")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(declarations, "project", lambda: declarations.project_in(tmp_path))
+    monkeypatch.setattr(type(NEW), "requirements", lambda *_: [])
+    monkeypatch.setattr(uv, "find_python", lambda *_: Path(sys.executable))
+    monkeypatch.setattr(environments, "inspected", lambda *arguments, **named: None)
+    monkeypatch.setattr(environments, "verify", lambda *arguments, **named: None)
+    seen = []
+    for value, written in ((1, "results/box/1.json"), (1, "build/lib/other.py"), (2, "lab.egg-info/PKG-INFO"), (2, "site/index.html")):
+        module.write_text(f"VALUE = {value}")
+        os.utime(module, (value * 1e9, value * 1e9))  # setuptools copies what is newer
+        environments.build(tmp_path / ".asv", NEW, "3.11", "cuda")
+        command = [uv.interpreter(environment), "-c", "import lab; print(lab.VALUE)"]
+        printed = subprocess.run(command, cwd=tmp_path / ".asv", check=True, capture_output=True, text=True).stdout
+        seen.append((int(printed), (environment / "complete").stat().st_mtime_ns))
+        (tmp_path / written).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / written).touch()
+    assert [value for value, _ in seen] == [1, 1, 2, 2]
+    assert len({built for _, built in seen}) == 2
 
 
 def interpreter(path: Path, command: str) -> Path:

@@ -5,8 +5,10 @@ uv builds them; they are kept and reused. An environment whose torch, numpy or S
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +26,8 @@ from tensorcopy.worker.nvidia import Gpu
 
 GIGABYTES = {1: 2, 2: 4}  # on the disk for an environment with CUDA, by torch's major version: 1.6 to 2.3 and 3.4 to 5.4
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
+LARGEST_SOURCE = 1 << 20  # bytes of a file that is read for its digest
+WRITTEN = re.compile(r"\.|(build|dist|__pycache__|.+\.egg-info)$")  # folders of a package that are no sources
 COMPLETE = "complete"  # a file in an environment, written last: it is missing after an interrupted installation
 # Environment variables of measuring processes, unless the caller sets them. glibc raises its mmap threshold as memory is freed, so that
 # copies of 4 MiB cause page faults early in a process and not later; here the threshold has its maximum from the start. CUDA numbers GPUs
@@ -158,7 +162,11 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
         declared.requirements() if declared else []
     )
     requirements = [*release.requirements(python, build), f"asv_runner=={runner()}", *own]
-    text = "\n".join([*requirements, *([f"# {BACKEND}={backend()}"] if backend() else [])])  # builds of one name may have several wheels
+    sources = declared.sources() if declared else []
+    # builds of one name may have several wheels, and packages are built anew when a file of theirs has changed
+    text = "\n".join(
+        [*requirements, *([f"# {BACKEND}={backend()}"] if backend() else []), *(f"# {_digest(folder)} of {folder}" for folder in sources)]
+    )
     is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
     if not is_old:
         _install(path, release, python, requirements)
@@ -178,6 +186,20 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
         ) from error
     verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy_for(release, python, build))
     return environment
+
+
+def _digest(package: Path) -> str:
+    """Return a digest of the files from which a package is built, without those that builds, environments and measurements write."""
+    digest, declared = hashlib.sha256(), declarations.project()
+    written = [declared.folder / name for name in ("results", "site")] if declared else []
+    for folder, names, files in os.walk(package):
+        kept = [name for name in names if not WRITTEN.match(name) and Path(folder, name) not in written]
+        names[:] = sorted(kept)
+        for path in (Path(folder, name) for name in sorted(files)):
+            if path.is_file():
+                content = path.read_bytes() if path.stat().st_size <= LARGEST_SOURCE else str(path.stat().st_mtime_ns).encode()
+                digest.update(f"{path.relative_to(package)} {len(content)} ".encode(errors="surrogateescape") + content)
+    return digest.hexdigest()[:12]
 
 
 def remove(path: Path) -> None:

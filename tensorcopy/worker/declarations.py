@@ -259,15 +259,17 @@ class Project:
     folder: Path
 
     def requirements(self) -> list[str]:
-        """Return the arguments of `pip install` for its packages; a folder is installed so that its changes are seen.
+        """Return the arguments of `pip install` for its packages, of which `sources` are folders.
 
         A suite with mem_ benchmarks gets pympler, which measures them, as from asv.
         """
         sources = self.suites.rglob("*.py") if self.suites else ()
         arguments = ["pympler"] if any(MEM.search(path.read_text(encoding="utf-8", errors="replace")) for path in sources) else []
-        for package in self.requires:
-            arguments += ["--editable", str((self.folder / package).resolve())] if package.startswith(".") else [package]
-        return arguments
+        return [*arguments, *(package for package in self.requires if not package.startswith(".")), *map(str, self.sources())]
+
+    def sources(self) -> list[Path]:
+        """Return the folders of the packages that are installed from their files."""
+        return [(self.folder / package).resolve() for package in self.requires if package.startswith(".")]
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a process that measures it, unless the caller sets them."""
