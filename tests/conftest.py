@@ -46,6 +46,7 @@ if (
 ):  # as in the background of a shell's script: programs that tests interrupt would ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of the test processes, which occupy all cores
 if sys.dont_write_bytecode:  # many containers ask for it; each process would then compile torch again, for two seconds
     os.environ.update(environments.bytecode_in(ROOT / ".pytest_cache"))
     sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
@@ -295,11 +296,19 @@ def copy_launches(folder: Path, shas: Sequence[str] = (), few: int = FEW_LAUNCHE
                 taken[kind] = taken.get(kind, 0) + 1
 
 
+@pytest.fixture(scope="session")
+def few_launches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with few launches, of only the oldest and the newest shipped release."""
+    folder = tmp_path_factory.mktemp("few")
+    copy_launches(folder, [OLDEST_SHIPPED.sha, NEWEST_SHIPPED.sha])
+    return folder
+
+
 @pytest.fixture
-def small_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with few launches, of only the oldest and the newest shipped release, as the current folder."""
+def small_checkout(few_launches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with few launches as the current folder."""
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    copy_launches(tmp_path / "results", [OLDEST_SHIPPED.sha, NEWEST_SHIPPED.sha])
+    shutil.copytree(few_launches, tmp_path / "results")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path

@@ -11,28 +11,45 @@ from tensorcopy.site import addresses, data_files, publisher, render
 from tensorcopy.site.content import Content
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.pages import docs, regressions
-from tests.conftest import ROOT
+from tests.conftest import ROOT, with_cases
 from tests.test_case_changes import elements, texts_of
 from tests.test_claims import holds, text_of
 
+SIZES = ("1", "1048576")
+
 
 @pytest.fixture(scope="module")
-def content(shipped_results) -> Content:
+def whole(shipped_results) -> Content:
     """Return the content of the shipped results."""
     return render.content(shipped_results.results, None, publisher.documentation(ROOT))
 
 
 @pytest.fixture(scope="module")
-def page(content) -> str:
-    """Return the page of the shipped results as HTML."""
+def content(shipped_results) -> Content:
+    """Return the content of the smallest and of large tensors of the shipped results."""
+    results = [with_cases(result, lambda case: dict(case.parameters).get("numel", "1") in SIZES) for result in shipped_results.results]
+    return render.content(results, None, publisher.documentation(ROOT))
+
+
+def page_of(content: Content) -> str:
+    """Return the page as HTML."""
     (shown,) = [each for each in regressions.pages(content) if each.address == addresses.REGRESSIONS]
     return render.page_text(render.templates_of(content), shown)
 
 
-@pytest.fixture(scope="module")
-def sections(page) -> dict[str, str]:
+def sections_of(page: str) -> dict[str, str]:
     """Return the section of each method as HTML, by anchor."""
     return {re.search(r'<h2 id="?([^">]+)', each)[1]: each for each in re.findall(r"<section.*?</section>", page, re.DOTALL)}
+
+
+@pytest.fixture(scope="module")
+def page(content) -> str:
+    return page_of(content)
+
+
+@pytest.fixture(scope="module")
+def sections(page) -> dict[str, str]:
+    return sections_of(page)
 
 
 def test_the_worst_method_comes_first(page, content, sections):
@@ -69,11 +86,13 @@ def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, s
         assert '<pre class="issue"' in sections[anchor]
 
 
-def test_the_issue_is_that_of_the_command(content, sections, monkeypatch, capsys):
+@pytest.mark.slow
+def test_the_issue_is_that_of_the_command(whole, monkeypatch, capsys):
     """Of the change whose functions are shown, also where those are of another case than the largest slowdown: with its time."""
     monkeypatch.chdir(ROOT)
+    sections = sections_of(page_of(whole))
     for method, before, after in (("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")):
-        assert main(["why", method, before, after, "--machine", content.machine.name, "--issue"]) == 0
+        assert main(["why", method, before, after, "--machine", whole.machine.name, "--issue"]) == 0
         issue = capsys.readouterr().out
         shown = re.search(r'<pre class="issue"[^>]*>(.*?)</pre>', sections[method], re.DOTALL)[1]
         assert unescape(shown).strip() == issue.strip()
@@ -91,7 +110,7 @@ def test_a_closed_slowdown_is_not_open(page, content):
     assert not [standing for standing in standings if set(standing.open) & set(standing.closed)]
 
 
-def test_the_feed_the_badge_and_the_terminal_have_the_methods_of_the_page(content, sections, monkeypatch, capsys):
+def test_the_feed_and_the_badge_have_the_methods_of_the_page(content, sections):
     """Each entry leads to its method on the page, and is dated by the launch that showed its largest slowdown."""
     number, releases = len(sections), content.machine.newest.version
     assert data_files.open_message(content.machine) == f"{number} methods on torch {releases}"
@@ -103,10 +122,13 @@ def test_the_feed_the_badge_and_the_terminal_have_the_methods_of_the_page(conten
         sides = regression.worst.series.sides(largest.index)
         assert entry.updated[:10] == max(launch for side in sides for launch in side.launches)[:10]
         assert f"since {', '.join(regression.worst.since)}" in entry.summary
+
+
+@pytest.mark.slow
+def test_the_terminal_has_the_methods_of_the_page(whole, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    assert main(["history", "--open", "--machine", content.machine.name]) == 0
+    assert main(["history", "--open", "--machine", whole.machine.name]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(f"Open regressions with torch 2.15.0: {number} methods in ")
-    assert [line.partition(":")[0] for line in shown.splitlines()[2:] if ": up to +" in line or ": +" in line] == [
-        each.method for each in content.machine.regressions
-    ]
+    methods = [each.method for each in whole.machine.regressions]
+    assert shown.startswith(f"Open regressions with torch 2.15.0: {len(methods)} methods in ")
+    assert [line.partition(":")[0] for line in shown.splitlines()[2:] if ": up to +" in line or ": +" in line] == methods

@@ -1,10 +1,13 @@
 """Which results form a series: hardware is told apart, an interpreter's torch never joins the wheel's, the machine that can answers."""
 
+from pathlib import Path
+
 import pytest
 
 from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.paired import Reason
 from tensorcopy.cli import main
+from tensorcopy.releases import uv
 from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.series_key import by_history
 from tensorcopy.site import machine as machine_model
@@ -143,6 +146,7 @@ def test_a_host_measures_under_a_name_that_is_its_own(holders, name):
 def test_warnings_are_printed_once_and_change_no_exit_code(tmp_path, monkeypatch, capsys):
     """By every command that loads results."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(uv, "find_python", Path)
     cases = {CASE: {"2.14.1": 1.0, "2.15.0": 1.0}}
     launch_files.write(tmp_path / "results", cases, launches=3, identity="")
     launch_files.write(tmp_path / "results", cases, launches=3, identity=FIRST, start=START + 20 * EVERY)
