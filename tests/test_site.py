@@ -355,7 +355,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped, content):
 
 def test_no_time_is_called_slower_or_faster_without_evidence(shipped):
     """In pages, data and feeds; the slow tests read the whole published site."""
-    assert false_claims(shipped, 3000) == []
+    assert false_claims(shipped, 2500) == []
 
 
 def test_every_plot_has_a_table_and_data(shipped):
