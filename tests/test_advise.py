@@ -11,13 +11,11 @@ import pytest
 import torch
 
 from tensorcopy import cli
-from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report import advise
 from tensorcopy.report.words import translate
-from tensorcopy.site import render
 from tensorcopy.worker import timing
 from tensorcopy.worker.methods import NAMES
 from tests.conftest import SEEN
@@ -75,25 +73,6 @@ def test_without_a_matching_method_there_is_no_code():
     advice = advise.of_benchmark(benchmark({"a": 200}), replace(REQUEST, own=False), 64)
     assert (advice.code, advice.choices) == ("", ())
     assert advice.why == translate("no_match")
-
-
-@pytest.fixture(scope="module")
-def content(shipped_results):
-    return render.content(shipped_results.results)
-
-
-@pytest.mark.slow
-def test_the_shipped_answers_equal_the_chooser_s_pages(content):
-    """For every request and size: the same methods in order, with the same reason."""
-    result, compared = content.machine.result, 0
-    for device in recommend.devices(result):
-        for request in recommend.requests(device):
-            for numel, options in recommend.options_by_size(result, request).items():
-                advice = advise._as_shipped(request, numel)
-                assert (advice.numel, [match.code for match in advice.choices]) == (numel, [option.code for option in options])
-                assert advice.why == advise._why(request, options)
-                compared += 1
-    assert compared >= 40
 
 
 def test_a_slower_method_has_the_interval_of_its_difference():

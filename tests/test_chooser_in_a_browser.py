@@ -216,15 +216,6 @@ def test_on_an_accelerator_the_steps_do_what_the_whole_promises(opened, result):
             assert composed["device"] == ("cuda" if seen == "same" else seen)
 
 
-def test_what_copies_nothing_takes_as_long_at_every_size(result):
-    """So its time at one size stands for the others, where it is part of a chain."""
-    for name, row in result.methods.items():
-        if row["observed"].get("cpu", {}).get("plain", {}).get("shares_storage"):
-            times = _times(result, name)
-            assert len(times) > 1
-            assert max(times.values()) < 1.03 * min(times.values()), name
-
-
 def _times(result: Result, method: str) -> dict[int, float]:
     """Return the times of a method on the CPU without grad, by number of elements."""
     of_method = {case: timing for case, timing in result.timings.items() if dict(case.parameters).get("method") == method}

@@ -47,14 +47,6 @@ def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
     assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
 
 
-def test_data_cannot_end_a_generated_part():
-    """A marker in the code of an operation would leave the rest of the part in the page for ever."""
-    page = "before\n" + readme.BEGIN.format("a") + "\nold\n<!-- end -->\nafter\n"
-    first = readme.with_parts(page, None, {"a": lambda machine: "`x <!-- end --> y`"})
-    assert first.count("<!--") == 2
-    assert readme.with_parts(first, None, {"a": lambda machine: "old"}) == page
-
-
 def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
     """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
     machine = readme.shown_machine(shipped_results.results)

@@ -31,11 +31,6 @@ def count(before: float, after: float, repeatability: float = 0.002) -> CountPai
             Case(BY_SIZE, (("method", "detach_clone_numpy"), ("numel", "1024"), ("requires_grad", "True"))),
         ),
         (
-            "copies.ByLayout.time_copy",
-            {"method": "tensor", "numel": "131072", "layout": "strided"},
-            Case("instructions.ByLayout.track_instructions", (("method", "tensor"), ("numel", "131072"), ("layout", "strided"))),
-        ),
-        (
             "copies.ByDtype.time_copy",
             {"method": "tensor", "numel": "131072", "dtype": "bool"},
             Case("instructions.ByDtype.track_instructions", (("method", "tensor"), ("numel", "131072"), ("dtype", "bool"))),

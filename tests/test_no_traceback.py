@@ -92,20 +92,6 @@ def test_json_keeps_its_characters_in_any_encoding(checkout, tmp_path):
     assert json.loads(plain) == json.loads(ascii_only)
 
 
-def test_an_interruption_in_another_exception_is_none_of_the_command(monkeypatch):
-    """As Python 3.11 raises it where a class was being made; `tensorcopy.__main__` ends it in one line."""
-
-    def interrupted(options, console):
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt as error:
-            raise RuntimeError("Error calling __set_name__") from error
-
-    monkeypatch.setattr(cli.listing, "_releases", interrupted)
-    with pytest.raises(RuntimeError, match="__set_name__"):
-        cli.main(["list", "releases"])
-
-
 AFTER_A_SIGNAL = """
 import os, signal, sys, types
 from tensorcopy import __main__ as program, cli

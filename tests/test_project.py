@@ -26,8 +26,8 @@ from tensorcopy.measure.installation import Origin
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, related, suite_specs
-from tensorcopy.results.cases import Case, cases_of
-from tensorcopy.site import addresses, render
+from tensorcopy.results.cases import cases_of
+from tensorcopy.site import render
 from tensorcopy.site.machine import all_costs
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
@@ -216,7 +216,6 @@ def test_the_workflows_of_a_project_are_safe_and_valid():
     commands = [step["run"].removeprefix("uv run --no-project tensorcopy ") for step in jobs["keep"]["steps"] if "run" in step]
     assert [command.split()[0] for command in commands[2:]] == ["merge", "ci"]  # which run nothing of the project
     for path in WORKFLOWS:
-        test_workflows.test_a_workflow_has_only_the_rights_its_jobs_name(path)
         test_workflows.test_a_step_is_one_command(path)
         test_workflows.test_every_command_has_the_options_it_is_called_with(path)
 
@@ -291,15 +290,6 @@ def test_operations_beside_a_suite_make_a_package_of_both(folder):
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
         interpreters.suites_folder(declarations.project(), folder / ".asv")
-
-
-def test_benchmarks_of_one_class_have_pages_of_their_own():
-    """tensorcopy's suites have one function each, whose name is left out."""
-    cases = [Case(f"distances.Pairwise.{function}", (("n", "100"),)) for function in ("time_cdist", "time_broadcast")]
-    assert [case.spec.label for case in cases] == [case.suite for case in cases]
-    assert len({addresses.of_case("box", case) for case in cases}) == 2
-    assert Case("time_topk", ()).spec.label == "time_topk"
-    assert Case("own.BySize.time_own", ()).spec.label == "own.BySize"
 
 
 def test_parameters_of_a_third_party_suite_keep_their_meaning():

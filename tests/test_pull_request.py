@@ -24,7 +24,7 @@ from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-FEW = ["--launches", "4", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
+FEW = ["--launches", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 METHODS, TABLE, COPIES = "tensorcopy/worker/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
 CLONE_DETACH = '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 DETACH_CLONE = '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
@@ -105,7 +105,7 @@ def asv_steps(repository, workshop, head: str) -> list[tuple[int, str]]:
     outcomes = []
     for step in (*steps, "show HEAD"):
         words = shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head).replace("HEAD", head))
-        options = ["-E", "interpreter:same", *(["-a", "rounds=4", "--bench", FEW[-1]] if "continuous" in words else [])]
+        options = ["-E", "interpreter:same", *(["-a", "rounds=3", "--bench", FEW[-1]] if "continuous" in words else [])]
         done = run_module(repository, workshop, "asv", *words, *options)
         outcomes.append((done.returncode, done.stdout + done.stderr))
     return outcomes
@@ -150,7 +150,7 @@ def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
     assert done.returncode == 0, done.stderr
     assert {row["time_verdict"] for row in pair["comparison"]["changes"]} <= {"unchanged", "unknown"}
     assert re.search(r"### Time: 0 slower, 0 faster, .* of 2 cases\.\n", comment)
-    assert "launch 4 of at most 4" in done.stderr
+    assert "launch 3 of at most 3" in done.stderr
     again, same, _ = measured(head)
     assert "launch" not in again.stderr
     assert same == pair

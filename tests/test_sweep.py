@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 import warnings
 from statistics import median
@@ -21,7 +19,6 @@ from tensorcopy.releases import interpreters
 from tensorcopy.report import sweep
 from tensorcopy.worker import timing
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, make_method
-from tests.conftest import ROOT
 
 matplotlib.use("agg")
 
@@ -168,16 +165,6 @@ def test_the_function_returns_axes(monkeypatch):
 def test_an_impossible_request_is_an_error_in_one_line(worker_here, arguments, message, capsys):
     assert main(["plot", "copies", *arguments]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_missing_matplotlib_is_an_error_before_measuring():
-    """Only the picture needs it."""
-    code = (
-        "import sys; sys.modules['matplotlib'] = None; from tensorcopy.cli import main; sys.exit(main(['plot', 'copies', '-o', 'a.svg']))"
-    )
-    completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert completed.returncode == 2
-    assert "matplotlib is not installed: got none" in completed.stderr
 
 
 @pytest.mark.timed
