@@ -41,10 +41,10 @@ def content(shipped_results):
 def site(content) -> dict[str, str]:
     """Return the index of histories, a sample of case pages, and the CSV of all, by address."""
     templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
-    index = [page for page in history.pages(content) if page.address == "history/index.html"]
+    index = next(history.machine_pages(content, content.machine))
     cases = [case for case in content.machine.cases if case not in content.machine.timed_by_count]
     case_pages = [history._case_page(content, places, case) for case in cases[::SAMPLE]]
-    texts = {page.address: render.page_text(templates, page) for page in (*index, *case_pages)}
+    texts = {page.address: render.page_text(templates, page) for page in (index, *case_pages)}
     return {**texts, CSV: machine_csv(content.machine)}
 
 

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from io import StringIO
+from itertools import islice
 
 import pytest
 
@@ -15,7 +16,7 @@ from tensorcopy.site import addresses, render, writer
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.pages import explorer
+from tensorcopy.site.pages import explorer, history
 
 RELEASES = {
     "py3.9-cuda": ("1.9.0", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
@@ -158,11 +159,14 @@ def test_a_link_names_the_place_and_the_methods(machine):
     assert explorer.link(machine) == "history/epyc-2core/index.html"
 
 
-def test_without_scripts_the_page_links_to_every_case(content, machine):
-    """Each value of its tables is a link; two cases never share one."""
+def test_without_scripts_the_page_leads_to_every_case(content, machine):
+    """By the indices of times and counts; two cases never share an address."""
     page, times, counted = explorer.machine_pages(content, machine)
     assert page.address == "history/epyc-2core/index.html"
-    links = [address for table in page.values["tables"] for _, address in table["cells"].values()]
+    assert page.values["histories"] == "history/index.html"
+    indices = list(islice(history.machine_pages(content, machine), 2))
+    assert [index.address for index in indices] == ["history/index.html", "history/counts.html"]
+    links = [row["address"] for index in indices for _, rows in index.values["sections"] for row in rows]
     assert sorted(links) == sorted(machine.case_address(case) for case in machine.cases)
     assert len(set(links)) == len(links)
     assert [file.address.rpartition("/")[2] for file in (times, counted)] == ["times.js", "counts.js"]

@@ -82,6 +82,16 @@ def of_explorer(machine: str) -> str:
     return f"history/{slug(machine)}/index.html"
 
 
+def of_cases(machine: str) -> str:
+    """Return the address of the index of one machine's histories, where another machine has the main one."""
+    return f"history/{slug(machine)}/cases.html"
+
+
+def of_counts(machine: str) -> str:
+    """Return the address of the index of one machine's counts, likewise."""
+    return f"history/{slug(machine)}/counts.html"
+
+
 def of_history_data(machine: str, quantity: str) -> str:
     """Return the address of the script with a machine's whole history: its "times" or its "counts"."""
     return f"history/{slug(machine)}/{quantity}.js"

@@ -17,7 +17,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import CaseChange
-from tensorcopy.site.machine import Machine, release_versions
+from tensorcopy.site.machine import Machine
 
 NAMED_SHARE = 0.05  # of the instructions; the text names no smaller component
 LISTED_SHARE = 0.005  # of the instructions; only the heaviest function of a component may have less
@@ -140,7 +140,7 @@ class Anatomy:
 
         drawing = plots.of_components(
             f"{self.machine.case_code(self.case)}, instructions per call by component over torch releases",
-            release_versions(self.machine.series),
+            self.machine.releases,
             {bar.release: bar.parts for bar in self.bars},
             {part.name: part.colour for part in self.parts},
             {bar.release: before.result.python for before, bar in pairwise(self.bars) if before.result.python != bar.result.python},
@@ -160,7 +160,7 @@ def of_case(machine: Machine, case: Case, listed: int) -> Anatomy | None:
     if not by_series:
         return None
     by_release = {bar.release: bar for bars in reversed(by_series) for bar in bars}  # of several Pythons the newest
-    ordered = [by_release[release] for release in release_versions(machine.series) if release in by_release]
+    ordered = [by_release[release] for release in machine.releases if release in by_release]
     newest, since, changes = ordered[-1], ordered[-1].release, dict.fromkeys(COMPONENTS, 0.0)
     for bars in by_series:
         shared = next((bar for bar in bars if bar.release == since), None)

@@ -15,7 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import SECONDS, is_tracked
+from tensorcopy.results.suite_specs import SECONDS, TIME, TRACKED, is_tracked
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.machine import Machine, Series, longest_history
@@ -132,6 +132,15 @@ class Content:
         """Return the address of the comparison of two results; "" when they have no page."""
         address = addresses.of_comparison(before, after)
         return address if address in self.comparisons else ""
+
+    def histories_address(self, machine: Machine) -> str:
+        """Return the address of the index of a machine's histories; that of the machine with the longest history is the main one."""
+        return addresses.HISTORIES if machine is self.machine else addresses.of_cases(machine.name)
+
+    def counts_address(self, machine: Machine) -> str:
+        """Return the address of the index of a machine's counts, likewise; "" where nothing was counted."""
+        address = addresses.COUNTS if machine is self.machine else addresses.of_counts(machine.name)
+        return address if any(case.spec.metric not in (TIME, TRACKED) for case in machine.cases) else ""
 
     @cached_property
     def methods(self) -> dict[str, Any]:

@@ -208,6 +208,11 @@ class Machine:
         return self.series[0].machine
 
     @cached_property
+    def releases(self) -> list[str]:
+        """Every release of any of its series, in order of version."""
+        return release_versions(self.series)
+
+    @cached_property
     def result(self) -> Result:
         """The newest result with method rows and timed copies; without such a result, the newest of all."""
         results = self.series[0].results

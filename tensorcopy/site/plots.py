@@ -22,7 +22,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import N
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.changes import CaseChange
-from tensorcopy.site.machine import CostTable, History, Machine, Series, release_versions
+from tensorcopy.site.machine import CostTable, History, Machine, Series
 from tensorcopy.site.svg import (
     LEFT,
     RIGHT,
@@ -65,7 +65,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     The plot shows each series with its launches, the interval of each time, the smallest change that would have been seen, its levels and
     changes, and the memcpy baseline.
     """
-    versions = release_versions(machine.series)
+    versions = machine.releases
     all_series = [series for series in machine.series if case in series.series_by_case]
     lines, bands, dots, values = [], [], [], []
     for number, series in enumerate(all_series):

@@ -15,14 +15,14 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.numbers import duration, quantity, unbroken
+from tensorcopy.numbers import duration, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.suite_specs import NUMEL, N
-from tensorcopy.site import addresses, plots
+from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import History, Machine, Series, case_of, release_versions
-from tensorcopy.site.page import File, Page, circumstances
+from tensorcopy.site.page import File, Page
 
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
@@ -283,12 +283,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
         "machines": content.machines,
         "times": addresses.of_history_data(machine.name, TIMES),
         "units": list(dict.fromkeys(place.quantity for case in counted if (place := place_of(machine, case)))),
-        "plots": [
-            (history, codes, Markup(plots.of_group(history, codes).svg()))  # noqa: S704 - our own SVG
-            for history, codes in ((history, machine.codes(history)) for history in machine.histories)
-        ],
-        "tables": _link_tables(machine),
-        "explorer_address": addresses.of_explorer,
+        "histories": content.histories_address(machine),
         "machine_address": addresses.of_machine(machine.name),
     }
     yield Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
@@ -296,32 +291,3 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     for name, cases in ((TIMES, timed), (COUNTS, counted)):
         data = {**chart_data(machine, cases, content.comparisons), "machines": machines, "quantity": name}
         yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({json_text(data)});\n")
-
-
-def _link_tables(machine: Machine) -> list[dict[str, Any]]:
-    """Return a table of links to histories for each suite and group, times first.
-
-    rows : of each method; columns : of each of its other parameters
-
-    cells : by method and column, the newest value as text, and the address
-    """
-    by_suite: dict[tuple[str, str], list[Case]] = {}
-    for case in machine.cases:
-        by_suite.setdefault((case.suite, related.own_group(machine.methods, case)), []).append(case)
-    tables = []
-    for (suite, group), cases in sorted(by_suite.items(), key=lambda item: (not item[1][0].spec.timed, item[1][0].spec.rank > 0)):
-        cells = {}
-        for case in cases:
-            history = machine.history[case]
-            newest = next((value for value in reversed(history.measured) if value is not None), None)
-            text = "not measured" if newest is None else quantity(newest, history.unit)
-            cells[dict(case.parameters).get("method", suite), circumstances(case)] = text, machine.case_address(case)
-        tables.append(
-            {
-                "suite": (cases[0].spec.label if cases[0].spec.timed else suite) + (f": {group}" if group else ""),
-                "methods": list(dict.fromkeys(method for method, _ in cells)),
-                "columns": list(dict.fromkeys(column for _, column in cells)),
-                "cells": cells,
-            }
-        )
-    return tables

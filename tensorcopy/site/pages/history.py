@@ -1,13 +1,9 @@
-"""The histories: their index with the changes and all cases of a machine, and a page for each case.
-
-The index lists the cases of the machine with the longest history; others have their own pages, so that it does not grow.
-"""
+"""The histories: an index for each machine with its changes and all cases, and a page for each case."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -21,37 +17,40 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, anatomy, plots
 from tensorcopy.site.changes import cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
-from tensorcopy.site.machine import Machine, longest_history, release_versions
+from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.pages.docs import Finding, findings
 from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
 
+TITLE = "History over torch releases"
+LISTED_FUNCTIONS = 3  # of each component
+
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the index of times and, where anything was counted, the one of counts.
+    """Yield the index of a site without results; with any, it is a machine's."""
+    if not content.machines:
+        yield Page(addresses.HISTORIES, "histories.html", TITLE, {"machines": (), "machine": None})
 
-    The cases of the machine with the longest history are listed; others have their own pages, so that the index does not grow.
-    """
+
+def _indices(content: Content, machine: Machine) -> Iterator[Page]:
+    """Yield the index of a machine's times and, where anything was counted, the one of its counts."""
+    address, of_counts = content.histories_address(machine), content.counts_address(machine)
+    shared = {"machines": content.machines, "machine": machine, "histories": address}
     values = {
-        "machines": content.machines,
-        "machine": content.machine,
-        "changes": partial(_changes, content),
-        "failures": partial(failures),
-        "sections": partial(_index_sections, metric=suite_specs.TIME),
-        "tracked": partial(_index_sections, metric=suite_specs.TRACKED),
+        "changes": _changes(content, machine),
+        "failures": failures(machine),
+        "sections": _index_sections(machine, suite_specs.TIME),
+        "tracked": _index_sections(machine, suite_specs.TRACKED),
         "explorer": explorer.of_history,
-        "plot": lambda machine, history: Markup(plots.of_group(history, machine.codes(history)).svg()),  # noqa: S704 - our own SVG
+        "plot": lambda history: Markup(plots.of_group(history, machine.codes(history)).svg()),  # noqa: S704 - our own SVG
+        "regressions": regressions.address_of(content, machine),
+        "counts": of_counts,
     }
-    yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)
-    counting = [machine for machine in content.machines if machine.counts_instructions]
-    counted = {
-        "machines": counting,
-        "machine": longest_history(counting),
-        "changes": partial(_changes, content, counted=True),
-        "sections": partial(_index_sections, metric=""),
-    }
-    yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
+    yield Page(address, "histories.html", TITLE, {**shared, **values})
+    if of_counts:
+        counted = {"changes": _changes(content, machine, counted=True), "sections": _index_sections(machine, "")}
+        yield Page(of_counts, "counts.html", "Exact counts over torch releases", {**shared, **counted})
 
 
 def failures(machine: Machine) -> list[tuple[str, list[tuple[Machine, Case, str, str]]]]:
@@ -69,7 +68,7 @@ def _changes(content: Content, machine: Machine, *, counted: bool = False) -> li
     return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
 
 
-def _index_sections(machine: Machine, *, metric: str) -> list[tuple[str, list[dict[str, Any]]]]:
+def _index_sections(machine: Machine, metric: str) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return the timed, tracked or counted cases of a machine by section, each as in the first series that has it.
 
     metric : `TIME` or `TRACKED`; "" for every exact count
@@ -102,7 +101,8 @@ def _index_sections(machine: Machine, *, metric: str) -> list[tuple[str, list[di
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
-    """Yield a page for each case of a machine; one whose count is on the page of a time has none."""
+    """Yield the indices of a machine, and a page for each case; one whose count is on the page of a time has none."""
+    yield from _indices(content, machine)
     places = Places.of_machine(machine, findings(content))
     for case in machine.cases:
         if case not in machine.timed_by_count:
@@ -115,6 +115,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
     rows = _release_rows(content, machine, case, counted)
     values = {
         "machine": machine,
+        "histories": content.histories_address(machine),
         "case": case,
         "suite": case.spec.label,
         "siblings": places.siblings(case),
@@ -189,7 +190,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     count, count_change : the same of the instructions
     cause : the link to the functions behind that change; None where nothing changed, or where they were not counted
     """
-    order = {version: index for index, version in enumerate(release_versions(machine.series))}
+    order = {version: index for index, version in enumerate(machine.releases)}
     changes, count_changes = (
         {(change.release, change.environment): change for change in (machine.case_changes[key] if key else ())} for key in (case, counted)
     )
@@ -230,7 +231,6 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     return sorted(rows, key=lambda row: order[row["release"]], reverse=True)
 
 
-LISTED_FUNCTIONS = 3  # of each component
 AXIS_NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call otherwise
 OMITTED_AXES = ("group",)  # its methods differ
 OTHER_MACHINES = 4  # that a page links to: no page grows with the number of machines

@@ -13,7 +13,7 @@ from tensorcopy.site import addresses, anatomy
 from tensorcopy.site.anatomy import Anatomy
 from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine, longest_history, release_versions
+from tensorcopy.site.machine import Machine, longest_history
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages.costs import host_peak
 from tensorcopy.worker.semantics import describe
@@ -48,7 +48,7 @@ def result_by_release(machine: Machine) -> list[Result]:
     for series in machine.series:
         for result in series.results:
             results.setdefault(result.version, result)
-    return [results[release] for release in release_versions(machine.series)]
+    return [results[release] for release in machine.releases]
 
 
 def observed(result: Result, method: str, kind: str) -> dict[str, Any] | None:

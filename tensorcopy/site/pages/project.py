@@ -13,7 +13,7 @@ from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of
-from tensorcopy.site.machine import Machine, release_versions
+from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages import explorer, history
 from tensorcopy.site.plots import sparkline
@@ -33,7 +33,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def _values(content: Content, machine: Machine) -> dict[str, object]:
-    releases, cases = release_versions(machine.series), machine.cases
+    releases, cases = machine.releases, machine.cases
     series = machine.series[0]
     before, after = series.results[0], series.newest
     address = content.comparison_address(before, after) if before is not after else ""

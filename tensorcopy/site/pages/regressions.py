@@ -15,7 +15,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine, release_versions
+from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages.docs import Finding, findings
 from tensorcopy.site.plots import sparkline
@@ -78,7 +78,7 @@ def code_of(machine: Machine, case: Case) -> str:
 def line(machine: Machine, regression: OpenRegression) -> str:
     """Return the sparkline of the worst case, strong since its best release."""
     worst = regression.worst
-    return sparkline(worst.series, release_versions(machine.series), worst.best or 0, "slower")
+    return sparkline(worst.series, machine.releases, worst.best or 0, "slower")
 
 
 def row(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
