@@ -42,7 +42,6 @@ FEED = "changes.xml"
 OPEN_FEED = "regressions.xml"  # in place of asv's own feed, which is not judged
 BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
-DATA_SCHEMA = "data.schema.json"
 ACCURACY_DATA = "report-card.json"
 MISSING = "404.html"  # what a web server answers for an address without a page
 
@@ -150,9 +149,9 @@ def data(address: str, ending: str) -> str:
     return f"{address.removesuffix('.html')}.{ending}"
 
 
-def of_machine_data(machine: str, ending: str) -> str:
-    """Return the address of a machine's data file, "csv" or "json"."""
-    return f"data/{slug(machine)}.{ending}"
+def of_machine_data(machine: str) -> str:
+    """Return the address of a machine's data file."""
+    return f"data/{slug(machine)}.csv"
 
 
 def relative(source: str, target: str) -> str:

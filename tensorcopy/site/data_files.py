@@ -1,18 +1,10 @@
-"""Data files: times and counts as CSV, a machine's results as JSON, both schemas, and the badge. Pure.
-
-The schemas are those that msgspec compiles from the classes: of a machine's JSON (`MachineData`), and of a launch.
-"""
+"""Data files: the times and counts of a machine as CSV, and the badges. Pure."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
-from typing import Any
 from xml.etree import ElementTree
-
-import msgspec
-from msgspec import Struct
 
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.numbers import counted
@@ -24,7 +16,6 @@ from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.svg import colours
 
-UNIT = "seconds per call"
 MEASURED = (
     *("value", "error", "launches", "baseline", "change", "change_low", "change_high", "only"),
     *("instructions", "instructions_change", "instructions_only"),
@@ -88,130 +79,6 @@ def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object
 def six_digits(number: float) -> float:
     """Round to six significant digits, further ones differ between processors; a whole number has no point."""
     return int(number) if number >= 1 and number == int(number) else float(f"{number:.6g}")
-
-
-class CaseName(Struct, frozen=True):
-    """A case."""
-
-    suite: str
-    parameters: dict[str, str]
-
-
-class Times(Struct, frozen=True):
-    """Columns of equal length, a row for each case that was timed.
-
-    case : its number among the cases of the file, from 0
-    seconds : a call's; error : its relative standard error, null where it is unknown; launches : in how many it was measured
-    """
-
-    case: list[int]
-    seconds: list[float]
-    error: list[float | None]
-    launches: list[int]
-
-
-class Counts(Struct, frozen=True):
-    """Columns of equal length, a row for each case that was counted.
-
-    count : bytes, allocations or instructions, as the suite's name says
-    """
-
-    case: list[int]
-    count: list[float]
-
-
-class ResultData(Struct, frozen=True):
-    """A release in one environment.
-
-    environment : Python and build, such as py3.11-cuda; torch : the release
-    provenance, article : as in a launch
-    launches : the starts of its launches
-    methods : by name, the number of its description
-    """
-
-    machine: str
-    environment: str
-    torch: str
-    launches: list[str]
-    provenance: dict[str, Any]
-    methods: dict[str, int]
-    article: dict[str, Any]
-    times: Times
-    counts: Counts
-
-
-class MachineData(Struct, frozen=True):
-    """The results of one machine, as tensorcopy publishes them.
-
-    unit : of the times
-    cases, methods : to which results refer by number, from 0; methods as in a launch
-    """
-
-    unit: str
-    cases: list[CaseName]
-    methods: list[dict[str, Any]]
-    results: list[ResultData]
-
-
-def schema(described: type[Struct]) -> str:
-    """Return the JSON schema of a class, as a text."""
-    return json.dumps(msgspec.json.schema(described), indent=1, ensure_ascii=False) + "\n"
-
-
-def machine_json(results: Sequence[Result]) -> str:
-    """Return times, counts, provenance and observations of every result, as `MachineData`.
-
-    Cases and methods are listed once and referred to by number: most of the file would be copies of them.
-    """
-    numbers = {case: number for number, case in enumerate(dict.fromkeys(case for result in results for case in _cases(result)))}
-    methods = _Distinct()
-    cases = [CaseName(case.suite, dict(case.parameters)) for case in numbers]
-    document = MachineData(UNIT, cases, methods.values, [_result(result, numbers, methods) for result in results])
-    return msgspec.json.encode(document).decode() + "\n"
-
-
-class _Distinct:
-    """Values that are written once, each with a number."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._numbers: dict[str, int] = {}
-
-    def number(self, value: Any) -> int:
-        """Return the number of a value, a new one at its first occurrence."""
-        number = self._numbers.setdefault(json.dumps(value, sort_keys=True), len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-        return number
-
-
-def _cases(result: Result) -> list[Case]:
-    return [*result.timings, *result.counts]
-
-
-def _result(result: Result, numbers: Mapping[Case, int], methods: _Distinct) -> ResultData:
-    timings = result.timings.values()
-    return ResultData(
-        machine=result.machine,
-        environment=result.environment,
-        torch=result.version,
-        launches=list(result.launches),
-        provenance=result.provenance,
-        methods={name: methods.number(method) for name, method in result.methods.items()},
-        article=result.article,
-        times=Times(
-            case=[numbers[case] for case in result.timings],
-            seconds=[six_digits(timing.seconds) for timing in timings],
-            error=[_error(timing) for timing in timings],
-            launches=[timing.launches for timing in timings],
-        ),
-        counts=Counts([numbers[case] for case in result.counts], [_whole(count) for count in result.counts.values()]),
-    )
-
-
-def _whole(count: float) -> float:
-    """Return a count as an integer where it is one: an average over calls may not be."""
-    return int(count) if count == int(count) else count
 
 
 def badge(label: str, message: str) -> str:

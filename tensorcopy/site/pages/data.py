@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses
@@ -13,13 +15,10 @@ from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import (
     BADGE_LABEL,
     OPEN_LABEL,
-    MachineData,
     badge,
     badge_message,
     machine_csv,
-    machine_json,
     open_message,
-    schema,
 )
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import Machine
@@ -35,7 +34,7 @@ def pages(content: Content) -> Iterator[Page | File]:
             "machine": machine,
             "address": addresses.of_machine(machine.name),
             "explorer": addresses.of_explorer(machine.name),
-            "csv": addresses.of_machine_data(machine.name, "csv"),
+            "csv": addresses.of_machine_data(machine.name),
             "releases": len({result.sha for result in machine.results}),
             "last": max(str(result.provenance["started"]) for result in machine.results)[:10],
         }
@@ -54,8 +53,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     if not content.project:
         yield File(addresses.BADGE, badge(BADGE_LABEL, badge_text))
     yield File(addresses.OPEN_BADGE, badge(OPEN_LABEL, open_text))
-    yield File(addresses.DATA_SCHEMA, schema(MachineData))
-    yield File(addresses.SCHEMA, schema(Launch))
+    yield File(addresses.SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n")
     badges = [(addresses.OPEN_BADGE, f"{OPEN_LABEL}: {open_text}", addresses.REGRESSIONS)]
     badges[:0] = [] if content.project else [(addresses.BADGE, f"{BADGE_LABEL}: {badge_text}", "")]
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": badges})
@@ -80,9 +78,8 @@ def _text(value: Any) -> str:
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[File]:
-    """Yield the data files of a machine."""
-    yield File(addresses.of_machine_data(machine.name, "csv"), machine_csv(machine))
-    yield File(addresses.of_machine_data(machine.name, "json"), machine_json(machine.results))
+    """Yield the data file of a machine."""
+    yield File(addresses.of_machine_data(machine.name), machine_csv(machine))
 
 
 def _listed(content: Content) -> list[tuple[str, str]]:
@@ -93,15 +90,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
         *([] if content.project else [(addresses.BADGE, "which copy to use, as an SVG")]),
         (addresses.OPEN_BADGE, "how many methods have an open regression, as an SVG"),
     ]
-    for machine in content.machines:
-        files += [
-            (addresses.of_machine_data(machine.name, "csv"), f"all times, counts and changes on {machine.name}"),
-            (addresses.of_machine_data(machine.name, "json"), f"all times, environments, observations and counts on {machine.name}"),
-        ]
+    files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]
     if content.card:
         files.append((addresses.ACCURACY_DATA, "accuracy report"))
-    return [
-        *files,
-        (addresses.DATA_SCHEMA, "JSON schema of a machine’s JSON"),
-        (addresses.SCHEMA, "JSON schema of a launch, a file in results/"),
-    ]
+    return [*files, (addresses.SCHEMA, "JSON schema of a launch, a file in results/")]
