@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.site import addresses, navigation, plots, publisher, render, writer
+from tensorcopy.site import addresses, navigation, publisher, render, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
 from tests.test_site import Tags, resolved
@@ -98,7 +98,7 @@ def test_pages_of_docs_that_do_not_exist_are_not_linked():
 
 
 def test_a_page_describes_itself_to_other_sites(site):
-    """Its title, its own description, its address, and a picture by its full address."""
+    """Its title, its own description and its address."""
     for address, page in site.items():
         tags = Tags(page).tags
         properties = {attributes["property"]: attributes["content"] for tag, attributes in tags if "property" in attributes}
@@ -108,7 +108,6 @@ def test_a_page_describes_itself_to_other_sites(site):
         described = [attributes["content"] for _, attributes in tags if attributes.get("name") == "description"]
         assert properties.get("og:description", "") == "".join(described)
         assert properties["og:url"] == WEB.site + address.removesuffix("index.html")
-        assert properties["og:image"] == WEB.site + plots.social_image_name()
         assert [attributes["href"] for _, attributes in tags if attributes.get("rel") == "canonical"] == [properties["og:url"]]
         (icon,) = [attributes["href"] for _, attributes in tags if attributes.get("rel") == "icon"]
         assert resolved(address, icon) in writer.ASSETS
@@ -123,7 +122,6 @@ def test_an_unpublished_checkout_names_no_address(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
     page = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
     assert "og:url" not in page
-    assert "og:image" not in page
     assert "https://" not in page.split("<header")[1].split("</header>")[0]
 
 
@@ -133,17 +131,3 @@ def test_the_commands_to_run_it_clone_this_repository(site):
         block = re.search(r"<pre[^>]*><code[^>]*>(.*?)</code></pre>", site[address], re.DOTALL)[1]
         lines = re.sub("<.*?>", "", block).replace("&amp;", "&").strip().splitlines()
         assert lines == [f"git clone {WEB.source} && cd tensorcopy", "pip install uv", "uv run tensorcopy dashboard"]
-
-
-def test_the_picture_for_other_sites_is_a_picture(monkeypatch, tmp_path):
-    """A PNG where matplotlib is installed, else an SVG; it is written for a published site only."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
-    results = (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),)
-    writer.write(results, None, {}, tmp_path)
-    assert not list(tmp_path.glob("social.*"))
-    writer.write(results, None, {}, tmp_path, web=WEB)
-    begin = (tmp_path / plots.social_image_name()).read_bytes()[:4]
-    assert begin == (b"\x89PNG" if plots.social_image_name().endswith("png") else b"<svg")
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
-    writer.write(results, None, {}, tmp_path, web=WEB)
-    assert (tmp_path / "social.svg").read_text().startswith("<svg")

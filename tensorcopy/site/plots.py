@@ -1,16 +1,10 @@
-"""The plots of the pages: cases, groups, methods, sizes, comparisons, sparklines, and the picture that other sites show beside a link.
-
-Most other sites show PNG only, which needs matplotlib (the extra "plot"). Without it that picture is an SVG.
-"""
+"""The plots of the pages: cases, groups, methods, sizes, comparisons and sparklines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.util import find_spec
-from io import BytesIO
 from itertools import pairwise
 from math import log
-from typing import Any
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
@@ -40,9 +34,7 @@ from tensorcopy.site.svg import (
     Rule,
     ValueAxis,
     Whisker,
-    colours,
     outline,
-    standalone,
     stretches,
 )
 
@@ -54,8 +46,6 @@ MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of t
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
 SPARK_STRIDE, SPARK_HEIGHT, SPARK_MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
 SPARK_SPAN = log(1.6)  # of the vertical axis, so that noise does not look like a change
-PICTURE_SIZE = (12.0, 6.3)  # inches of 100 pixels, the proportions that other sites expect
-PICTURE_TITLE = "How do I copy a tensor?"
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
 
@@ -354,73 +344,3 @@ def _spark_svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: 
     names, box = f"spark {verdict}".rstrip(), f"0 0 {SPARK_STRIDE * max(1, len(releases) - 1)} {SPARK_HEIGHT}"
     now = f'<path class="now" d="{path(points[last:])}"/>'
     return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{before}{now}</svg>'
-
-
-def social_image_name() -> str:
-    """Return the file's name, whose ending is its format."""
-    return "social.png" if find_spec("matplotlib") else "social.svg"
-
-
-def social_image(machine: Machine) -> bytes:
-    """Return the picture; empty where no copies were measured."""
-    history = next((history for history in machine.histories if history.group == "copy"), None)
-    if history is None:
-        return b""
-    codes = machine.codes(history)
-    if social_image_name().endswith(".svg"):
-        return standalone(of_group(history, codes).svg()).encode()
-    return _png(history, codes)
-
-
-def _png(history: History, codes: dict[str, str]) -> bytes:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    paper, ink, quiet, rule, accent = map(_light, ("paper", "ink", "quiet", "rule", "accent"))
-    with rc_context({"font.family": "DejaVu Sans", "axes.edgecolor": rule, "text.color": ink, "xtick.color": quiet, "ytick.color": quiet}):
-        figure = Figure(figsize=PICTURE_SIZE, dpi=100, facecolor=paper)
-        axes = figure.add_axes((0.07, 0.12, 0.69, 0.6), facecolor=paper)
-        figure.text(0.05, 0.88, PICTURE_TITLE, fontsize=34, fontweight="bold")
-        subtitle = f"Five ways, {history.numel:,} float32: µs per call on {len(history.releases)} torch releases"
-        figure.text(0.05, 0.79, subtitle, fontsize=19, color=quiet)
-        figure.text(0.95, 0.06, "tensorcopy", fontsize=20, fontweight="bold", color=accent, ha="right")
-        _draw_lines(axes, history)
-        _label_lines(axes, history, codes)
-        buffer = BytesIO()
-        figure.savefig(buffer, format="png", facecolor=paper)
-    return buffer.getvalue()
-
-
-def _light(name: str) -> str:
-    return colours()[name][0]
-
-
-def _picture_colours() -> list[str]:
-    return [_light(f"series-{number}") for number in range(1, COLOURS + 1)]
-
-
-def _draw_lines(axes: Any, history: History) -> None:
-    for number, environment in enumerate(history.environments):
-        for method, colour in zip(history.methods, _picture_colours()):
-            timings = [history.at(release, environment, method) for release in history.releases]
-            values = [timing.seconds * 1e6 if timing else float("nan") for timing in timings]
-            axes.plot(values, color=colour, linewidth=3, linestyle="-" if number == 0 else (0, (3, 2)), alpha=1 if number == 0 else 0.6)
-    axes.set_ylim(bottom=0)
-    axes.set_xticks(range(len(history.releases)), [release.removesuffix(".0") for release in history.releases], rotation=50, ha="right")
-    axes.tick_params(labelsize=13, length=0)
-    axes.grid(axis="y", color=_light("rule"))
-    axes.spines[["top", "right", "left"]].set_visible(False)
-
-
-def _label_lines(axes: Any, history: History, codes: dict[str, str]) -> None:
-    """Write each method's code beside the end of its line, without overlap."""
-    ends = []
-    for method, colour in zip(history.methods, _picture_colours()):
-        timings = [timing for key, timing in history.timings.items() if key[1:] == (history.environments[0], method)]
-        if timings:
-            ends.append((timings[-1].seconds * 1e6, codes[method], colour))
-    gap, below = 0.075 * axes.get_ylim()[1], float("-inf")
-    for value, code, colour in sorted(ends):
-        below = max(value, below + gap)
-        place = (len(history.releases) - 0.6, below)
-        axes.annotate(code, place, color=colour, fontsize=12, family="DejaVu Sans Mono", va="center", annotation_clip=False)

@@ -19,7 +19,7 @@ from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentenc
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.cases import Timing
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, navigation, pages, plots
+from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import machines
@@ -161,7 +161,6 @@ def _globals(content: Content) -> dict[str, Any]:
         "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
         "marker": navigation.marker,
         "web": content.web,
-        "social_image": content.web.absolute(plots.social_image_name()) if content.machine and not project else "",
         "clone_address": content.web.source or UNKNOWN_SOURCE,
         "signs": {verdict.value: sign for verdict, sign in SIGNS.items()},
         "shapes": SHAPES,

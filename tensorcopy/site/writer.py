@@ -30,7 +30,7 @@ from jinja2 import Environment
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, plots, render
+from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
@@ -105,8 +105,6 @@ def write(
         write_assets(directory)
         content = render.content(results, card, docs)
         site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
-        if web.site and site.content.machine and not project:
-            (directory / plots.social_image_name()).write_bytes(plots.social_image(site.content.machine))
         missing = render.page_text(site.templates, render.MISSING_PAGE)  # compiles the templates before the processes start
         (directory / addresses.MISSING).write_text(missing, encoding="utf-8")
         count = processes or available()
