@@ -78,7 +78,7 @@ def in_headline(page: str) -> set[tuple[str, str]]:
 def in_chart(svg: str) -> list[str]:
     """Return the size in each flag."""
     flags = re.search(r'<g class="?flags"?>(.*?)</g>', svg)
-    return sorted(text.split(" (")[0] for text in map(text_of, re.findall(r"<text.*?</text>", flags[1]))) if flags else []
+    return sorted(text for text in map(text_of, re.findall(r"<text.*?</text>", flags[1]))) if flags else []
 
 
 def in_table(page: str, number: int) -> set[tuple[str, str]]:
@@ -176,7 +176,7 @@ RELEASES = release_table.load()[-8:]
 
 
 def on_two_pythons(newer: list[float], older: list[float]):
-    """Return the changes of one case with times on Python 3.12 and 3.9, each release in turn."""
+    """Return the machine of one case with times on Python 3.12 and 3.9, each release in turn."""
     pythons = {"3.12": newer, "3.9": older}
     results = [
         measured(release, {("a", 16): time * 1e-6}, python=python)
@@ -184,28 +184,27 @@ def on_two_pythons(newer: list[float], older: list[float]):
         for release, time in zip(RELEASES, times)
     ]
     (machine,) = machines(results)
-    return next(changes for case, changes in machine.case_changes.items() if case.spec.timed)
+    return machine
 
 
 STEP, FLAT = [1.0] * 4 + [1.5] * 4, [1.0] * 8
 
 
 @pytest.mark.parametrize(
-    ("newer", "older", "where"),
-    [
-        (STEP, STEP, [""]),
-        (STEP, FLAT, ["on Python 3.12 only"]),
-        (FLAT, STEP, ["on Python 3.9 only"]),
-        (FLAT, FLAT, []),
-        (STEP, FLAT[:3], [""]),
-    ],
+    ("newer", "older", "number"),
+    [(STEP, STEP, 1), (STEP, FLAT, 1), (FLAT, STEP, 0), (FLAT, FLAT, 0), (STEP, FLAT[:3], 1)],
     ids=["both", "newer", "older", "neither", "not measured on the older"],
 )
-def test_a_change_on_one_python_is_said_to_be_its_own(newer, older, where):
-    """If the other measured the same releases and is flat there; where it was not measured, nothing is said."""
-    changes = on_two_pythons(newer, older)
-    assert [change.where for change in changes] == where
+def test_a_newer_python_decides_from_its_first_release_on(newer, older, number):
+    """As in the terminal: pages have no change that `tensorcopy history` does not print."""
+    machine = on_two_pythons(newer, older)
+    changes = next(changes for case, changes in machine.case_changes.items() if case.spec.timed)
+    assert len(changes) == number
     assert all(change.size == "+50.0 %" and change.release == RELEASES[4].version for change in changes)
+    (series,) = [series for case, series in machine.history.items() if case.spec.timed]
+    console = Console(file=StringIO(), width=200)
+    console.print(terminal.case_table(series))
+    assert re.findall("^torch .*: (.*)", console.file.getvalue(), re.MULTILINE) == [change.text for change in changes]
 
 
 def test_the_size_of_a_change_is_that_of_the_release_against_the_one_before(tmp_path):

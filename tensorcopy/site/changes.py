@@ -1,8 +1,7 @@
 """The changes of one case, and those whose functions were counted. Pure.
 
 The changes of a case are what headline, chart, table, CSV and index show. They are the steps of the history over all Pythons
-(`Machine.history`). A newer Python decides from its first release on. A step that only an older one shows after that is added, if the newer
-Python is flat there.
+(`Machine.history`). A newer Python decides from its first release on.
 
 A change whose functions were counted on both sides has a page. Neighbouring releases of a series are compared. A method has a page for its
 smallest tensor, where the dispatcher dominates. It has another for one that requires grad, and for one where the kernel dominates, if these
@@ -11,11 +10,10 @@ changed in another way. Other sizes, layouts and dtypes of the method lead to th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import log, sqrt
 from typing import Any
 
 from tensorcopy.analysis import functions as analysis
@@ -31,9 +29,6 @@ from tensorcopy.results.functions import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 
-ERRORS = 2.0  # standard errors within which a ratio is uncertain
-SHARE = 1 / 2  # of a change, on a logarithmic scale: with less of it another Python is flat
-
 
 @dataclass(frozen=True)
 class CaseChange:
@@ -41,16 +36,14 @@ class CaseChange:
 
     release : the first with the new level
     environment : of the Python whose values show it
-    only : that Python, if another one measured the release and is flat there; else ""
-    words : its direction, size and interval, as `step_text` returns them
+    text : its direction, size and interval, as `step_text` returns them
     """
 
     step: Step
     release: str
     environment: str
-    only: str
     unit: str
-    words: str
+    text: str
 
     @property
     def verdict(self) -> str:
@@ -62,83 +55,19 @@ class CaseChange:
         """The size with its sign: "−17.3 %", "+0.05 GB/s"."""
         return step_size(self.step, self.unit)
 
-    @property
-    def where(self) -> str:
-        """The Python that alone shows it: "on Python 3.9 only"; else ""."""
-        return f"on Python {self.only} only" if self.only else ""
 
-    @property
-    def text(self) -> str:
-        """The change in words: "faster by 17.3 % (15.6 to 18.9 %), on Python 3.9 only"."""
-        return ", ".join(filter(None, (self.words, self.where)))
-
-
-def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries]) -> tuple[CaseChange, ...]:
-    """Return the changes of a case in order of release.
-
-    joined : its history over all Pythons
-    by_python : its history on each Python
-    """
-    changes = [_change(joined, step, by_python) for step in joined.steps]
-    for own in by_python:
-        changes += [_change(own, step, by_python) for step in own.steps if _is_additional(joined, own, step, by_python)]
-    order = {release: index for index, release in enumerate(joined.releases)}
-    return tuple(sorted(changes, key=lambda change: order[change.release]))
-
-
-def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries]) -> CaseChange:
-    _, after = case_series.sides(step.index)
-    own = next(series for series in by_python if series.results[0].series_key == after.series_key)
-    release = case_series.releases[step.index]
-    return CaseChange(
-        step=step,
-        release=release,
-        environment=after.environment,
-        only=after.python if not own.case.tracked and _is_only(own, release, step.ratio, by_python) else "",
-        unit=case_series.unit,
-        words=step_text(step, case_series.releases, case_series.unit),
+def changes_of_case(history: CaseSeries) -> tuple[CaseChange, ...]:
+    """Return the changes of a case in order of release."""
+    return tuple(
+        CaseChange(
+            step,
+            history.releases[step.index],
+            history.sides(step.index)[1].environment,
+            history.unit,
+            step_text(step, history.releases, history.unit),
+        )
+        for step in history.steps
     )
-
-
-def _is_additional(joined: CaseSeries, own: CaseSeries, step: Step, by_python: Sequence[CaseSeries]) -> bool:
-    """Return whether a step of one Python belongs to the case although another Python decides there."""
-    release = own.releases[step.index]
-    if release not in joined.releases or step.index == 0 or own.case.tracked:
-        return False
-    decides = joined.results[joined.releases.index(release)].series_key == own.results[0].series_key
-    at_joint = any(joint.older.sha == own.results[step.index].sha for joint in joined.joints)  # the joined history judged it
-    return not decides and not at_joint and _is_only(own, release, step.ratio, by_python)
-
-
-def _is_only(own: CaseSeries, release: str, ratio: float, by_python: Sequence[CaseSeries]) -> bool:
-    """Return whether a change of one Python at a release is missing on every other that measured it, and one did."""
-    others = [flat for other in by_python if other is not own and (flat := _is_flat(own, other, release, ratio)) is not None]
-    return bool(others) and all(others)
-
-
-def _is_flat(own: CaseSeries, other: CaseSeries, release: str, ratio: float) -> bool | None:
-    """Return whether another Python shows less than `SHARE` of a change; None where it cannot be known.
-
-    Both are compared from the last release before that both measured.
-    """
-    ours, theirs = (
-        {version: index for index, version in enumerate(series.releases) if series.values[index] is not None} for series in (own, other)
-    )
-    before = [version for version in ours if version in theirs and ours[version] < ours.get(release, 0)]
-    if release not in ours or release not in theirs or not before:
-        return None
-    least = SHARE * abs(log(ratio))
-    direction = 1 if ratio > 1 else -1
-    (change, _), (other_change, error) = (
-        _log_ratio(series, places[before[-1]], places[release]) for series, places in ((own, ours), (other, theirs))
-    )
-    return direction * other_change + ERRORS * error < least if direction * change >= least else None
-
-
-def _log_ratio(series: CaseSeries, before: int, after: int) -> tuple[float, float]:
-    """Return the logarithm of the ratio of two measured releases, and its standard error."""
-    values = [series.values[index] or 1.0 for index in (before, after)]
-    return log(values[1] / values[0]), sqrt(series.spreads[before] ** 2 + series.spreads[after] ** 2)
 
 
 LARGE = 2**17  # elements from which on the kernel dominates

@@ -17,8 +17,8 @@ from tensorcopy.site.machine import Machine
 from tensorcopy.site.svg import colours
 
 MEASURED = (
-    *("value", "error", "launches", "baseline", "change", "change_low", "change_high", "only"),
-    *("instructions", "instructions_change", "instructions_only"),
+    *("value", "error", "launches", "baseline", "change", "change_low", "change_high"),
+    *("instructions", "instructions_change"),
 )
 BADGE_LABEL, OPEN_LABEL = "tensorcopy", "open regressions"
 CHARACTER = 6.6  # width of a letter of the badge
@@ -46,15 +46,15 @@ def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
         return []
     memcpy, counted = related.baseline_timing(result, case), machine.count_of(case)
     count = related.measured(result, counted) if counted else None
-    change, ends, only = _change(machine, result, case)
-    count_change, _, count_only = _change(machine, result, counted)
+    change, ends = _change(machine, result, case)
+    count_change, _ = _change(machine, result, counted)
     return [
         six_digits(timing.seconds),
         _error(timing),
         timing.launches,
         six_digits(memcpy.seconds) if memcpy else "",
-        *(change, *(ends or ("", "")), only),
-        *(six_digits(count.seconds) if count else "", count_change, count_only),
+        *(change, *(ends or ("", ""))),
+        *(six_digits(count.seconds) if count else "", count_change),
     ]
 
 
@@ -63,8 +63,8 @@ def _error(timing: Timing) -> float | None:
     return float(f"{timing.error:.2g}") if isfinite(timing.error) else None
 
 
-def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object, Sequence[float], str]:
-    """Return ratio, interval, and Python if it is that one's only, of the change of a case with a result; all empty without one.
+def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object, Sequence[float]]:
+    """Return ratio and interval of the change of a case with a result; both empty without one.
 
     The ratio has the digits that the pages show, so that both round alike.
     """
@@ -72,8 +72,8 @@ def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object
         if (change.release, change.environment) == (result.version, result.environment):
             interval = change.step.interval if change.unit == SECONDS else None  # a tracked value's is no ratio
             ratio = round(change.step.ratio, 3) if change.step.before > 0 else ""
-            return ratio, [round(end, 3) for end in interval or ()], change.only
-    return "", (), ""
+            return ratio, [round(end, 3) for end in interval or ()]
+    return "", ()
 
 
 def six_digits(number: float) -> float:

@@ -300,11 +300,7 @@ class Machine:
     @cached_property
     def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         """The changes of each case, as every page shows them."""
-        by_python = [series.series_by_case for series in self.joined_series]
-        return {
-            case: changes_of_case(joined, [by_case[case] for by_case in by_python if case in by_case])
-            for case, joined in self.history.items()
-        }
+        return {case: changes_of_case(history) for case, history in self.history.items()}
 
     @cached_property
     def causes(self) -> dict[ProfileKey, CountedChange]:

@@ -284,7 +284,7 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
     return [
         Rule(
             versions.index(change.release),
-            f"{change.size}{f' ({change.only})' if change.only else ''}",
+            change.size,
             change.verdict,
             change_link(change),
         )

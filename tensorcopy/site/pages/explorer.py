@@ -189,7 +189,7 @@ def _case(
             position[change.release],
             float(f"{change.step.ratio:.4g}"),
             unbroken(change.size),
-            ", ".join(filter(None, (change.words, change.where))) if change.unit == suite_specs.SECONDS else change.where,
+            change.text if change.unit == suite_specs.SECONDS else "",
             pythons[change.environment],
         ]
         for change in machine.case_changes[case]
