@@ -107,22 +107,6 @@ def test_a_device_selects_its_cases_only(suites, device):
 
 
 @pytest.mark.parametrize(
-    ("suites", "device"),
-    [
-        ("", ""),
-        ("^copies", ""),
-        ("1024, 'cuda'", "cuda"),
-        ("^copies(?=.*'cuda')", "cuda"),
-        ("^copies(?!.*'(mps|xpu)')", ""),
-        ("^copies(?!.*'cuda')", ""),
-    ],
-)
-def test_suites_that_name_a_device_ask_for_it(suites, device):
-    """A selection that leaves a device out does not ask for it."""
-    assert plan.named_device(suites) == device
-
-
-@pytest.mark.parametrize(
     ("arguments", "used"),
     [
         (["run", "v2.15.0^!", "-E", "interpreter:same"], []),

@@ -195,7 +195,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
 
     until = monotonic() + (options.budget or inf)
     paths = configuration.paths()
-    device = options.device or plan.named_device(options.bench) or runners.device_of(options.machine)  # that must be usable
+    device = options.device or runners.device_of(options.machine)  # that must be usable
     machine = _own_name(options.machine, paths)
     measurements, reference, lines = _selected(options, paths, machine)
     if device == "cuda" and not options.interpreter:

@@ -260,12 +260,6 @@ def on_device(suites: str, device: str) -> str:
     return f"^{others}.*(?:{suites})"
 
 
-def named_device(suites: str) -> str:
-    """Return the accelerator that a regular expression on asv's names asks for; "" for none."""
-    asked = re.search(f"'({'|'.join(ACCELERATORS)})'", re.sub(r"\(\?!.*?\)+", "", suites))
-    return asked[1] if asked else ""
-
-
 def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], kind: str = "times") -> Counter[Place]:
     """Return in how many launches of a kind each side has every case of these suites, whether or not it could run there.
 
