@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 
 import pytest
-import torch
 
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
@@ -41,20 +40,6 @@ def test_a_broken_promise_is_reported(monkeypatch):
     rows = {(row.method, row.of): row.kept for row in conformance.check(["cpu"])}
     assert {row for row, kept in rows.items() if kept is False} == {("clone", "with_grad")}
     assert {row for row, kept in rows.items() if kept is None} == {("cpu", "plain"), ("cpu", "with_grad")}
-
-
-def test_without_results_methods_lists_what_the_installed_torch_does(worker_here, tmp_path, monkeypatch, capsys):
-    """As with the wheel alone."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    assert main(["list", "methods"]) == 0
-    listed = capsys.readouterr().out
-    assert listed.startswith(f"Observed with torch {torch.__version__} on the CPU")
-    assert re.search(r"detach_clone +x.detach\(\).clone\(\) +independent, out of the graph", listed)
-    assert main(["list", "methods", "clone"]) == 0
-    row = rf"{re.escape(torch.__version__)} +3\.\S+ +independent, out of the graph +independent, in the graph"
-    assert re.search(row, capsys.readouterr().out)
-    assert not [*tmp_path.iterdir()]
 
 
 def test_the_command_prints_differences_and_exits_with_1(report, monkeypatch, capsys):

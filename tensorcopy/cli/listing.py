@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
@@ -63,7 +63,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
 
     if options.add is not None:
         return _added(options, console)
-    results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
+    results = reader.load_results(RESULTS)
     gpus, reason = nvidia.visible_gpus() if options.device == "cuda" else ([], "")
     if options.device == "cuda" and not gpus:
         raise TensorcopyError(
@@ -107,19 +107,19 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import reader
     from tensorcopy.worker.semantics import describe
 
-    results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
+    results = reader.load_results(RESULTS)
     measured = release_table.load().in_order(result for result in results.results if result.methods)
-    observed: list[tuple[str, str, Mapping[str, Any]]]
-    observed = [(result.provenance["torch"], result.python, result.methods) for result in measured]
-    if not RESULTS.exists():
-        observed = [_observed_here()]
-    if not observed and results.problems:
-        raise results.problems[0]
-    if not observed:
-        raise TensorcopyError(
-            "no behaviour was observed yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard"
+    if not measured:
+        raise next(
+            iter(results.problems),
+            TensorcopyError(
+                "no behaviour was observed yet",
+                got="no results",
+                allowed="results/ of a checkout",
+                next="tensorcopy check, which observes the installed torch",
+            ),
         )
-    newest, _, methods = observed[-1]
+    newest, methods = measured[-1].provenance["torch"], measured[-1].methods
     if options.name is not None and options.name not in methods:
         raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(methods), next="tensorcopy list methods")
     if options.name is None:
@@ -132,26 +132,14 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     else:
         console.print(f"{options.name}: {methods[options.name]['code']}\n")
         table = _table("torch", "Python", "plain tensor", "tensor that requires grad")
-        for torch, python, rows in observed:
-            behaviour = rows.get(options.name, {}).get("observed", {}).get("cpu")
+        for each in measured:
+            behaviour = each.methods.get(options.name, {}).get("observed", {}).get("cpu")
             texts = [describe(behaviour[of]) for of in ("plain", "with_grad")] if behaviour else ["not available, or not observed yet", ""]
-            table.add_row(torch, python, *texts)
+            table.add_row(each.provenance["torch"], each.python, *texts)
     console.print(table)
     print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
-
-
-def _observed_here() -> tuple[str, str, Mapping[str, Any]]:
-    """Return the installed torch and Python, and what its methods do, as in a result file. Raises TensorcopyError where there is none."""
-    from tensorcopy.releases import interpreters
-
-    report = interpreters.run_probe(interpreters.executable("same"), "tensorcopy.worker.conformance", "cpu")
-    methods: dict[str, Any] = {}
-    for row in report["checked"]:
-        method = methods.setdefault(row["method"], {"code": row["code"], "observed": {"cpu": {}}})
-        method["observed"]["cpu"][row["of"]] = row["observed"]
-    return report["torch"], report["python"], methods
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
