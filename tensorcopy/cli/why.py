@@ -6,11 +6,10 @@ import argparse
 import os
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
-from tensorcopy.cli.output import print_errors, print_warnings
+from tensorcopy.cli.output import print_errors, print_line, print_warnings
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ def add(commands: Any) -> None:
     instead.add_argument("--format", choices=("text", "json"), default="text", help="text or json; default: text")
     instead.add_argument("--script", action="store_true", help="print a script that shows the change with only torch and numpy")
     instead.add_argument("--issue", action="store_true", help="print an issue for PyTorch's tracker, of a case that runs more instructions")
-    why.add_argument("--output", type=Path, metavar="FILE", help="write the output there; default: print it")
     why.set_defaults(command=_why)
     bisect = commands.add_parser("bisect", help="find the build between two releases with which a call changed; resumes where it stopped")
     bisect.add_argument("case", type=expression, metavar="CASE", help="a method such as detach, or a name as compare prints it")
@@ -49,24 +47,18 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     print_warnings(pair.warnings)
     cause = why.of_pair(pair, options.case)
     print_errors(pair.problems)
-    next_step = ""
     if options.script:
-        text = why.script(cause, str(options.output or why.SCRIPT))
-        next_step = "; its first lines have the two commands that run it"
+        text = why.script(cause)
     elif options.issue:
         from tensorcopy import configuration
         from tensorcopy.site import addresses
 
         web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
         text = why.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
-        next_step = f"; search PyTorch's issues for the same slowdown first, then: {why.NEW_ISSUE}"
+        print_line(f"search PyTorch's issues for the same slowdown first, then open one: {why.NEW_ISSUE}")
     else:
         text = why.as_json(cause) if options.format == "json" else why.text(cause)
-    is_text = options.format == "text" and not (options.script or options.issue)
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
-        console.print(f"Written to {options.output}{next_step}", soft_wrap=True)
-    elif is_text:
+    if options.format == "text" and not (options.script or options.issue):
         console.print(text, soft_wrap=True, end="", markup=False)
     else:
         sys.stdout.write(text)
