@@ -272,5 +272,5 @@ def test_the_matrix_is_handed_on(monkeypatch, tmp_path, capsys):
 def test_an_invalid_row_of_the_runners_is_an_error(tmp_path, row):
     path = tmp_path / "runners.toml"
     path.write_text(row if row.startswith("runner") else f"[[runner]]\n{row}\n")
-    with pytest.raises(TensorcopyError, match=r"(invalid row in runners.toml|cannot be read): got "):
+    with pytest.raises(TensorcopyError, match="the list of runners cannot be read: got "):
         runners.load(path)
