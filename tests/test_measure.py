@@ -470,7 +470,7 @@ def test_a_wrong_python_is_an_error(machine, capsys, python):
     [
         (["--launches", "0"], "got '0'; allowed: 1 to 1000"),
         (["--launches", "9" * 5000], "allowed: 1 to 1000"),
-        (["--environments", "1"], "got 1; allowed: 2 or more"),
+        *((["--environments", text], f"got '{text}'; allowed: 2 or more") for text in ("1", "two")),
         *((["--shard", text], f"got '{text}'; allowed: 1/5 to 5/5") for text in ("3", "0/3", "4/3", "a/b", "1/0")),
         (["--machine=../box"], "allowed: up to 64 letters, digits and . _ + - after a letter or digit"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -107,9 +106,7 @@ def _take_values(sides: Sequence[Measurement], job: Job, until: float, report_pr
     for side in sides:
         suites = {name: suite for name, suite in job.suites([side], timed=False).items() if not suite_specs.find(name).shipped}
         if suites:
-            names = [re.escape(text) for suite in suites.values() for text in suite["selected"]]
-            own = replace(job, selection=f"^({'|'.join(names)})$")
-            taking.take_counts([side], own, suites, count=taking.OF_VALUES, until=until, report_progress=report_progress)
+            taking.take_counts([side], job.only(suites), suites, count=taking.OF_VALUES, until=until, report_progress=report_progress)
     return any(job.suites([side]) for side in sides)
 
 

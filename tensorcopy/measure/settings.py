@@ -35,10 +35,9 @@ def launch_count(text: str) -> int:
 
 def two_or_more(text: str) -> int:
     """Return a number of environments."""
-    number = int(text)
-    if number < 2:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the reference and a release")
-    return number
+    if not re.fullmatch("[0-9]{1,6}", text) or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 2 or more, the reference and a release")
+    return int(text)
 
 
 def shard(text: str) -> Shard:

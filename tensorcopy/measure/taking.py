@@ -70,6 +70,11 @@ class Job:
             self.opened[measurement] = environment
         return measurement.side(self.opened[measurement], self.paths)
 
+    def only(self, suites: Suites) -> Job:
+        """Return the job with only the selected cases of these suites."""
+        names = [re.escape(text) for suite in suites.values() for text in suite["selected"]]
+        return replace(self, selection=f"^({'|'.join(names)})$")
+
     def usable(self, measurements: Iterable[Measurement]) -> dict[Measurement, launch.Side]:
         """Return the sides that can be opened; the others are `failed`. Raises DiskError."""
         sides = {}
@@ -287,42 +292,28 @@ def take_counts(
     values = {name: suite for name, suite in suites.items() if not suite_specs.find(name).shipped}
     taken, problems = list[Launch](), list[TensorcopyError]()
     for number in range(1, min(count, OF_VALUES) + 1 if values else 2):
-        wanted = suites if number == 1 else values
-        own = (
-            job
-            if number == 1
-            else replace(job, selection=f"^({'|'.join(re.escape(text) for suite in values.values() for text in suite['selected'])})$")
-        )
-        more, failed = _take_counts(measurements, own, wanted, number, until, report_progress)
-        taken, problems = taken + more, problems + failed
+        wanted, own = (suites, job) if number == 1 else (values, job.only(values))
+        stored = job.stored()
+        counts = plan.taken(stored, wanted, "counts")
+        there = {side.place for each in stored if each.kind == "counts" for side in each.sides}
+        lacking = [each for each in measurements if each.place not in there or (wanted and counts[each.place] < number)]
+        missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
+        for place, measurement in enumerate(missing):
+            if monotonic() >= until:
+                break
+            title = f"counting {measurement}"
+            report_progress(place / len(missing), title)
+
+            def report(done: int, of: int, suite: str, before: int = place, total: int = len(missing), title: str = title) -> None:
+                report_progress((before + done / of) / total, f"{title}: {suite}")
+
+            try:
+                side, observed = own.side(measurement), own.opened[measurement].report
+                document = launch.count(side, own.machine, selection=own.selection, report=observed, report_case=report)
+                launches.write(own.results, document)
+                taken.append(document)
+            except DiskError:
+                raise
+            except TensorcopyError as error:
+                problems.append(error)
     return taken, [*dict.fromkeys(problems)]
-
-
-def _take_counts(
-    measurements: Sequence[Measurement], job: Job, suites: Suites, number: int, until: float, report_progress: ReportProgress
-) -> tuple[list[Launch], list[TensorcopyError]]:
-    """Take a launch of each measurement that has fewer than `number`."""
-    stored = job.stored()
-    counts = plan.taken(stored, suites, "counts")
-    there = {side.place for each in stored if each.kind == "counts" for side in each.sides}
-    lacking = [each for each in measurements if each.place not in there or (suites and counts[each.place] < number)]
-    missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
-    taken, problems = list[Launch](), list[TensorcopyError]()
-    for place, measurement in enumerate(missing):
-        if monotonic() >= until:
-            break
-        report_progress(place / len(missing), f"counting {measurement}")
-
-        def report(done: int, of: int, suite: str, place: int = place, title: str = f"counting {measurement}") -> None:
-            report_progress((place + done / of) / len(missing), f"{title}: {suite}")
-
-        try:
-            side = job.side(measurement)
-            document = launch.count(side, job.machine, selection=job.selection, report=job.opened[measurement].report, report_case=report)
-            launches.write(job.results, document)
-            taken.append(document)
-        except DiskError:
-            raise
-        except TensorcopyError as error:
-            problems.append(error)
-    return taken, problems

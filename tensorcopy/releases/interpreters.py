@@ -182,14 +182,7 @@ def package_folder(environments: Path) -> Path:
     """
     if is_checkout() and declarations.project() is None:
         return CHECKOUT
-    folder = environments.absolute() / "tensorcopy"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, target in (("tensorcopy", PACKAGE), (SUITES_NAME, own_suites())):
-        link = folder / name
-        if not (link.is_symlink() and link.readlink() == target):
-            link.unlink(missing_ok=True)  # it may lead to a package that was removed
-            link.symlink_to(target)
-    return folder
+    return _linked(environments.absolute() / "tensorcopy", {"tensorcopy": PACKAGE, SUITES_NAME: own_suites()})
 
 
 def runner_folder(environments: Path) -> Path:
@@ -200,12 +193,17 @@ def runner_folder(environments: Path) -> Path:
     spec = find_spec("asv_runner")
     assert spec is not None
     assert spec.origin is not None
-    folder = environments.absolute() / "asv-runner"
+    return _linked(environments.absolute() / "asv-runner", {"asv_runner": Path(spec.origin).parent})
+
+
+def _linked(folder: Path, targets: Mapping[str, Path]) -> Path:
+    """Return a folder with links of these names, which are made unless they are there."""
     folder.mkdir(parents=True, exist_ok=True)
-    target, link = Path(spec.origin).parent, folder / "asv_runner"
-    if not (link.is_symlink() and link.readlink() == target):
-        link.unlink(missing_ok=True)  # it may lead to an asv that was removed
-        link.symlink_to(target)
+    for name, target in targets.items():
+        link = folder / name
+        if not (link.is_symlink() and link.readlink() == target):
+            link.unlink(missing_ok=True)  # it may lead to a package that was removed
+            link.symlink_to(target)
     return folder
 
 
