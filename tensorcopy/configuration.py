@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import files
 
 FILE = "asv.conf.json"
+ALLOWED = "JSON with comments, and texts for its folders and Pythons"
 Kind = TypeVar("Kind")
 
 
@@ -38,9 +40,12 @@ class Paths:
         return self.results.parent / ".asv" / "results"
 
 
-def paths() -> Paths:
-    """Read asv.conf.json of the current folder. Raises TensorcopyError where it is missing or damaged."""
-    read = _read()
+def paths(values: Mapping[str, Any] | None = None) -> Paths:
+    """Return the paths of asv.conf.json in the current folder. Raises TensorcopyError where it is missing or damaged.
+
+    values : of its fields, where asv has read it
+    """
+    read = _read() if values is None else _converted(values, Path(FILE), _File)
     results, html, environments = (Path(each).absolute() for each in (read.results_dir, read.html_dir, read.env_dir))
     return Paths(results, html, environments, tuple(read.pythons))
 
@@ -85,6 +90,14 @@ def read(path: Path, kind: type[Kind]) -> Kind:
     import json5  # asv's own reader: the file has comments
 
     try:
-        return msgspec.convert(json5.loads(files.read_text(path)), kind)
+        values = json5.loads(files.read_text(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise files.damaged(path, error, "JSON with comments, and texts for its folders and Pythons") from error
+        raise files.damaged(path, error, ALLOWED) from error
+    return _converted(values, path, kind)
+
+
+def _converted(values: Any, path: Path, kind: type[Kind]) -> Kind:
+    try:
+        return msgspec.convert(values, kind)
+    except ValueError as error:
+        raise files.damaged(path, error, ALLOWED) from error

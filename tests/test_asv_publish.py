@@ -1,5 +1,6 @@
 """How tensorcopy ends asv, and what `dashboard` says of one that has failed."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,19 @@ def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path, r
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TensorcopyError, match=f"asv publish failed: got {text}"):
         _publish(configuration.paths())
+
+
+@pytest.mark.parametrize(("field", "value"), [("pythons", "3"), ("html_dir", "5"), ("env_dir", "[]")])
+def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path, field, value):
+    """What asv itself reads without an error, before it knows this plugin."""
+    written = re.sub(rf'"{field}": (\[[^]]*\]|"[^"]*")', f'"{field}": {value}', (ROOT / "asv.conf.json").read_text())
+    (tmp_path / "asv.conf.json").write_text(written)
+    completed = subprocess.run([sys.executable, "-m", "asv", "publish"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    shown = completed.stdout + completed.stderr
+    assert completed.returncode == 2, shown
+    assert shown.count("\n") == 1
+    assert "asv.conf.json cannot be read: got Expected" in shown
+    assert f"`$.{field}`" in shown
 
 
 def test_an_interruption_ends_asv_in_one_line():

@@ -27,6 +27,7 @@ from asv.plugins.github import GithubPages
 from asv.repo import get_repo
 from asv.util import UserError
 
+from tensorcopy import configuration
 from tensorcopy.analysis import comparisons
 from tensorcopy.asv_plugin import projection
 from tensorcopy.configuration import Paths
@@ -84,10 +85,9 @@ def end_in_one_line() -> None:
 
 
 def paths_of(conf: Any) -> Paths:
-    """Return the folders of asv's configuration; that of results is the one with launches."""
-    results = getattr(conf, "launches_dir", conf.results_dir)
-    results, html, environments = (Path(folder).absolute() for folder in (results, conf.html_dir, conf.env_dir))
-    return Paths(results, html, environments, tuple(conf.pythons))
+    """Return the folders of asv's configuration; that of results is the one with launches. Ends asv where it is damaged."""
+    with exit_on_error():
+        return configuration.paths({**vars(conf), "results_dir": getattr(conf, "launches_dir", conf.results_dir)})
 
 
 def project(conf: Any, *, with_revisions: bool = False) -> None:
