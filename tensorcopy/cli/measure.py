@@ -277,7 +277,7 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
     for line, releases in lines.items():
         console.print(f"failed with torch {', '.join(releases)}: {line}", soft_wrap=True, markup=False)
     if lines:
-        console.print("they are measured again with more --launches, or when their code changes")
+        console.print("they are measured again with more --launches, or when the version of their benchmark changes")
     return len(lines)
 
 
