@@ -114,12 +114,7 @@ def _run(conf: Any, options: Namespace) -> int:
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
         timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
         if not timed and not counting:
-            raise TensorcopyError(
-                "no benchmark is selected",
-                got=f"--bench {' '.join(options.bench or ())}",
-                allowed="a regular expression on names",
-                next="asv check",
-            )
+            _refuse_selection(options)
         there = taking.Missing(chosen, job, 0, timed).counts()
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
         taken = history.take(
@@ -191,19 +186,28 @@ def _continuous(conf: Any, options: Namespace) -> int:
             place = sides[0].environment if len(pairs) > 1 else ""
             rows += _lines(comparison, reader.load_results(job.results).launches, job.selection, options, place)
     _print_changes(rows, ((before, names[0]), (after, names[1])), options)
-    marks = {row.mark for row in rows if not row.change.acknowledged}
-    worse, better = bool(marks & {"+", "!"}), "-" in marks
-    color = "red" if worse else "green"
+    worse, sentences = _summary(rows)
     color_print("")
-    undecided = sum(row.change.verdict is Verdict.UNKNOWN for row in rows)
-    if worse or better:
-        color_print("SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", color)
-        color_print(f"PERFORMANCE {'DECREASED' if worse else 'INCREASED'}.", color)
-    elif undecided < len(rows):
-        color_print("BENCHMARKS NOT SIGNIFICANTLY CHANGED.", color)
-    if undecided:
-        color_print(f"{counted(undecided, 'case')} of {len(rows)} would need more launches: -a rounds=N")
+    for sentence in sentences:
+        color_print(sentence, "red" if worse else "green")
     return int(worse)
+
+
+def _summary(rows: Sequence[_Line]) -> tuple[bool, list[str]]:
+    """Return whether a case is slower or fails now, and what `asv continuous` prints below its table."""
+    marks = {row.mark for row in rows if not row.change.acknowledged}
+    worse = bool(marks & {"+", "!"})
+    sentences = []
+    if worse or "-" in marks:
+        sentences = ["SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", f"PERFORMANCE {'DECREASED' if worse else 'INCREASED'}."]
+    elif any(row.change.verdict is not Verdict.UNKNOWN for row in rows):
+        sentences = ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]
+    undecided = sum(row.change.reason in now.UNDECIDED for row in rows)
+    alone = sum(row.change.reason not in now.UNDECIDED for row in rows if row.change.verdict is Verdict.UNKNOWN)
+    of = f"of {len(rows)}"
+    sentences += [f"{counted(undecided, 'case')} {of} would need more launches: -a rounds=N"] if undecided else []
+    sentences += [f"{counted(alone, 'case')} {of} cannot be compared: failed, skipped, or on one side only"] if alone else []
+    return worse, sentences
 
 
 def _compare(conf: Any, options: Namespace) -> int:
@@ -271,6 +275,15 @@ def _check_factor(options: Namespace) -> None:
         )
 
 
+def _refuse_selection(options: Namespace) -> NoReturn:
+    raise TensorcopyError(
+        "no benchmark is selected",
+        got=f"--bench {' '.join(options.bench or ())}",
+        allowed="a regular expression on names",
+        next="asv check",
+    )
+
+
 def _refuse_mixture(before: str, after: str) -> NoReturn:
     raise TensorcopyError(
         "a release of torch cannot be compared with a git revision",
@@ -329,7 +342,8 @@ def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace
         return lambda done, of, suite: log.dot() if done % max(1, of // DOTS) == 0 else None
 
     try:
-        return now.judged(sides, job, until, report_launch, _Log(), most=most, margin=options.factor - 1)
+        comparison = now.judged(sides, job, until, report_launch, _Log(), most=most, margin=options.factor - 1)
+        return comparison or _refuse_selection(options)
     except TensorcopyError:
         if not job.failed:
             raise

@@ -79,7 +79,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
                         "a range has a release and a git revision",
                         got=range,
                         allowed="A..B of two releases, or of two revisions",
-                        next="asv compare A B",
+                        next="name two of one kind",
                     )
                 return git.commits(range)
         releases = list(self._releases)

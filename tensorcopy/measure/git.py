@@ -143,7 +143,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _error(wanted: str, finished: subprocess.CompletedProcess[bytes]) -> TensorcopyError:
-    lines = finished.stderr.decode().strip().splitlines()
+    lines = finished.stderr.decode(errors="replace").strip().splitlines()
     return TensorcopyError(
         f"git cannot provide {wanted}",
         got=lines[-1] if lines else "no output",

@@ -1,0 +1,43 @@
+"""What `asv continuous` says below its table, and of a selection without a case."""
+
+from argparse import Namespace
+from types import SimpleNamespace
+
+import pytest
+
+from tensorcopy.analysis.paired import Change, Reason, Verdict
+from tensorcopy.asv_plugin import measuring
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import now
+
+SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))
+ALIKE = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
+WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.0, (0.5, 2.0))
+ADDED = Change(Verdict.UNKNOWN, Reason.ONLY_AFTER)
+FAILED = Change(Verdict.UNKNOWN, Reason.FAILED_AFTER)
+MORE, ALONE = "would need more launches: -a rounds=N", "cannot be compared: failed, skipped, or on one side only"
+
+
+@pytest.mark.parametrize(
+    ("changes", "worse", "sentences"),
+    [
+        ([SLOWER, ALIKE], True, ["SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", "PERFORMANCE DECREASED."]),
+        ([ALIKE, WIDE], False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED.", f"1 case of 2 {MORE}"]),
+        ([ALIKE, ADDED], False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED.", f"1 case of 2 {ALONE}"]),
+        ([ADDED, FAILED], False, [f"2 cases of 2 {ALONE}"]),
+    ],
+    ids=["slower", "undecided", "added", "nothing to compare"],
+)
+def test_more_launches_are_advised_only_where_they_decide(changes, worse, sentences):
+    """A case that only one side has stays unknown, however often it is timed."""
+    rows = [measuring._Line(measuring.MARKS[change.verdict], "a", change, 1.1) for change in changes]
+    assert measuring._summary(rows) == (worse, sentences)
+
+
+def test_a_selection_without_a_case_is_named(monkeypatch):
+    """As in `asv run`, and not an exit code alone."""
+    monkeypatch.setattr(now, "judged", lambda *_, **__: None)
+    side = SimpleNamespace(release=SimpleNamespace(tag="v2.15.0"), environment="py3.11-cuda")
+    options = Namespace(quick=False, attribute=None, factor=1.1, bench=["nope"])
+    with pytest.raises(TensorcopyError, match="no benchmark is selected: got --bench nope; allowed"):
+        measuring._judged((side, side), SimpleNamespace(failed={}), options, 0.0)
