@@ -21,8 +21,9 @@ ERROR = TensorcopyError("no torch", got="none", allowed="one", next="install it"
     [
         (', ".tensorcopy.site.publisher"', "", "asv publish has no pages of tensorcopy to write: got asv.conf.json without the plugin"),
         ('"html_dir": "site"', '"html_dir": "."', "asv publish removes the folder of the site before it writes it"),
+        ('"html_dir": "site"', '"html_dir": ".asv"', "asv publish removes .* got .asv, a folder that has env/ in it"),
     ],
-    ids=["without the plugin of the pages", "a site that holds more"],
+    ids=["without the plugin of the pages", "a site that holds more", "a site that holds the environments"],
 )
 def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path, replaced, by, text):
     """Its last line, in one line."""

@@ -31,8 +31,8 @@ def register(write: Writer) -> None:
 
 def _run(conf: Any, range_spec: Any = None, pull: bool = True, run: Any = Publish.run) -> Any:
     """Publish, unless the folder that asv removes first is a link, or holds more than a site."""
-    site, results = Path(conf.html_dir), paths_of(conf).results
-    others = [folder for folder in (Path.cwd(), results) if folder.resolve().is_relative_to(site.resolve())]
+    site, paths = Path(conf.html_dir), paths_of(conf)
+    others = [folder for folder in (Path.cwd(), paths.results, paths.environments) if folder.resolve().is_relative_to(site.resolve())]
     if site.is_symlink() or others or (site.exists() and not site.is_dir()):
         kind = "a link" if site.is_symlink() else f"a folder that has {others[0].name}/ in it" if others else "a file"
         end_with(
