@@ -53,19 +53,6 @@ def test_the_parent_is_the_previous_release(repo):
         repo.get_hash_from_parent(ROWS[0].tag)
 
 
-def test_new_releases_are_those_without_a_result(repo):
-    """A release is new even where a later one has a result."""
-    existing = [release.sha for release in release_table.load() if release.version != "2.2.2"]
-    assert names(repo, repo.get_new_branch_commits(["releases"], existing)) == ["v2.2.2"]
-
-
-def test_no_new_release_is_no_error(repo):
-    """`asv run NEW` succeeds on a complete history."""
-    with pytest.raises(SystemExit) as caught:
-        repo.get_new_branch_commits(["releases"], [release.sha for release in release_table.load()])
-    assert caught.value.code == 0
-
-
 @pytest.mark.parametrize("name", ["v9", "v9.9.9", "9.9", "no-such-branch"])
 def test_an_unknown_name_ends_asv_with_exit_code_2(repo, caplog, name):
     """`asv show` alone would print nothing."""

@@ -114,17 +114,6 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def get_branch_commits(self, branch: str) -> list[str]:
         return self._hashes(list(self._releases))
 
-    def get_new_branch_commits(self, branches: list[str], existing: list[str]) -> list[str]:
-        """Return the SHAs without a result, newest first.
-
-        A release counts as new even where a later one has a result.
-        """
-        new = [commit for commit in self.get_branch_commits(BRANCH) if commit not in existing]
-        if existing and not new:
-            log.info("every release that can be measured here has a result")
-            raise SystemExit(0)  # asv would report an empty list as an error
-        return new
-
     def get_revisions(self, commits: set[str]) -> dict[str, int]:
         return {release.sha: index for index, release in enumerate(self._releases) if release.sha in commits}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
-from tensorcopy.releases import environments, interpreters
+from tensorcopy.releases import interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import functions, suite_specs
 from tensorcopy.worker import declarations
@@ -73,8 +72,7 @@ def counted(environment: Environment, pattern: str = "") -> dict[str, Any]:
     Raises TensorcopyError where no case runs.
     """
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    variables = {**environments.STEADY, **os.environ, **environment.own}
-    document = interpreters.run_probe(environment.python, PROBE, pattern, variables=variables)
+    document = interpreters.run_probe(environment.python, PROBE, pattern, variables=environment.variables())
     if not document["cases"]:
         raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
     provenance = environment.report["ledger"]

@@ -396,17 +396,16 @@ def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
 
 
 def take_turns(
-    processes: Sequence[_Process], name: str, index: int | Sequence[int | None], turns: int = TURNS, longest: float = LONGEST_CASE
+    processes: Sequence[_Process], name: str, indices: Sequence[int | None], turns: int = TURNS, longest: float = LONGEST_CASE
 ) -> Turns:
     """Let all sides time one case in turns, in random order.
 
-    index : of the case in its benchmark; -1 of one without parameters. By side, where they differ: None of one that lacks the case
+    indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
     longest : seconds that a side may take to set it up
 
     Where a call takes some tens of microseconds to some milliseconds, the physical pages of a fork decide by up to 20 % what it costs: then
     several forks share the turns.
     """
-    indices = [index] * len(processes) if isinstance(index, int) else index
     first = _turns_of_fork(processes, name, indices, 0, turns, longest)
     if not 1 < first.calls <= SLOW_CALLS:
         return first

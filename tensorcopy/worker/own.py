@@ -22,7 +22,6 @@ from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Methods, P
 from tensorcopy.worker.semantics import Outcome, Semantics, line_of
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
-RESERVED = (BASELINE, "floor")  # "floor" is the baseline's name in earlier output
 
 
 @cache
@@ -68,7 +67,7 @@ def find_method(name: str) -> Method:
 
 
 def _method(operation: Operation) -> Method:
-    if operation.name in METHODS or operation.name in RESERVED:
+    if operation.name in METHODS or operation.name == BASELINE:
         raise TensorcopyError(
             "an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=declarations.GUIDE
         )
