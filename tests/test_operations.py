@@ -126,7 +126,6 @@ def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
     [
         ('name = "detach"\ncode = "x"', "an operation has the name of another: got detach"),
         ('name = "baseline"\ncode = "x.clone()"', "an operation has the name of another: got baseline"),
-        ('name = "baseline"\ncode = "x.clone()"', "an operation has the name of another: got baseline"),
         ('name = "a"\ncode = "x +"', "the operation a is refused: got SyntaxError"),
         ('name = "a"\ncode = "x"\npromise.plain = { colour = 1 }', "the operation a is refused: got TypeError"),
     ],

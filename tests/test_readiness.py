@@ -22,7 +22,6 @@ QUIET = Host(16, 0.01, (), 100 * GIB, 500 * GIB, "performance", False, False)
 IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), False)
 
 
-RELEASES = release_table.load()
 NONE = "the driver lists no GPU"
 
 
@@ -59,7 +58,7 @@ def library_with(names: list[str]) -> SimpleNamespace:
 
 def levels(host: Host = QUIET, gpus: list[Gpu] | None = None, device: str = "cuda") -> dict[str, Level]:
     """Return the findings that are not OK, by subject."""
-    findings = readiness.findings(host, [IDLE] if gpus is None else gpus, "the driver lists no GPU", device, RELEASES)
+    findings = readiness.findings(host, [IDLE] if gpus is None else gpus, "the driver lists no GPU", device)
     assert all(bool(finding.advice) == (finding.level is not Level.OK) for finding in findings)
     return {finding.subject: finding.level for finding in findings if finding.level is not Level.OK}
 
@@ -89,7 +88,7 @@ def test_a_mig_instance_is_a_warning_and_named(monkeypatch):
     monkeypatch.setattr(nvidia, "CDLL", lambda name: library_with(["NVIDIA H200"]))
     gpus, reason = nvidia.visible_gpus()
     assert (gpus, reason) == ([], "CUDA_VISIBLE_DEVICES selects a MIG instance, which cannot be checked")
-    (finding,) = [each for each in readiness.findings(QUIET, gpus, reason, "cuda", RELEASES) if each.level is not Level.OK]
+    (finding,) = [each for each in readiness.findings(QUIET, gpus, reason, "cuda") if each.level is not Level.OK]
     assert (finding.subject, finding.observed, finding.level) == ("GPU", reason, Level.WARNING)
 
 
@@ -145,25 +144,10 @@ def test_findings_are_text_without_markup(monkeypatch, capsys):
         ({}, {"persistent": False}, "cuda", {"GPU 0 driver": Level.WARNING}),
         ({}, {"divided": True}, "cuda", {"GPU 0": Level.WARNING}),
         ({}, {"hidden": "Insufficient Permissions"}, "cuda", {"GPU 0 load": Level.WARNING}),
-        ({}, {"driver": "418.40"}, "cuda", {"GPU 0 torch": Level.REFUSED}),
     ],
 )
 def test_what_disturbs_times_is_a_warning_and_what_makes_them_wrong_is_refused(host, gpu, device, expected):
     assert levels(replace(QUIET, **host), [replace(IDLE, **gpu)], device) == expected
-
-
-@pytest.mark.parametrize(
-    ("change", "advice"),
-    [
-        ({"driver": "550.54.14"}, "install a newer driver or measure 2.10.0: tensorcopy list releases --device cuda"),
-        ({"capability": (7, 0)}, "measure 2.10.0: tensorcopy list releases --device cuda"),
-        ({"capability": (3, 0)}, "measure on another GPU, or only the CPU"),
-    ],
-)
-def test_a_newer_driver_is_advised_where_it_helps(change, advice):
-    """It brings no kernels."""
-    findings = readiness.findings(QUIET, [replace(IDLE, **change)], "", "cuda", RELEASES)
-    assert [finding.advice for finding in findings if finding.subject == "GPU 0 torch"] == [advice]
 
 
 @pytest.mark.parametrize(

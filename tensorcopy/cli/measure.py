@@ -326,11 +326,9 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
     from tensorcopy.measure import readiness
     from tensorcopy.measure.readiness import Level
-    from tensorcopy.releases import environments, release_table
     from tensorcopy.worker import nvidia
 
-    releases = () if environments.backend() else release_table.load()  # the table has the default wheels
-    findings = readiness.findings(readiness.host(Path(".asv")), *nvidia.visible_gpus(), options.device, releases)
+    findings = readiness.findings(readiness.host(Path(".asv")), *nvidia.visible_gpus(), options.device)
     table = Table(box=None, pad_edge=False, show_header=False)
     signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
     for finding in findings:

@@ -15,8 +15,6 @@ from pathlib import Path
 import psutil
 
 from tensorcopy.numbers import percent
-from tensorcopy.releases import environments
-from tensorcopy.releases.release_table import Release
 from tensorcopy.worker.hardware import kernel_text
 from tensorcopy.worker.nvidia import MIG_INSTANCE, Gpu
 
@@ -111,11 +109,10 @@ def _processor_share(process: psutil.Process) -> float:
         return 0.0  # it has ended
 
 
-def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases: Sequence[Release] = ()) -> list[Finding]:
+def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str) -> list[Finding]:
     """Check a machine for measuring on `device` ("cpu" or "cuda").
 
     no_gpu : the reason why `gpus` is empty
-    releases : in order of version, for the driver and the kernels that they need
     """
     found: list[Finding] = []
 
@@ -152,18 +149,6 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
         report(f"{name} memory", _free(gpu.memory), f"{GPU_MEMORY // GIB} GiB are needed", refused=gpu.memory < GPU_MEMORY)
         clock = f"{gpu.clock} of {gpu.max_clock} MHz" + (f", slowed by {', '.join(gpu.slowed_by)}" if gpu.slowed_by else "")
         report(f"{name} clock", clock, "let it cool; run nvidia-smi -q -d PERFORMANCE", warning=bool(gpu.slowed_by))
-        if not releases:
-            continue
-        newest, reason = releases[-1], environments.why_not_on(releases[-1], gpu.driver, gpu.capability)
-        others = [release.version for release in releases if not environments.why_not_on(release, gpu.driver, gpu.capability)]
-        observed = f"torch {newest.version} cannot run: {reason}" if reason else f"runs torch {others[0]} to {others[-1]}"
-        # a newer driver cannot add kernels
-        driver = "install a newer driver" if reason == environments.why_not_on(newest, gpu.driver, None) else ""
-        if others:
-            advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy list releases --device cuda"]))
-        else:
-            advice = driver or "measure on another GPU, or only the CPU"
-        report(f"{name} torch", observed, advice, warning=bool(reason), refused=not others)
     return found
 
 
