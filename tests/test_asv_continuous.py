@@ -7,8 +7,9 @@ import pytest
 
 from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.asv_plugin import measuring
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import now
+from tensorcopy.measure import now, taking
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))
 ALIKE = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
@@ -34,10 +35,10 @@ def test_more_launches_are_advised_only_where_they_decide(changes, worse, senten
     assert measuring._summary(rows) == (worse, sentences)
 
 
-def test_a_selection_without_a_case_is_named(monkeypatch):
+def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):
     """As in `asv run`, and not an exit code alone."""
     monkeypatch.setattr(now, "judged", lambda *_, **__: None)
     side = SimpleNamespace(release=SimpleNamespace(tag="v2.15.0"), environment="py3.11-cuda")
-    options = Namespace(quick=False, attribute=None, factor=1.1, bench=["nope"])
-    with pytest.raises(TensorcopyError, match="no benchmark is selected: got --bench nope; allowed"):
-        measuring._judged((side, side), SimpleNamespace(failed={}), options, 0.0)
+    job = taking.Job(Paths(tmp_path, tmp_path, tmp_path, ()), "box", "nope")
+    with pytest.raises(TensorcopyError, match="nothing to measure: got no case that matches 'nope'; allowed"):
+        measuring._judged((side, side), job, Namespace(quick=False, attribute=None, factor=1.1), 0.0)

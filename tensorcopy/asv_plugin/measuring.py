@@ -112,9 +112,7 @@ def _run(conf: Any, options: Namespace) -> int:
         every = [*chosen, *filter(None, [job.reference])]
         size = given.environments or len(every)
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
-        timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
-        if not timed and not counting:
-            _refuse_selection(options)
+        timed, counting = job.all_suites(chosen)
         there = taking.Missing(chosen, job, 0, timed).counts()
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
         taken = history.take(
@@ -275,15 +273,6 @@ def _check_factor(options: Namespace) -> None:
         )
 
 
-def _refuse_selection(options: Namespace) -> NoReturn:
-    raise TensorcopyError(
-        "no benchmark is selected",
-        got=f"--bench {' '.join(options.bench or ())}",
-        allowed="a regular expression on names",
-        next="asv check",
-    )
-
-
 def _refuse_mixture(before: str, after: str) -> NoReturn:
     raise TensorcopyError(
         "a release of torch cannot be compared with a git revision",
@@ -343,7 +332,9 @@ def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace
 
     try:
         comparison = now.judged(sides, job, until, report_launch, _Log(), most=most, margin=options.factor - 1)
-        return comparison or _refuse_selection(options)
+        if comparison is None:
+            raise job.nothing_selected()
+        return comparison
     except TensorcopyError:
         if not job.failed:
             raise

@@ -212,7 +212,8 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     plan.confirm_installing(every, paths, size, partial(console.print, soft_wrap=True), asks=not options.yes)
     whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
     with progress_bar(console) as report_progress:
-        suites, counts = _suites(measurements, job, report_progress)
+        taking.open_all(measurements[-1:], job, report_progress)
+        suites, counts = job.all_suites(measurements)
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
         taken = history.take(
             missing,
@@ -246,19 +247,6 @@ def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[
     measured = {result.sha for result in reader.load_results(paths.results).results if result.machine == machine}
     measurements, skipped = plan.select(options.releases, paths.pythons, measured)
     return measurements, reference or plan.reference(paths.pythons), skipped
-
-
-def _suites(measurements: Sequence[Measurement], job: Job, report_progress: Any) -> tuple[Suites, Suites]:
-    """Return the timed suites of a selection, and those that count something. Raises TensorcopyError where it has no case."""
-    from tensorcopy.measure import taking
-
-    taking.open_all(measurements[-1:], job, report_progress)
-    timed, counting = (job.suites(measurements, timed=timed) for timed in (True, False))
-    if not (timed or counting):
-        raise TensorcopyError(
-            "nothing to measure", got=f"no case that matches {job.selection!r}", allowed="asv's names", next="tensorcopy list times"
-        )
-    return timed, counting
 
 
 def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suites, console: Console) -> int:

@@ -116,6 +116,18 @@ class Job:
                 return launch.selected(self.described[measurement], self.selection, devices, timed=timed)
         raise self.failed[measurements[0]]
 
+    def all_suites(self, measurements: Sequence[Measurement]) -> tuple[Suites, Suites]:
+        """Return the timed suites of the selection, and those that count something. Raises TensorcopyError where it has no case."""
+        timed, counting = (self.suites(measurements, timed=timed) for timed in (True, False))
+        if not (timed or counting):
+            raise self.nothing_selected()
+        return timed, counting
+
+    def nothing_selected(self) -> TensorcopyError:
+        """Return the error of a selection without a case."""
+        got = f"no case that matches {self.selection!r}"
+        return TensorcopyError("nothing to measure", got=got, allowed="a regular expression on asv's names", next="tensorcopy list times")
+
 
 def open_all(measurements: Iterable[Measurement], job: Job, report_progress: ReportProgress) -> None:
     """Open the environments of measurements, and install those that are missing; `job.failed` has errors. Raises DiskError."""
