@@ -362,12 +362,9 @@ def count_change(before: Result, after: Result, case: Case, others: Sequence[Res
 def distance(before: Sequence[float], after: Sequence[float]) -> float:
     """Return how far two sides of the same launches are apart, as a log ratio; 0 where the difference is not significant.
 
-    before, after : seconds by launch; one value of each is exact
+    before, after : seconds by launch
     """
-    logs = np.log(after) - np.log(before)
-    if len(logs) == 1:
-        return abs(float(logs[0])) if abs(logs[0]) >= log(1 + LEAST_COUNT) else 0.0
-    change = paired.judge({0: paired.of_launches(logs)}, margin=lambda _: 0.0)[0]
+    change = paired.judge({0: paired.of_launches(np.log(after) - np.log(before))}, margin=lambda _: 0.0)[0]
     return abs(log(change.size)) if change.reason is Reason.CHANGED else 0.0
 
 

@@ -33,9 +33,6 @@ def add(commands: Any) -> None:
     bisect.add_argument("case", type=expression, metavar="CASE", help="a method such as detach, or a name as compare prints it")
     bisect.add_argument("before", metavar="A", help="a release such as 2.8.0")
     bisect.add_argument("after", metavar="B", help="a later one")
-    bisect.add_argument(
-        "--instructions", action="store_true", help="search by counted instructions, and name the functions; needs valgrind"
-    )
     bisect.set_defaults(command=_bisect)
 
 
@@ -67,7 +64,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
 
 def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration, numbers
-    from tensorcopy.analysis import comparisons, functions
+    from tensorcopy.analysis import comparisons
     from tensorcopy.measure import bisect, plan
     from tensorcopy.measure.taking import Job
     from tensorcopy.releases import release_table, uv, wheel_index
@@ -93,22 +90,18 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     folder = paths.environments.parent / bisect.FOLDER / f"{name.replace(' ', '-')}-py{python}-{hardware.identity()}"
     job = Job(paths, bisect.MACHINE, plan.expression_of([case]), folder=folder)
     with ExitStack() as added:
-        call = bisect.Search(name, python, job, console.print, added)
-        found = bisect.search(builds, call.count if options.instructions else call.time, comparisons.distance)
+        found = bisect.search(builds, bisect.Search(python, job, console.print, added).time, comparisons.distance)
         if found is None:
             raise TensorcopyError(
                 "nothing to search",
                 got=f"no significant difference of {name} between torch {builds[0]} and {builds[-1]}",
-                allowed="two releases between which the time of the call differs, or with --instructions its instructions",
+                allowed="two releases between which the time of the call differs",
                 next=f"tensorcopy history {name.split()[0]} shows where it changed",
             )
         (before, *between, after), values = found
         for build, value in values.items():
-            console.print(f"{build:<28}{f'{numbers.number(value)} instructions' if options.instructions else numbers.duration(value):>24}")
+            console.print(f"{build:<28}{numbers.duration(value):>24}")
         change, whole = (numbers.signed_percent(values[new] / values[old]) for old, new in ((before, after), (builds[0], builds[-1])))
         untold = f" {', '.join(between)} in between cannot be assigned to either side." if between else ""
         console.print(f"Changed between torch {before} and {after}: {change}, of {whole} in all.{untold}", soft_wrap=True)
-        if options.instructions:
-            difference = functions.of_profiles(int(name.split()[1]), call.functions(before), call.functions(after))
-            console.print(f"{why.sentence(difference)}\n{why.named_text(difference)}", soft_wrap=True, markup=False)
     return 0

@@ -1,31 +1,27 @@
 """Search the builds of torch between two releases for the one with which a case changed. Prints nothing.
 
-Each step takes launches of both ends and of the build in the middle, beside each other, or counts their instructions. What is measured is
-kept in a folder of its own, so that an interrupted search goes on; nothing is written into results or the table of releases.
+Each step takes launches of both ends and of the build in the middle, beside each other. What is measured is kept in a separate folder, so
+that an interrupted search goes on; nothing is written into results or the table of releases.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import exp
 from statistics import median
 
-from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.measure import functions as counting
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import environments, release_table, wheel_index
-from tensorcopy.results import functions
-from tensorcopy.results.functions import Profile
 from tensorcopy.results.launches import UNIT
 
 LAUNCHES = 8  # of each step: a difference of 2 % is told
 FOLDER, MACHINE = "bisect", "here"
-Values = Sequence[float]  # of a build: seconds by launch, those of builds that were measured together in the same order; or its count
+Values = Sequence[float]  # of a build: seconds by launch, those of builds that were measured together in the same order
 
 
 class BuildFailed(TensorcopyError):
@@ -69,13 +65,11 @@ def search(
 class Search:
     """The builds of one search.
 
-    name : of the profiled case, as `results.functions.name_of`
     job : with a folder of its own, and the timed case as its selection
     report : called with a line for each step
     added : removes what the search installed when it is closed
     """
 
-    name: str
     python: str
     job: Job
     report: Callable[[str], None]
@@ -99,24 +93,6 @@ class Search:
             failed = builds[int(number)] if number.isdecimal() else builds[0]
             raise BuildFailed(reason, got=failed, allowed="a build that runs it", next="search between others")
         return {build: [row.seconds * exp((row.effects[number] or 0) / UNIT) for row in rows] for number, build in enumerate(builds)}
-
-    def count(self, builds: Sequence[str]) -> dict[str, Values]:
-        """Return the instructions of the case with each build. Raises BuildFailed."""
-        return {build: [self.functions(build).instructions] for build in builds}
-
-    def functions(self, build: str) -> Profile:
-        """Return the functions that the case runs with a build. Raises BuildFailed."""
-        side, folder = self._opened(build), self.job.results / MACHINE
-        if not functions.paths_of(folder, *side.place[:2]):
-            self.report(f"instructions of torch {build}")
-            try:
-                document = counting.counted(self.job.opened[side], f"^{re.escape(self.name)}$")
-            except DiskError:
-                raise
-            except TensorcopyError as error:
-                raise BuildFailed(error.what, got=build, allowed=error.allowed, next=error.next) from error
-            functions.write(functions.path_of(folder, *side.place[:2]), document)
-        return functions.read(functions.paths_of(folder, *side.place[:2])[-1]).of(self.name)
 
     def _opened(self, build: str) -> Measurement:
         """Return the measurement of a build, whose environment is open. Raises BuildFailed."""
