@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tempfile
 from datetime import datetime
@@ -15,6 +14,7 @@ from tensorcopy.releases.release_table import UNKNOWN, Release, in_order, load, 
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
+CONSTANT = re.compile(r"^(\w+)(?: *:[^=\n]+)? *= *['\"]([^'\"\n]*)['\"]", re.MULTILINE)  # in torch/version.py: cuda: Optional[str] = '12.8'
 ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
@@ -47,7 +47,7 @@ def release(version: str) -> Release:
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
         torch = uv.site_packages(path) / "torch"
-        constants = _string_constants((torch / "version.py").read_text(encoding="utf-8"))
+        constants = dict(CONSTANT.findall((torch / "version.py").read_text(encoding="utf-8")))  # not run: it may be for another Python
         library = torch / "lib" / "libtorch_python.so"
         # torch.cuda.get_arch_list() splits the same text, and answers only where there is a GPU; a wheel without CUDA has none
         match = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
@@ -117,7 +117,7 @@ def _above(requirement: str, version: str, python: str) -> list[str]:
 def _index_entry(version: str) -> tuple[str, dict[str, Any]]:
     """Return a Python on this machine with a wheel of `version`, and its entry."""
     failures = []
-    for python in sorted({environments.this_python(), "3.13", "3.12", "3.11", "3.10", "3.9"}, key=minor, reverse=True):
+    for python in sorted(environments.known_pythons(), key=minor, reverse=True):
         if uv.find_python(python) is None:
             continue
         try:
@@ -143,17 +143,3 @@ def _unavailable(version: str, reason: str) -> TensorcopyError:
         allowed="a version on the index with a wheel for a Python on this machine",
         next="check the version, the network and `uv python list`",
     )
-
-
-def _string_constants(source: str) -> dict[str, str]:
-    """Return the string constants of torch/version.py without running it.
-
-    The wheel may be for another Python.
-    """
-    constants = {}
-    for statement in ast.parse(source).body:
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(statement.value, ast.Constant):
-            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-            if isinstance(target, ast.Name) and isinstance(statement.value.value, str):
-                constants[target.id] = statement.value.value
-    return constants
