@@ -323,15 +323,10 @@ def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace
     """Take launches of two sides until every case is decided, and return their comparison; None where one cannot be measured."""
     most = _rounds(options, now.ENOUGH)
     names = " and ".join(each.name if isinstance(each, Revision) else each.release.tag for each in sides)
-    if isinstance(sides[0], Revision):
-        names += f" under {sides[0].release.tag}"
-
-    def report_launch(number: int) -> launch.ReportCase:
-        log.info(f"Launch {number} of at most {most}: {names} [{sides[0].environment}]")
-        return lambda done, of, suite: log.dot() if done % max(1, of // DOTS) == 0 else None
-
+    under = f" under {sides[0].release.tag}" if isinstance(sides[0], Revision) else ""
     try:
-        comparison = now.judged(sides, job, until, report_launch, _Log(), most=most, margin=options.factor - 1)
+        title = f" of {names}{under} [{sides[0].environment}]"
+        comparison = now.judged(sides, job, until, _Log(), title=title, most=most, margin=options.factor - 1)
         if comparison is None:
             raise job.nothing_selected()
         return comparison

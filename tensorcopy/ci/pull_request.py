@@ -158,14 +158,13 @@ def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, un
     result = PairResult(pair)
     folder = revisions.results_of(paths)
     job = Job(paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
-    report_launch = now.reporter(f"{pair.kind}, ", request.launches, report_progress)
     try:
         result.comparison = now.judged(
             pair.revisions,
             job,
             until,
-            report_launch,
             report_progress,
+            title=f" of {pair.before.name} and {pair.after.name}",
             most=request.launches,
             margin=MARGINS[pair.kind],
             resumes=True,

@@ -160,9 +160,8 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
             raise TensorcopyError(
                 "no case to measure", got="none that --case and --device select", allowed="a timed case", next="tensorcopy list times"
             )
-        job, report_launch = replace(job, selection=plan.expression_of(cases)), now.reporter("", now.LOOKS[-1], report_progress)
-        everywhere = options.margin is not None
-        comparison = now.judged(sides, job, until, report_launch, report_progress, margin=margin, everywhere=everywhere)
+        job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
+        comparison = now.judged(sides, job, until, report_progress, margin=margin, everywhere=everywhere)
     assert comparison is not None  # there is a first launch
     return comparison
 

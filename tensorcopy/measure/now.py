@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -12,7 +13,6 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, taking
-from tensorcopy.measure.launch import ReportCase
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import release_table
@@ -26,7 +26,6 @@ MACHINE = "here"  # the machine's name in results that are read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 
-ReportLaunch = Callable[[int], ReportCase]  # given the number of a launch, returns the function that is called with its cases
 Take = Callable[[int, Sequence[Case]], bool]
 
 
@@ -34,9 +33,9 @@ def judged(
     sides: Sequence[Measurement],
     job: Job,
     until: float,
-    report_launch: ReportLaunch,
     report_progress: ReportProgress,
     *,
+    title: str = "",
     most: int = LOOKS[-1],
     margin: float = MARGIN,
     everywhere: bool = False,
@@ -46,7 +45,7 @@ def judged(
 
     job : with the selection of the first look
     until : when no launch begins, on the clock of `time.monotonic`; one is always taken
-    report_progress : of the launches that track values
+    title : ends each step of the progress
     most : launches, the last of the looks
     margin, everywhere : see `comparisons.between`
     resumes : whether stored launches of both sides count
@@ -62,9 +61,13 @@ def judged(
         if resumes:
             taken = max(taken, _stored(sides, selected))
         while taken < look and (not taken or monotonic() < until):
-            taking.take_launches(sides, selected, all_or_none=True, report_case=report_launch(taken + 1))
             taken += 1
+            step = f"launch {taken} of at most {most}{title}"
+            taking.take_launches(sides, selected, all_or_none=True, report_case=partial(report, step))
         return taken >= look
+
+    def report(step: str, done: int, of: int, suite: str) -> None:
+        report_progress(done / of, f"{step}: {suite}")
 
     def compared(alpha: float = ALPHA) -> Comparison | None:
         return comparisons.of_places(job.results, job.machine, before, after, margin=margin, alpha=alpha, everywhere=everywhere)
@@ -115,15 +118,6 @@ def _stored(sides: Sequence[Measurement], job: Job) -> int:
     places = {side.place for side in sides}
     both = [each for each in job.stored() if places <= {side.place for side in each.sides}]
     return min(plan.taken(both, job.suites([side]))[side.place] for side in sides)
-
-
-def reporter(title: str, most: int, report_progress: ReportProgress) -> ReportLaunch:
-    """Return a function for `judged` that reports the progress of each launch, of at most so many."""
-
-    def of_launch(number: int) -> ReportCase:
-        return lambda done, of, suite: report_progress(done / of, f"{title}launch {number} of at most {most}: {suite}")
-
-    return of_launch
 
 
 def cases(sides: Sequence[Measurement], job: Job) -> Iterator[Case]:
