@@ -110,7 +110,7 @@ def _run(conf: Any, options: Namespace) -> int:
             if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
                 job = replace(job, reference=reference)
         every = [*chosen, *filter(None, [job.reference])]
-        size = given.environments or len(every)
+        size = (0 if of_revisions else given.environments) or len(every)  # revisions share environments
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
         timed, counting = job.all_suites(chosen)
         there = taking.Missing(chosen, job, 0, timed).counts()
