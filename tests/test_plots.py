@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.tools.readme import standalone
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -27,7 +28,6 @@ from tensorcopy.site.svg import (
     Rule,
     ValueAxis,
     Whisker,
-    standalone,
 )
 from tests.conftest import NEW, OLD, measured
 

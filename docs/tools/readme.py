@@ -31,7 +31,7 @@ from tensorcopy.site import addresses, data_files, plots
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine, longest_history, machines
-from tensorcopy.site.svg import standalone
+from tensorcopy.site.svg import STYLESHEET, colours
 from tensorcopy.worker.semantics import describe
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
@@ -196,6 +196,17 @@ def main() -> int:
         writing.replace(path, text)
     sys.stdout.write(f"{len(written)} files written from {len(results.results)} results\n")
     return 0
+
+
+def standalone(svg: str, kind: str = "plots") -> str:
+    """Return an SVG with the stylesheet's rules for its kind, light and dark.
+
+    kind : "plots" or "drawings"
+    """
+    light, dark = ("".join(f"--{name}:{pair[index]};" for name, pair in colours().items()) for index in (0, 1))
+    rules = STYLESHEET.read_text(encoding="utf-8").split(f"/* {kind}", 1)[1].split("*/", 1)[1].split(f"/* end of {kind} */")[0]
+    style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
+    return svg.replace(">", f"><style>{style}</style>", 1)
 
 
 if __name__ == "__main__":

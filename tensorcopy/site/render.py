@@ -46,7 +46,7 @@ def page_modules(content: Content) -> list[str]:
 
 
 def page_module(name: str) -> Any:
-    """Return a module of pages: it has `pages(content)`, and `machine_pages(content, machine)` if each machine has pages."""
+    """Return a module of pages: it has `pages(content)`, `machine_pages(content, machine)`, or both."""
     return import_module(f"{pages.__name__}.{name}")
 
 
@@ -62,7 +62,7 @@ def files(content: Content) -> Iterator[tuple[str, str]]:
     for module in map(page_module, page_modules(content)):
         for machine in content.machines if hasattr(module, "machine_pages") else ():
             yield from ((page.address, text_of(templates, page)) for page in module.machine_pages(content, machine))
-        yield from ((page.address, text_of(templates, page)) for page in module.pages(content))
+        yield from ((page.address, text_of(templates, page)) for page in (module.pages(content) if hasattr(module, "pages") else ()))
 
 
 def text_of(templates: Environment, page: Page | File) -> str:

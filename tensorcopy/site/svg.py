@@ -545,14 +545,3 @@ def colours() -> dict[str, tuple[str, str]]:
     """Return the stylesheet's colours by name, each light and dark."""
     tokens = re.findall(r"^  --([a-z0-9-]+): light-dark\((.+?), (.+?)\);$", STYLESHEET.read_text(encoding="utf-8"), re.MULTILINE)
     return {name: (light, dark) for name, light, dark in tokens}
-
-
-def standalone(svg: str, kind: str = "plots") -> str:
-    """Return an SVG with the stylesheet's rules for its kind, light and dark.
-
-    kind : "plots" or "drawings"
-    """
-    light, dark = ("".join(f"--{name}:{pair[index]};" for name, pair in colours().items()) for index in (0, 1))
-    rules = STYLESHEET.read_text(encoding="utf-8").split(f"/* {kind}", 1)[1].split("*/", 1)[1].split(f"/* end of {kind} */")[0]
-    style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
-    return svg.replace(">", f"><style>{style}</style>", 1)

@@ -154,7 +154,8 @@ def _judged(site: Site, listed: Sequence[str]) -> dict[str, dict[str, Any]]:
 def _tasks(site: Site, number: int | None) -> list[Task]:
     """Return the tasks that write the pages of a machine, by its number, or those of the site; the longest first."""
     names = sorted(render.page_modules(site.content), key=lambda name: name not in LONGEST)
-    return [(_write_pages, (name, number)) for name in names if number is None or hasattr(render.page_module(name), "machine_pages")]
+    function = "pages" if number is None else "machine_pages"
+    return [(_write_pages, (name, number)) for name in names if hasattr(render.page_module(name), function)]
 
 
 def _write_pages(site: Site, name: str, number: int | None) -> None:

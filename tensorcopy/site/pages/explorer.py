@@ -84,11 +84,8 @@ def of_history(machine: Machine, history: History) -> str:
     return link(machine, *(case for case in machine.cases if case in shown))
 
 
-def link(machine: Machine, *cases: Case, **state: str) -> str:
-    """Return the address of the explorer that shows cases; they differ in their method only.
-
-    state : further values of the fragment, such as `unit="memcpy"` or `base="2.5.1"`; history-data.js lists them
-    """
+def link(machine: Machine, *cases: Case) -> str:
+    """Return the address of the explorer that shows cases; they differ in their method only. history-data.js reads its fragment."""
     address = addresses.of_explorer(machine.name)
     places = [place for case in cases if (place := place_of(machine, case))]
     if not places:
@@ -100,7 +97,6 @@ def link(machine: Machine, *cases: Case, **state: str) -> str:
         "method": ",".join(place.method for place in places),
         **{name: str(value) for name, value in axes.items() if value != DEFAULTS[name]},
         **({"unit": first.quantity} if first.quantity != "time" else {}),
-        **state,
     }
     return f"{address}#{'&'.join(f'{name}={value}' for name, value in values.items())}"
 
@@ -266,11 +262,6 @@ def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[
 
 
 TIMES, COUNTS = "times", "counts"
-
-
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield nothing: every explorer belongs to a machine."""
-    yield from ()
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:

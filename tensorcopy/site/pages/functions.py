@@ -13,11 +13,6 @@ from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages.docs import findings
 
 
-def pages(content: Content) -> Iterator[Page]:
-    """Yield nothing: each page is about a machine."""
-    yield from ()
-
-
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a script for each change of a machine whose functions were counted."""
     known = findings(content)
