@@ -9,7 +9,6 @@ from tensorcopy.results.cases import Case
 from tensorcopy.site import render
 from tensorcopy.site.page import translator
 from tensorcopy.site.pages import article
-from tensorcopy.site.pages.methods import result_by_release
 from tensorcopy.worker import conformance, devices
 from tests.conftest import NEW, OLD, SEEN, measured
 
@@ -54,7 +53,7 @@ def test_every_value_that_the_article_prints_belongs_to_a_question():
 
 def test_every_statement_was_observed_on_every_shipped_release(shipped_results):
     """The page says so, and a release that differs would be named."""
-    results = result_by_release(render.content(shipped_results.results).machine)
+    results = render.content(shipped_results.results).machine.by_release
     rows = [statement for answer in article.answers(results, "en") for statement in answer.statements]
     assert len(rows) > 30
     assert [row.text for row in rows if not row.holds] == []

@@ -345,6 +345,12 @@ class Machine:
         """The results of all series."""
         return tuple(result for series in self.series for result in series.results)
 
+    @cached_property
+    def by_release(self) -> list[Result]:
+        """A result for each release in order, from the first series that has it."""
+        first = {result.version: result for result in reversed(self.results)}
+        return [first[release] for release in self.releases]
+
     @property
     def provenance(self) -> dict[str, Any]:
         """The environment of the newest result."""

@@ -12,7 +12,6 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tensorcopy.numbers import NARROW_SPACE, size
-from tensorcopy.releases import release_table
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
@@ -21,7 +20,7 @@ from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
 from tensorcopy.site.pages.costs import device_peaks, host_peak
-from tensorcopy.site.pages.methods import observed, result_by_release
+from tensorcopy.site.pages.methods import observed
 from tensorcopy.worker import toml
 
 TABLE = Path(__file__).with_name("article.toml")
@@ -78,7 +77,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]:
-    translate, results = translator(language), result_by_release(machine)
+    translate, results = translator(language), machine.by_release
     heading, glossary = str(translate("article_heading")), "glossary" if language == "en" else f"glossary.{language}"
     newest = results[-1].methods
     return {
@@ -178,8 +177,7 @@ def _marked(text: str) -> Markup:
 
 def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
     """Return the times of a group by size, of the newest release and of the oldest, which is near the article's 1.9."""
-    measured = [result for result in machine.results if methods_of(result, group, "cpu")]
-    measured.sort(key=lambda result: release_table.load().position(result.sha))
+    measured = [result for result in machine.by_release if methods_of(result, group, "cpu")]
     ends = {result.version: result for result in (*measured[-1:], *measured[:1])}
     return [(result, costs(result, group, "cpu")) for result in ends.values()]
 

@@ -128,11 +128,10 @@ def _peak_changes(series: Series, name: str) -> Iterator[str]:
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
-    """Yield a page for each result of a machine."""
-    for series in machine.series if has_sizes(content, machine) else ():
-        for index, result in enumerate(series.results):
-            neighbours = (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
-            yield _sizes_page(machine, result, neighbours)
+    """Yield a page for each release that a machine measured."""
+    results = machine.by_release if has_sizes(content, machine) else []
+    for index, result in enumerate(results):
+        yield _sizes_page(machine, result, (*results[max(0, index - 1) : index], *results[index + 1 : index + 2]))
 
 
 def numpy_2(machine: Machine, result: Result) -> Comparison | None:

@@ -42,15 +42,6 @@ def pages(content: Content) -> Iterator[Page]:
     yield from _method_pages(content)
 
 
-def result_by_release(machine: Machine) -> list[Result]:
-    """Return a result for each release in order, from the first series that has it."""
-    results: dict[str, Result] = {}
-    for series in machine.series:
-        for result in series.results:
-            results.setdefault(result.version, result)
-    return [results[release] for release in machine.releases]
-
-
 def observed(result: Result, method: str, kind: str) -> dict[str, Any] | None:
     """Return a method's outcome on the CPU; None when it was not observed."""
     row = result.methods.get(method) or {}
@@ -60,7 +51,7 @@ def observed(result: Result, method: str, kind: str) -> dict[str, Any] | None:
 
 def _changes(machine: Machine) -> list[dict[str, str]]:
     """Return the releases from which a method behaves differently, the newest first, for each kind of input."""
-    results, changes = result_by_release(machine), []
+    results, changes = machine.by_release, []
     for method in machine.methods:
         for kind, words in INPUTS.items():
             before: dict[str, Any] | None = None
@@ -140,7 +131,7 @@ def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
     peak : memory on the host; "" when not counted
     """
     rows: list[dict[str, Any]] = []
-    for result in result_by_release(machine):
+    for result in machine.by_release:
         outcomes = [describe(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS]
         peak = result.counts.get(host_peak(name))
         rows.append(
