@@ -362,8 +362,8 @@ def instead(wheel: Path) -> dict[str, str]:
     """Return what a test runs instead of four of the guide's commands: this wheel, one launch, and no server."""
     return {
         'pip install "tensorcopy[dashboard]"': f'uv pip install --quiet "tensorcopy[dashboard] @ {wheel.as_uri()}"',
-        "tensorcopy measure 2.5.1 2.15.0 --launches 4": "tensorcopy measure 2.5.1 2.15.0 --launches 1",
-        "tensorcopy compare 2.5.1 2.15.0": "tensorcopy compare 2.5.1 2.15.0 || test $? -eq 3",  # one launch is too few to compare
+        "tensorcopy measure 2.8.0 2.15.0 --launches 4": "tensorcopy measure 2.8.0 2.15.0 --launches 1 --bench BySize",
+        "tensorcopy compare 2.8.0 2.15.0": "tensorcopy compare 2.8.0 2.15.0 || test $? -eq 3",  # one launch is too few to compare
         "python -m http.server --directory site": "",
     }
 
@@ -456,7 +456,7 @@ def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
     assert "RMS norm over torch releases" in pages["index.html"]
     (history,) = [text for address, text in pages.items() if address.endswith("own.BySize/rms_norm-1024.html")]
     assert "operations .rms_norm(x)" in re.sub(r"\s+", " ", history)
-    assert all(release in history for release in ("2.5.1", "2.15.0"))
+    assert all(release in history for release in ("2.8.0", "2.15.0"))
     assert {address: found[0] for address, text in pages.items() if (found := COPIES.search(text))} == {}
     assert dead_links(lab / "site") == []
     results = reader.load_results(lab / "results").results
@@ -473,7 +473,7 @@ def test_the_example_times_a_suite_unchanged(lab):
     before = {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()}
     program = lab / ".venv" / "bin"
     bench = "(BySize.*16384|ByInputs|distances|training)"
-    done = run(folder, f"{program}/tensorcopy measure 2.5.1 2.15.0 --launches 1 --bench '{bench}'", f"{program}/asv publish")
+    done = run(folder, f"{program}/tensorcopy measure 2.8.0 2.15.0 --launches 1 --bench '{bench}'", f"{program}/asv publish")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()} == before
     landing = re.sub(r"\s+", " ", texts(folder / "site")["index.html"])
