@@ -7,12 +7,11 @@ import pytest
 
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.results import functions
-from tensorcopy.site import anatomy, render, writer
+from tensorcopy.site import anatomy, render
 from tensorcopy.site.content import ComparisonTable
 from tensorcopy.site.pages import history, methods
 from tests.conftest import with_cases
 from tests.test_functions import PROFILES
-from tests.test_site import luminance
 
 SHOWN = ("copies.BySize/detach_clone-1.html", "copies.ByGrad/clone_detach-1-True.html", "primitives.BySize/numpy-1.html")
 METHODS = ("detach_clone", "clone_detach", "numpy")
@@ -197,18 +196,3 @@ def test_a_method_s_page_shows_a_call_with_grad_where_it_differs(pages):
     assert "With grad a call takes the same" in alike
     assert other.count('<section class="anatomy">') == 2
     assert re.findall("<h2>Where do .*?</h2>", other)[1].endswith("go with grad?</h2>")
-
-
-def test_neighbouring_components_differ_in_lightness():
-    """So that every reader tells them apart, in both schemes; none has the colour of slower or faster."""
-    sheet = (writer.STATIC / "anatomy.css").read_text(encoding="utf-8")
-    colours = re.findall(r"^\.p(\d+) \{ --part: light-dark\((#\w+), (#\w+)\); \}$", sheet, re.MULTILINE)
-    assert [int(number) for number, *_ in colours] == list(range(1, len(analysis.COMPONENTS) + 1))
-    judged = re.findall(r"--(?:slower|faster): light-dark\((#\w+), (#\w+)\)", sheet)
-    numpy = analysis.COMPONENTS.index(analysis.NUMPY)
-    for scheme in (0, 1):
-        row = [pair[scheme] for _, *pair in colours]
-        assert not set(row) & {pair[scheme] for pair in judged}
-        for first, second in [*zip(row, row[1:]), (row[numpy - 1], row[numpy + 1])]:
-            light, dark = sorted((luminance(first), luminance(second)), reverse=True)
-            assert (light + 0.05) / (dark + 0.05) >= 1.5, (first, second)

@@ -73,11 +73,6 @@ def test_every_command_line_parses():
         assert cli.parser().parse_args(shlex.split(line)).command, line
 
 
-def test_links_of_the_readme_lead_to_files():
-    for target in re.findall(r"\[[^\]\"]+\]\((?!http)([^)#]+)", README):
-        assert (ROOT / target).exists(), target
-
-
 def test_the_runner_guide_lists_every_machine_check():
     """The names in its table are those of the checks, and its limits are theirs."""
     table = DOCS["gpu-runner"].split("| | refused | warned of |")[1].split("\n\n")[0]

@@ -161,27 +161,16 @@ def test_every_page_loads_from_its_own_site_only(parsed):
     assert "@import" not in css
 
 
-def luminance(colour: str) -> float:
-    """Return the relative luminance of a colour (WCAG 2.2)."""
-    shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 def hue(colour: str) -> float:
     return colorsys.rgb_to_hsv(*(int(colour[start : start + 2], 16) for start in (1, 3, 5)))[0] * 360
 
 
 def test_red_and_green_are_those_of_a_time_alone():
-    """No link and no line of a method has one of them; all can be read on both backgrounds, light and dark."""
+    """No link and no line of a method has one of them, in light and in dark."""
     css, colours = svg.STYLESHEET.read_text(encoding="utf-8"), svg.colours()
     assert re.findall(r"([^{}\n]*){[^{}]*var\(--(?:slower|faster)\)", css) == [".slower ", ".faster "]
     names = ["accent", *(f"series-{number}" for number in range(1, 6))]
     for scheme in (0, 1):
-        for name in (*names, "slower", "faster", "quiet", "ink"):
-            for background in ("paper", "sheet"):
-                low, high = sorted(luminance(colours[each][scheme]) for each in (name, background))
-                assert (high + 0.05) / (low + 0.05) >= 4.5, (name, background, scheme)
         for name in names:
             for verdict in ("slower", "faster"):
                 apart = abs(hue(colours[name][scheme]) - hue(colours[verdict][scheme]))

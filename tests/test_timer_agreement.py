@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from docs.tools import verify
-from tensorcopy.releases import environments, release_table
+from tensorcopy.releases import environments
 
 pytestmark = pytest.mark.timed
-
-NEWEST = release_table.load()[-1]
 
 WRONG = '''
 """Suites with common mistakes in timing."""
@@ -47,11 +45,11 @@ class ColdFirstCall(cases.Suite):
 
 
 def test_suites_agree_with_torchs_timer(checkout):
-    """For a suite at two sizes and one of float16, since a case takes a second; without --bench it compares every case."""
+    """For a suite at two sizes, since a case takes a second; without --bench it compares every case."""
     with checkout.edited({"benchmarks/cases.py": (r"^NUMELS = .*$", "NUMELS = [2**4, 2**20]")}):
-        completed = checkout.run("docs.tools.verify", NEWEST.version, "--bench", r"^(copies\.ByGrad|conversions\.ByDtype.*float16)")
+        completed = checkout.run("docs.tools.verify", "--interpreter", "same", "--bench", r"^copies\.ByGrad")
     assert completed.returncode == 0, completed.stdout + completed.stderr
-    assert f"suites and their reference agree with torch {NEWEST.version}" in completed.stdout
+    assert "suites and their reference agree with torch" in completed.stdout
 
 
 @pytest.mark.parametrize("mistake", ["SetUpPerCall", "ColdFirstCall"])

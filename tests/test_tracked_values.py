@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.analysis import comparisons
 from tensorcopy.cli import main
 from tensorcopy.numbers import quantity
 from tensorcopy.site import render
@@ -96,16 +95,6 @@ def test_the_pages_show_values_and_failures(folder, tmp_path):
     assert "2.6 GB/s" in site["history/index.html"]
     assert "higher by 0.75 nats" in site["history/box/several.track_loss/all.html"]
     assert not any("▲" in text for address, text in site.items() if "track_" in address)
-
-
-def test_a_benchmark_that_one_side_lacks_is_only_on_the_other(tmp_path):
-    """A new one, a renamed and a removed one, of two revisions that a launch has as sides."""
-    launch_files.write(tmp_path / "one", {"several.time_old": {BEFORE: 1.0}, "several.time_kept": {BEFORE: 1.0}})
-    launch_files.write(tmp_path / "other", {"several.time_new": {AFTER: 1.0}, "several.time_kept": {AFTER: 1.0}})
-    (before,), (after,) = launch_files.load(tmp_path / "one"), launch_files.load(tmp_path / "other")
-    changes = comparisons.between(before, after).changes
-    reasons = {case.suite.rpartition("_")[2]: change.reason.value for case, change in changes.items()}
-    assert (reasons["old"], reasons["new"]) == ("only_before", "only_after")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from tensorcopy.report import why
 from tensorcopy.results import functions, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.functions import FunctionCost, Profile
-from tensorcopy.site.changes import CountedChange, cause_link, counted_changes
-from tests.conftest import MEASURED, NEWEST_SHIPPED, ROOT, SHIPPED
+from tensorcopy.site.changes import CountedChange, cause_link
+from tests.conftest import NEWEST_SHIPPED, ROOT, SHIPPED
 
 RESULTS = ROOT / "results"
 PAIRS = [  # whose functions were counted on both sides
@@ -184,21 +184,6 @@ def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, of):
     assert link is not None
     assert (link.address, link.of) == (page.address, of)
     assert cause_link({}, result, case) is None
-
-
-def test_a_method_has_another_page_only_for_another_change(shipped_results):
-    """What the smallest tensor's page shows is not shown again for one that requires grad, or a large one."""
-    order = [release.sha for release in MEASURED]
-    newest = sorted((result for result in shipped_results.results if result.python == "3.11"), key=lambda result: order.index(result.sha))
-    changes = list(counted_changes([tuple(newest[-4:])]).values())
-    by_method = {}
-    for change in changes:
-        by_method.setdefault((change.after.sha, change.name.split()[0]), []).append(change.difference)
-    further = [(first, other) for first, *others in by_method.values() for other in others]
-    assert 0 < len(further) < len(by_method)
-    for first, other in further:
-        assert other.changed
-        assert analysis.is_changed(other.before.instructions + first.total, other.after.instructions)
 
 
 def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, capsys):
