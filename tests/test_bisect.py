@@ -1,9 +1,14 @@
 """A bisection finds the build with which a case changed, by paired launches, and goes on where it stopped."""
 
+import subprocess
+import zipfile
 from contextlib import ExitStack
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from math import prod
 from pathlib import Path
 from random import Random
+from threading import Thread
 
 import pytest
 
@@ -15,10 +20,11 @@ from tensorcopy.measure import bisect, launch
 from tensorcopy.measure.bisect import BuildFailed, Search, search
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
-from tensorcopy.releases import environments, release_table, wheel_index
+from tensorcopy.releases import environments, release_table, uv, wheel_index
 from tensorcopy.releases.environments import Environment
 from tensorcopy.worker import hardware
 from tests import launch_files
+from tests.conftest import POLL
 from tests.launch_files import PROVENANCE
 
 BUILDS = [f"2.{minor}.{patch}" for minor in range(8) for patch in range(2)]
@@ -192,3 +198,46 @@ def test_a_wrong_range_is_one_line(capsys, arguments, message):
 def test_patches_outside_the_table_are_among_the_builds():
     """The index has 2.9.0, the table has not; the ends are there too."""
     assert wheel_index.between("2.8.0", "2.10.0", "3.11") == ["2.8.0", "2.9.0", "2.9.1", "2.10.0"]
+
+
+@pytest.fixture
+def nightlies(tmp_path):
+    """The address of an index with two nightlies and a release candidate of torch 2.15.0, and with one of an earlier series."""
+    (tmp_path / "torch").mkdir()
+    for version in ("2.13.0.dev20260301", "2.15.0.dev20260801", "2.15.0.dev20260901", "2.15.0rc2"):
+        info = f"torch-{version}.dist-info"
+        content = {
+            "torch/version.py": f"__version__ = {version!r}\ngit_version = {'9' * 40!r}\n",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\nRequires-Dist: numpy\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: false\nTag: cp311-cp311-linux_x86_64\n",
+        }
+        content[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
+        with zipfile.ZipFile(tmp_path / "torch" / f"torch-{version}-cp311-cp311-linux_x86_64.whl", "w") as archive:
+            for path, text in content.items():
+                archive.writestr(path, text)
+    links = "".join(f'<a href="{path.name}">{path.name}</a>' for path in (tmp_path / "torch").iterdir())
+    (tmp_path / "torch" / "index.html").write_text(links)
+    handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(tmp_path)))
+    Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.slow
+def test_nightlies_and_candidates_of_an_index_are_among_the_builds(monkeypatch, nightlies, tmp_path):
+    """Those between both ends, where the index is set, and they are installed from it; releases come from uv's own."""
+    monkeypatch.setenv(uv.NIGHTLY_INDEX, nightlies)
+    builds = wheel_index.between("2.14.1", "2.15.0", "3.11")
+    assert builds == ["2.14.1", "2.15.0.dev20260801", "2.15.0.dev20260901", "2.15.0rc2", "2.15.0"]
+    assert [wheel_index.release(build).sha for build in builds[1:4]] == ["9" * 40] * 3
+    candidate = release_table.Release("2.15.0rc2", release_table.UNKNOWN, "9" * 40, ("3.11", "3.11"), "1.26.4", "")
+    environments._install(tmp_path / "environment", candidate, "3.11", ["torch==2.15.0rc2"])
+    installed = subprocess.run(
+        [uv.interpreter(tmp_path / "environment"), "-c", "import numpy, torch.version; print(torch.version.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert installed.stdout == "2.15.0rc2\n"

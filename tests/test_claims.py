@@ -100,7 +100,7 @@ def _of_lines(lines: list[str]) -> Iterator[bool | None]:
         above = line[0] if line.startswith(("▲", "▼")) else ""
 
 
-RELEASES = [release.version for release in release_table.load()][-8:]
+RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-8:]
 METHODS = ("m0", "m1", "m2", "m3", "m4", "m5")
 
 

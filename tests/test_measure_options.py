@@ -74,7 +74,7 @@ def installed(monkeypatch, tmp_path):
     installations = []
     good = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": environments.runner()}
 
-    def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
+    def make_environment(path: Path, python: Path, requirements: list[str], index: str) -> None:
         installations.append(path)
         (path / "lib" / "python3.11" / "site-packages").mkdir(parents=True, exist_ok=True)
         (path / "bin").mkdir(exist_ok=True)

@@ -69,14 +69,14 @@ def test_an_unknown_release_is_an_error_in_one_line(text):
 def test_a_row_is_added_in_its_place(tmp_path):
     """Rows are in order of version; adding a version again replaces its row."""
     table = copied_table(tmp_path)
-    patch = replace(NEW, version="2.13.1", requires=("setuptools==1",))
-    release_table.add(patch, table)
+    nightly = replace(NEW, version="2.13.1.dev20261101", kind="nightly", requires=("setuptools==1",))
+    release_table.add(nightly, table)
     after = release_table.load(table)
-    assert versions(after).index(patch.version) == versions(after).index("2.13.0") + 1
-    assert patch in after
-    release_table.add(replace(patch, date=date(2026, 11, 2)), table)
+    assert versions(after).index(nightly.version) == versions(after).index("2.13.0") + 1
+    assert nightly in after
+    release_table.add(replace(nightly, date=date(2026, 11, 2)), table)
     assert len(release_table.load(table)) == len(after)
-    rest = "".join(part for part in table.read_text().split("[[release]]") if patch.version not in part)
+    rest = "".join(part for part in table.read_text().split("[[release]]") if nightly.version not in part)
     assert rest == release_table.TABLE.read_text().replace("[[release]]", "")
 
 

@@ -9,7 +9,7 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.releases import release_table
 from tests import launch_files
 
-RELEASES = [release.version for release in release_table.load()][-12:]
+RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
 METHODS = [f"m{number}" for number in range(8)]
 CASE = "copies.BySize.time_copy m0 16"
 

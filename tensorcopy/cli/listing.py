@@ -33,6 +33,7 @@ def add(commands: Any) -> None:
         metavar="RELEASE",
         help="add this release, such as 2.16.0, to the table; without a number, all that the package index has",
     )
+    releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
     releases.set_defaults(command=_releases)
 
     methods = kinds.add_parser("methods", help="list the methods and their observed behaviour")
@@ -61,7 +62,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import reader
     from tensorcopy.worker import nvidia
 
-    if options.add is not None:
+    if options.add is not None or options.nightly:
         return _added(options, console)
     results = reader.load_results(RESULTS)
     gpus, reason = nvidia.visible_gpus() if options.device == "cuda" else ([], "")
@@ -73,10 +74,11 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *titles)
     for release in release_table.load():
         machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
+        kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
         here = [python for python in environments.known_pythons() if release.runs_on(python) and uv.find_python(python)]
         installable = ", ".join(sorted(here, key=release_table.minor)) or f"none: uv python install {release.pythons[1]}"
-        cells = [release.version, str(release.date), pythons, installable, ", ".join(machines) or "–"]
+        cells = [f"{release.version}{kind}", str(release.date), pythons, installable, ", ".join(machines) or "–"]
         table.add_row(*cells, *([release.cuda, environments.why_no_gpu(release, gpus) or "runs"] if gpus else []))
     console.print(table)
     if gpus and environments.backend():
@@ -90,7 +92,9 @@ def _added(options: argparse.Namespace, console: Console) -> int:
     """Add releases to the table."""
     from tensorcopy.releases import release_table, wheel_index
 
-    versions = [options.add.removeprefix("v")] if options.add else wheel_index.unknown()
+    if options.add and options.nightly:
+        raise TensorcopyError("two ways to add", got=f"--add {options.add} --nightly", allowed="one of them", next="--add --nightly")
+    versions = [options.add.removeprefix("v")] if options.add else wheel_index.unknown(nightly=options.nightly)
     table = release_table.own_table()
     for version in versions:
         release = wheel_index.release(version)

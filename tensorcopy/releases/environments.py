@@ -240,7 +240,7 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
             next=f"uv python install {python}",
         )
     try:
-        uv.make_environment(path, interpreter, requirements)
+        uv.make_environment(path, interpreter, requirements, uv.index_of(release.version))
     except uv.UvFailed as error:
         disk = of_text(str(error))
         if disk is not None:

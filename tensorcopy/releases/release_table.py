@@ -34,6 +34,7 @@ class Release:
     numpy : the version to measure with
     notes : the address of its release notes
     requires : packages that the wheel needs and does not declare
+    kind : "release" or "nightly"
     cuda : the CUDA version of its Linux wheel; "" if it is unknown
     kernels : the GPU architectures that this wheel is compiled for, such as "sm_90"
     """
@@ -45,6 +46,7 @@ class Release:
     numpy: str
     notes: str
     requires: tuple[str, ...] = ()
+    kind: str = "release"
     cuda: str = field(default="", compare=False)  # another wheel of a release is the same release
     kernels: tuple[str, ...] = field(default=(), compare=False)
 
@@ -207,7 +209,7 @@ def add(release: Release, table: Path) -> None:
         )
     load(table)  # raises TensorcopyError for a damaged table
     lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
-    defaults = {"requires": [], "cuda": "", "kernels": []}
+    defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
     values = {name: value for name, value in {**asdict(release), **lists}.items() if value != defaults.get(name)}
     document = tomlkit.parse(table.read_text(encoding="utf-8"))
     rows: Any = document.setdefault("release", tomlkit.aot())
@@ -256,7 +258,7 @@ def _release(row: dict[str, Any], table: Path) -> Release:
         raise TensorcopyError(
             f"a row of {table.name} is not a release",
             got=f"{row.get('version', row)}: {error}",
-            allowed="version, date, sha, pythons, numpy, notes, and optionally requires, cuda and kernels",
+            allowed="version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels",
             next=f"tensorcopy list releases --add {row.get('version', 'VERSION')}",
         ) from error
     if len(release.sha) != 40 or set(release.sha) - set("0123456789abcdef"):

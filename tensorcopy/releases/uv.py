@@ -6,6 +6,7 @@ Indexes, proxies, caches and `UV_TORCH_BACKEND` are uv's own settings.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -20,8 +21,10 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
 
+NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies and release candidates of torch
 UNSOLVABLE = "No solution found"  # begins what uv says of requirements that exclude each other
 LONGEST = 1000  # characters of uv's output that are shown
+PRERELEASE = re.compile(r"(?:\.dev|rc|[ab])\d+$")
 
 
 class UvFailed(Exception):
@@ -53,10 +56,27 @@ def _python(minor: str, path: str) -> Path | None:
         return None
 
 
-def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
-    """Make a virtual environment with `requirements`, replacing any at `path`. Raises UvFailed."""
+def nightly_index() -> str:
+    """Return the address of the index of nightlies and release candidates; "" where none is set."""
+    return os.environ.get(NIGHTLY_INDEX, "")
+
+
+def index_of(version: str) -> str:
+    """Return the address of the index that has a version of torch; "" for those of uv's settings."""
+    return nightly_index() if PRERELEASE.search(version) else ""
+
+
+def make_environment(path: Path, python: Path, requirements: list[str], index: str = "", *, only: bool = False) -> None:
+    """Make a virtual environment with `requirements`, replacing any at `path`.
+
+    index : the address of another package index, which comes first; "" for those of uv's settings
+    only : whether packages are taken from that index alone
+
+    Raises UvFailed.
+    """
     _run("venv", "--quiet", "--clear", "--no-project", "--python", str(python), str(path))
-    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements)
+    indexes = {"UV_DEFAULT_INDEX" if only else "UV_INDEX": index} if index else {}  # not an argument, which every process can read
+    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements, **indexes)
 
 
 def has_cached(requirement: str, python: Path, folder: Path) -> bool:
@@ -96,33 +116,36 @@ def forget(names: list[str]) -> None:
         _run("cache", "clean", "--quiet", "--force", *names)
 
 
-def index_entry(package: str, version: str, python: str) -> dict[str, Any]:
+def index_entry(package: str, version: str, python: str, index: str = "") -> dict[str, Any]:
     """Return the package index's entry for one version of a package.
 
     It is an entry of uv's lock file: the wheels with file name and upload time.
 
+    index : the address of the index that has the package; "" for those of uv's settings
+
     Raises UvFailed where there is no such version for Python `python` ("3.11").
     """
-    entry = _locked(package, version, f">={python}")
+    entry = _locked(package, version, f">={python}", index)
     for second in range(int(python.split(".")[1]) - 1, 5, -1):  # a lock file omits wheels for Pythons before its first
         try:
-            entry = _locked(package, version, f">=3.{second}")
+            entry = _locked(package, version, f">=3.{second}", index)
         except UvFailed:
             break
     return entry
 
 
-def resolved(requirement: str, python: str, *, lowest: bool) -> str | None:
+def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool = False, index: str = "") -> str | None:
     """Return the version that the index has for a requirement, or None.
 
     requirement : such as "torch>2.14.1", on Python `python`
     lowest : whether the lowest or the highest matching version is returned
+    index : the address of the index that has the package; "" for those of uv's settings
 
     Raises UvFailed where the index cannot be reached.
     """
-    options = ["--resolution", "lowest-direct" if lowest else "highest", "--prerelease", "disallow"]
+    options = ["--resolution", "lowest-direct" if lowest else "highest", "--prerelease", "allow" if prereleases else "disallow"]
     try:
-        with _project(requirement, f">={python}") as project:
+        with _project(requirement, f">={python}", index) as project:
             compiled = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python,
                             str(project / "pyproject.toml"))  # fmt: skip
     except UvFailed as error:
@@ -132,17 +155,24 @@ def resolved(requirement: str, python: str, *, lowest: bool) -> str | None:
     return compiled.strip().partition("==")[2]
 
 
-def _locked(package: str, version: str, pythons: str) -> dict[str, Any]:
-    with _project(f"{package}=={version}", pythons) as project:
+def _locked(package: str, version: str, pythons: str, index: str) -> dict[str, Any]:
+    with _project(f"{package}=={version}", pythons, index) as project:
         _run("lock", "--quiet", "--project", str(project))
         lock = toml.load(project / "uv.lock")
     return next(entry for entry in lock["package"] if entry["name"] == package)
 
 
 @contextmanager
-def _project(requirement: str, pythons: str) -> Iterator[Path]:
-    """Yield the temporary folder of a project with one requirement."""
+def _project(requirement: str, pythons: str, index: str) -> Iterator[Path]:
+    """Yield the temporary folder of a project with one requirement.
+
+    index : the address of the index that has it, "" for those of uv's settings; nothing that it requires is taken from there
+    """
     text = f'[project]\nname = "probe"\nversion = "0"\nrequires-python = "{pythons}"\ndependencies = ["{requirement}"]\n'
+    if index:
+        package = re.split(r"[^\w.-]", requirement)[0]
+        text += f'[[tool.uv.index]]\nname = "own"\nurl = {json.dumps(index)}\nexplicit = true\n'
+        text += f'[tool.uv.sources]\n{package} = {{ index = "own" }}\n'
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "pyproject.toml").write_text(text, encoding="utf-8")
         yield Path(directory)

@@ -15,6 +15,7 @@ from tensorcopy.releases.release_table import UNKNOWN, Release, in_order, load, 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 CONSTANT = re.compile(r"^(\w+)(?: *:[^=\n]+)? *= *['\"]([^'\"\n]*)['\"]", re.MULTILINE)  # in torch/version.py: cuda: Optional[str] = '12.8'
+NIGHTLY = re.compile(r"\.dev(\d{8})$")
 ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
@@ -24,8 +25,8 @@ REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 def release(version: str) -> Release:
     """Return the row for torch `version`, read from its wheel; of "2.16", that of its newest patch.
 
-    Its date is the day of the upload, `UNKNOWN` where the index has no upload times. The wheel is installed into a temporary environment.
-    Raises TensorcopyError where the index has no wheel for a Python on this machine.
+    Its date is the day of the upload, for a nightly the day in its version, and `UNKNOWN` where the index has no upload times. The wheel is
+    installed into a temporary environment. Raises TensorcopyError where the index has no wheel for a Python on this machine.
     """
     if re.fullmatch(r"\d+\.\d+", version):
         try:
@@ -34,7 +35,10 @@ def release(version: str) -> Release:
             raise _unavailable(version, str(error)) from error
     python, entry = _index_entry(version)
     pythons = _pythons(entry)
-    if all("upload-time" in wheel for wheel in entry["wheels"]):  # fromisoformat accepts Z only from Python 3.11 on
+    nightly = NIGHTLY.search(version)
+    if nightly:
+        day = datetime.strptime(f"{nightly[1]}+0000", "%Y%m%d%z").date()
+    elif all("upload-time" in wheel for wheel in entry["wheels"]):  # fromisoformat accepts Z only from Python 3.11 on
         day = min(datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00")) for wheel in entry["wheels"]).date()
     else:
         day = UNKNOWN
@@ -43,7 +47,7 @@ def release(version: str) -> Release:
         interpreter = uv.find_python(python)
         assert interpreter is not None  # checked by _index_entry
         try:
-            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"])
+            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"], uv.index_of(version), only=True)
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
         torch = uv.site_packages(path) / "torch"
@@ -59,18 +63,22 @@ def release(version: str) -> Release:
         numpy=NUMPY,
         notes=f"https://github.com/pytorch/pytorch/releases/tag/v{version}",
         requires=REQUIRES.get(version, ()),
+        kind="nightly" if nightly else "release",
         cuda=constants.get("cuda", ""),
         kernels=tuple(match[0].decode().split()) if match else (),
     )
 
 
-def unknown() -> list[str]:
+def unknown(*, nightly: bool = False) -> list[str]:
     """Return the versions that the index has and the table does not, in order.
 
-    They are versions newer than the table's newest, and patches of its newest minor releases. Raises TensorcopyError where the index cannot
-    be reached.
+    They are versions newer than the table's newest, and patches of its newest minor releases.
+
+    nightly : include the newest nightly, if it is newer than all releases
+
+    Raises TensorcopyError where the index cannot be reached.
     """
-    rows = load()
+    rows = [row for row in load() if row.kind == "release"]
     last = {minor(row.version): row.version for row in rows}
     python = environments.this_python()
     versions: list[str] = []
@@ -78,6 +86,10 @@ def unknown() -> list[str]:
         for series in sorted(last)[-PATCHED:-1]:
             versions += _above(f"torch>{{}},<{series[0]}.{series[1] + 1}", last[series], python)
         versions += _above("torch>{}", rows[-1].version, python)
+        if nightly:
+            above = versions[-1] if versions else rows[-1].version
+            newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=uv.nightly_index())
+            versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in load()} else []
     except uv.UvFailed as error:
         raise _unreachable(error) from error
     return versions
@@ -92,23 +104,30 @@ def _unreachable(error: uv.UvFailed) -> TensorcopyError:
 def between(first: str, last: str, python: str) -> list[str]:
     """Return every version from `first` to `last` that can be installed on Python `python`, or that the table has, in order.
 
-    They are releases with their patches. Raises TensorcopyError where the index cannot be reached.
+    They are releases with their patches; where `uv.NIGHTLY_INDEX` is set, that index's nightlies and release candidates too.
+
+    Raises TensorcopyError where an index cannot be reached.
     """
     known = in_order({first, last, *(row.version for row in load() if row.runs_on(python))})
     versions = set(known[known.index(first) : known.index(last) + 1])
     try:
         versions |= set(_above(f"torch>{{}},<{last}", first, python))
+        nightlies = uv.nightly_index()
+        versions |= set(_above(f"torch>{{}},<={last}", first, python, nightlies)) if nightlies else set()
     except uv.UvFailed as error:
         raise _unreachable(error) from error
     return in_order(versions)
 
 
-def _above(requirement: str, version: str, python: str) -> list[str]:
-    """Return every version above `version` that meets the requirement, in order."""
+def _above(requirement: str, version: str, python: str, nightlies: str = "") -> list[str]:
+    """Return every version above `version` that meets the requirement, in order.
+
+    nightlies : the address of an index, from which pre-releases are taken too; "" for releases of uv's settings
+    """
     versions: list[str] = []
     while True:
         wanted = requirement.format(versions[-1] if versions else version)
-        following = uv.resolved(wanted, python, lowest=True)
+        following = uv.resolved(wanted, python, lowest=True, prereleases=bool(nightlies), index=nightlies)
         if following is None:
             return versions
         versions.append(following)
@@ -121,7 +140,7 @@ def _index_entry(version: str) -> tuple[str, dict[str, Any]]:
         if uv.find_python(python) is None:
             continue
         try:
-            entry = uv.index_entry("torch", version, python)
+            entry = uv.index_entry("torch", version, python, uv.index_of(version))
         except uv.UvFailed as error:
             failures.append(f"Python {python}: {error}")
             continue
