@@ -1,15 +1,9 @@
 """Agreement of the suites' times with a reference, and disturbed turns."""
 
-import re
-import sys
-from pathlib import Path
-
 import pytest
 
-from docs.tools import timer_crosscheck, verify
-from docs.tools.verify import Agreement, Probe, Ratio
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases.environments import Environment
+from docs.tools import timer_crosscheck
+from docs.tools.verify import Agreement, Ratio
 
 
 def agreement(*ratios):
@@ -41,19 +35,3 @@ def test_a_turn_that_other_programs_interrupt_is_repeated(monkeypatch):
     always = iter(range(1000))
     monkeypatch.setattr(timer_crosscheck, "interruptions", lambda: (0, next(always)))
     assert list(timer_crosscheck.turns(lambda: 2.0, lambda: 1.0)) == [2.0] * timer_crosscheck.TURNS
-
-
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ("raise ImportError('no torch.utils.benchmark')", "could not be compared: got ImportError: no torch.utils.benchmark; allowed: "),
-        ("raise SystemExit(3)", "could not be compared: got exit code 3; allowed: "),
-        ("print('{}')", "no case was compared: got cpu, '^copies'; allowed: "),
-    ],
-    ids=["exception", "exit code", "no case"],
-)
-def test_a_probe_that_fails_is_an_error(monkeypatch, script, message):
-    """The error quotes the probe's last line."""
-    monkeypatch.setattr(Probe, "command", lambda probe: [sys.executable, "-c", script])
-    with pytest.raises(TensorcopyError, match=re.escape(message)):
-        verify.run(Probe(Environment(Path(sys.executable), {}), suites="^copies"), lambda *_: None)
