@@ -21,7 +21,7 @@ from tensorcopy import __version__, configuration
 from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import installation, new_project
+from tensorcopy.measure import asv_suite, installation, new_project
 from tensorcopy.measure.installation import Origin
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.report.sentences import group_name
@@ -141,6 +141,27 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     written = configuration.read(project / "asv.conf.json", dict)
     assert written["pythons"] == ["3.12", "3.10"]
     assert written["source_url"] == ("" if repo == ".." else repo.removesuffix(".git"))
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (uv.UvFailed("error sending request for url"), "since the package index cannot be reached"),
+        (uv.UvFailed("Failed to parse"), "which pip cannot install"),
+        (TensorcopyError("the program uv is missing", got="", allowed="", next=""), "since the program uv is missing"),
+    ],
+    ids=["no network", "no name", "no uv"],
+)
+def test_init_tells_a_package_that_no_index_has_from_an_index_that_cannot_be_asked(folder, monkeypatch, error, reason):
+    """Without a network, every package would be one that pip cannot install."""
+
+    def resolved(*_, **__):
+        raise error
+
+    monkeypatch.setattr(uv, "resolved", resolved)
+    (folder / "asv.conf.json").write_text('{"project": "some-package"}')
+    found = asv_suite.find(folder, folder)
+    assert (found.requires, found.ignored) == ((), (f"project, {reason}",))
 
 
 def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(folder):

@@ -100,10 +100,10 @@ def _read(path: Path, folder: Path) -> AsvSuite:
     if top:
         below = os.path.relpath(top, folder)
         requires = [below if below.startswith(".") else f"./{below}"]
-    elif PROJECT_NAME.fullmatch(known.project) and _is_on_index(known.project):
-        requires = [known.project]
+    elif known.project and (reason := _why_not_on_index(known.project)):
+        ignored.append(f"project, {reason}")
     elif known.project:
-        ignored.append("project, which pip cannot install")
+        requires = [known.project]
     apart = {"req", "env", "env_nobuild"} & known.matrix.keys()
     ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if known.matrix.get(key)]
     rows = known.matrix.get("req") if apart else known.matrix
@@ -150,8 +150,14 @@ def _requirement(package: str, version: str) -> str:
     return f"{package}=={version}" if version[:1].isdigit() else f"{package}{version}"
 
 
-def _is_on_index(name: str) -> bool:
+def _why_not_on_index(name: str) -> str:
+    """Return why pip cannot install a package of this name; "" where it can."""
     try:
-        return uv.resolved(name, environments.this_python(), lowest=False) is not None
-    except (uv.UvFailed, TensorcopyError):
-        return False
+        if PROJECT_NAME.fullmatch(name) and uv.resolved(name, environments.this_python(), lowest=False):
+            return ""
+    except uv.UvFailed as error:
+        if error.is_of_network:
+            return "since the package index cannot be reached"
+    except TensorcopyError as error:
+        return f"since {error.what}"
+    return "which pip cannot install"
