@@ -47,7 +47,6 @@ def add(commands: Any) -> None:
     board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=int, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
-    board.add_argument("--open", action="store_true", help="open the served page in a browser")
     board.set_defaults(command=_dashboard)
 
     taken = commands.add_parser("measure", help="measure releases beside each other, in launches; resumes where it stopped")
@@ -175,16 +174,12 @@ def _own_name(machine: str, paths: Paths) -> str:
 
 def _serve(options: argparse.Namespace, directory: Path, console: Console, *, failed: bool) -> None:
     """Serve the site until a signal ends the program; with exit code 2 where a release has failed."""
-    import webbrowser
-
     from tensorcopy.site import server
 
     with server.bound(directory, options.port) as bound:
         address = f"http://127.0.0.1:{bound.server_address[1]}/"
         options.report_start("the server has ended; results and pages are kept", 2 if failed else 0)
         console.print(f"Served at {address} until Ctrl-C", soft_wrap=True)
-        if options.open:
-            webbrowser.open(address)
         bound.serve_forever()
 
 

@@ -25,6 +25,11 @@ from tensorcopy.worker.processes import ReportProgress
 
 LOOKS, OF_DOUBTS = 2, 6  # at the steps in doubt, since more would find false ones; and more launches of each step
 
+UNPAIRED = (
+    "unpaired: measured alone, and compared with unpaired launches only; tensorcopy measure takes turns with a reference, beside an "
+    "interpreter with --reference PYTHON"
+)
+
 
 @dataclass
 class Taken:
@@ -46,7 +51,8 @@ class Taken:
     def notes(self, until: float) -> list[str]:
         """Return what a user has to know of a run that began no launch after `until`."""
         left = f"stopped at the end of its time: {counted(self.left, 'launch')} left; the same command takes them"
-        return [*([taking.UNPAIRED] if taking.unpaired(self.launches) else []), *([left] if self.left and monotonic() >= until else [])]
+        is_unpaired = any(each.kind == "times" and len(each.sides) == 1 for each in self.launches)
+        return [*([UNPAIRED] if is_unpaired else []), *([left] if self.left and monotonic() >= until else [])]
 
 
 def take(

@@ -28,10 +28,6 @@ from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress
 
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
-UNPAIRED = (
-    "unpaired: measured alone, and compared with unpaired launches only; tensorcopy measure takes turns with a reference, beside an "
-    "interpreter with --reference PYTHON"
-)
 
 Suites = Mapping[str, Mapping[str, Any]]
 
@@ -156,7 +152,7 @@ def take_launches(
         take_launches([measurement], job)
 
     `asv continuous A B` names two measurements. An environment that cannot be opened, and a side that cannot start, is left out of the
-    launches: `job.failed` has its error. A launch that has one side only is unpaired: `unpaired` tells that.
+    launches: `job.failed` has its error. A launch that has one side only is unpaired.
 
     count : of launches
     until : when no further launch begins, on the clock of `time.monotonic`
@@ -186,11 +182,6 @@ def take_launches(
         launches.write(job.results, document)
         taken.append(document)
     return taken
-
-
-def unpaired(taken: Iterable[Launch]) -> bool:
-    """Return whether a launch has times of one side only, which can be compared with other unpaired ones only."""
-    return any(each.kind == "times" and len(each.sides) == 1 for each in taken)
 
 
 @dataclass
