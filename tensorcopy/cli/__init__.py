@@ -65,26 +65,8 @@ FORMER = {
     "accuracy": "python -m docs.tools.accuracy in a checkout",
 }
 
-# the packages of the extra, by import name: a missing package has no metadata that could be read instead
-DASHBOARD = (
-    "asv",
-    "asv_runner",
-    "fastjsonschema",
-    "jinja2",
-    "json5",
-    "markdown_it",
-    "markupsafe",
-    "mdit_py_plugins",
-    "psutil",
-    "tomlkit",
-    "uplot-python",  # read, never imported
-    "uv",
-)
-INSTALL = {
-    **dict.fromkeys(DASHBOARD, 'pip install "tensorcopy[dashboard]"'),
-    "matplotlib": 'pip install "tensorcopy[plot]"',
-    "github": 'pip install "tensorcopy[dashboard,github]"',
-}
+# of the packages that are not in the extra of most commands, by import name
+EXTRAS = {"matplotlib": "plot", "github": "dashboard,github"}
 
 
 def main(arguments: Sequence[str] | None = None, report_start: Callable[..., object] = lambda *_: None) -> int:
@@ -168,8 +150,8 @@ def missing(error: ModuleNotFoundError) -> TensorcopyError:
     return TensorcopyError(
         "this command needs a package that is not installed",
         got=f"no {module}",
-        allowed="advise, check and plot, which need no extra" if package in INSTALL else "the packages that tensorcopy depends on",
-        next=INSTALL.get(package, f"pip install {package}"),
+        allowed="advise, check and plot, which need no extra",
+        next=f'pip install "tensorcopy[{EXTRAS.get(package, "dashboard")}]"',
     )
 
 
