@@ -227,6 +227,7 @@ def take(
     machine : its name in results
     selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
     reference : the number of the side that every launch of the machine has
+
     The cases are those that any of the sides has. All sides are pinned to one core that this process may use, at random, on a system that
     can. Raises TensorcopyError where nothing was timed.
     """

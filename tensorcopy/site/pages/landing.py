@@ -238,8 +238,9 @@ def _cost(options: Sequence[Option], translate: Translate) -> Markup:
     slower = max((option for option in others if option.timing and not option.among_fastest), key=lambda option: option.time, default=None)
     parts = [translate("cost", code=code_markup(first.code), time=duration(first.time), numel=count(int(first.case["numel"])))]
     parts += [translate("cost_tied" if tied > 1 else "cost_tied_once", tied=tied)] if tied else []
-    if slower and slower.change and slower.change.ratio and first.change is None:  # the ratio to the fastest is that to the first
-        parts.append(translate("cost_slower", code=code_markup(slower.code), ratio=f"{slower.change.ratio:.2f}"))
+    if slower and slower.change and slower.change.interval and first.change is None:  # the ratio to the fastest is that to the first
+        low, high = (f"{ratio:.2f}" for ratio in slower.change.interval)
+        parts.append(translate("cost_slower", code=code_markup(slower.code), low=low, high=high))
     return translate("semicolon").join(parts)
 
 
