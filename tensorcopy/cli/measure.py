@@ -299,7 +299,7 @@ def _init(options: argparse.Namespace, console: Console) -> int:
         console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.project.requires)}", soft_wrap=True, markup=False)
         if made.of_asv.ignored:
             console.print(f"Not used of it: {'; '.join(made.of_asv.ignored)}", soft_wrap=True, markup=False)
-    console.print("Next: tensorcopy measure 2.5.1 2.15.0 --launches 4, then tensorcopy compare 2.5.1 2.15.0 and asv publish")
+    console.print("Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish")
     return 0
 
 

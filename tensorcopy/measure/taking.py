@@ -89,9 +89,8 @@ class Job:
         """Return this machine's launches; those that cannot be read have no part in a plan."""
         read, here = [], hardware.identity()
         for path in sorted(self.results.glob("*/*.json")):
-            if self.machine == path.parent.name or self.machine.startswith(
-                f"{path.parent.name}-"
-            ):  # it has a suffix where two share a name
+            # its name has a suffix where two machines share one
+            if self.machine == path.parent.name or self.machine.startswith(f"{path.parent.name}-"):
                 with suppress(TensorcopyError):
                     each = launches.read(path)
                     if each.identity == here:
