@@ -8,7 +8,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # of the clone command, see tensorcopy/site/web_addresses.py
+UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # of the clone command, see tensorcopy/site/addresses.py
 LINK = re.compile(r"(?<=\]\()[^)\s#]+")
 
 

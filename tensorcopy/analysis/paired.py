@@ -152,7 +152,7 @@ class Change:
     `report.sentences` has the texts.
 
     ratio : time after / time before; None, like the interval and p, if it could not be computed
-    interval : of the ratio, at level 1 - paired.ALPHA for this case alone
+    interval : of the ratio, at level 1 - alpha for this case alone: see `judge`
     p : probability of such a ratio if nothing changed, adjusted for all cases that were judged together
     before, after : seconds
     launches : before and after

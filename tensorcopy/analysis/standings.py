@@ -1,4 +1,4 @@
-"""Where a case stands with the newest release: what changed since the first, and what it still costs against the best one. Pure.
+"""Where a case stands with the newest release: what changed since the first, and what it still costs against the best one.
 
 The best release is the last one of the lowest level between two changes, and not the lowest time: the lowest of many times is low by
 chance. A case whose newest release is slower than that has an open regression.

@@ -36,11 +36,11 @@ from tensorcopy.results.launches import ALL, FEW, TIMED, UNIT, Launch, Row, Suit
 from tensorcopy.results.launches import Side as StoredSide
 from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.turns import TRIES
 
 # Of a case and side in a launch. Between launches of 17 releases, a difference of two varies by 2.3 % with 8 turns, 2.0 % with 12, 1.9 %
 # with 16 and 1.8 % with 20 (median of the cases up to 2^14; 2^17: 2.2, 1.7, 1.4 and 1.2 %). A fork and its setup cost as much as 24 turns
 TURNS, FEWEST_TURNS = 20, 5
-TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
 SHORT_TURN = 0.1  # seconds; a longer one is interrupted on any busy core, however often it is tried
 FORKS = 3  # that share the turns of slow calls: forks of one launch differ by 22 to 46 % at 2^20, by 1.3 % at 2^10
 SLOW_CALLS = 32  # in a turn, at most; a single call in a turn takes so long that its setup would double what a launch costs

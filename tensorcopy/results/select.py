@@ -147,7 +147,7 @@ def _parse(text: str, folder: Path) -> _Name:
         prefix = f"{before_colon if colon else text}:"
         folder, text = (Path(before_colon), after_colon) if colon else (Path(text), "")
         if not folder.is_dir():
-            raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder as asv writes it", next="check the path")
+            raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder of launches", next="check the path")
     release, *words = text.split("@")
     return _Name(prefix, folder, release.removeprefix("v"), tuple(words))
 
@@ -158,7 +158,7 @@ def _loaded(folder: Path) -> Results:
         if results.problems:
             raise results.problems[0]
         raise TensorcopyError(
-            "nothing to compare", got=f"no results in {folder}", allowed="a folder as asv writes it", next="tensorcopy measure"
+            "nothing to compare", got=f"no results in {folder}", allowed="a folder of launches", next="tensorcopy measure"
         )
     return results
 

@@ -257,7 +257,7 @@ class Machine:
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """Every case that torch can change, in any result; those of the newest come first.
+        """Every case that torch can change, in the joined histories; those of the newest result come first.
 
         They are known without the histories, which take long: the pages of a machine link to the cases of others.
         """

@@ -19,9 +19,8 @@ import torch
 from tensorcopy.worker import devices
 from tensorcopy.worker.methods import NAMES
 from tensorcopy.worker.semantics import line_of
-from tensorcopy.worker.turns import interruptions
+from tensorcopy.worker.turns import TRIES, TURN_SECONDS, interruptions
 
-TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 DEVICE_SECONDS = 0.005  # on a device: two waits of 40 µs are less than 2 % of it
 FIRST, FIRST_HERE = 10, 3  # calls that may cause page faults: first in a process, and after a new tensor was made
 WARM_UP_SECONDS = 0.05  # of these calls at most: a copy of 64 MiB gets new pages in every call
@@ -32,7 +31,6 @@ FILLER = 4096  # bytes, at most, that a filler has beside twice the bytes of the
 STEADY, PARTS = 0.98, 10  # a device's clocks are up when the last of ten parts is not faster
 CLOCKS_SECONDS = 1.0  # the longest wait for that
 FEWEST_TURNS = 5  # of each loop, however long they take
-TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
 
 Key = TypeVar("Key")
 

@@ -31,7 +31,9 @@ from time import monotonic
 from traceback import extract_tb
 from typing import Any
 
-TURN_SECONDS, CALIBRATION_SECONDS = 0.001, 0.02
+TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
+TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
+CALIBRATION_SECONDS = 0.02
 END = "end\n"
 THREADS = "threads"  # a parameter of suites that use several
 LONGEST_ERROR = 200  # characters of an exception
