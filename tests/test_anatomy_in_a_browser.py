@@ -58,15 +58,3 @@ def test_a_bar_tells_its_numbers_and_opens_its_component(offline, published_site
     page.mouse.click(x, y)
     expect(page.locator(".anatomy details.p4 li").first).to_be_visible()
     assert page.messages == []
-
-
-def test_the_key_fits_a_phone(offline, published_site):
-    """Each name stands in one line or two beside its share, and the drawing above is as wide as the page."""
-    page = offline(360)
-    page.goto((published_site / METHOD).as_uri())
-    for row in page.locator(".anatomy summary:visible").all():
-        box = row.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 360
-        assert 24 <= box["height"] <= 60
-    assert page.locator(".anatomy svg").first.bounding_box()["width"] >= 300

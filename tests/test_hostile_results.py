@@ -36,9 +36,7 @@ TRIES = [pytest.param(6, id="fast"), pytest.param(40, id="slow", marks=pytest.ma
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("small")
-    small_results(folder)
-    return folder
+    return small_results(tmp_path_factory.mktemp("small")).parent
 
 
 @pytest.fixture

@@ -16,9 +16,7 @@ CASE = "copies.BySize clone_detach numel=16"
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("small")
-    small_results(folder)
-    return folder
+    return small_results(tmp_path_factory.mktemp("small")).parent
 
 
 @pytest.fixture

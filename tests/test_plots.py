@@ -8,16 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docs.tools.readme import standalone
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case
-from tensorcopy.site import plots
-from tensorcopy.site.machine import machines
 from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, spark_span, sparkline
 from tensorcopy.site.svg import (
-    Band,
     Line,
     NameAxis,
     NumelAxis,
@@ -29,7 +24,6 @@ from tensorcopy.site.svg import (
     ValueAxis,
     Whisker,
 )
-from tests.conftest import NEW, OLD, measured
 
 RELEASES = ("2.1.0", "2.2.0", "2.3.0", "2.4.0")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -112,13 +106,6 @@ def test_an_interval_that_ends_outside_has_an_arrow(low, high, arrows):
     assert line.get("d").count("m") == arrows
 
 
-def test_a_rule_and_a_band_are_drawn():
-    """A rule has its label."""
-    root = drawn(lines=[], bands=[Band([(0, 1e-6, 2e-6), (1, 1e-6, 3e-6), None, (2, 1e-6, 2e-6)])], rules=[Rule(0.5, "machine changed")])
-    assert "machine changed" in [text.text for text in root.iter(f"{SVG}text")]
-    assert any(path.get("class") == "band s1" for path in root.iter(f"{SVG}path"))
-
-
 def test_flags_of_neighbouring_changes_do_not_overlap():
     """They stand above the values, in as many rows as they need; the plot grows by these."""
     flags = [Rule(place, "+12.0 %", "slower", "a.html") for place in (0.5, 1.0, 1.5)]
@@ -141,21 +128,6 @@ def test_the_line_of_a_flag_ends_above_the_point_that_it_marks():
     assert f'V{bare.bottom:g}"/><g class="flags">' in bare.svg()
 
 
-def test_a_plot_has_no_colours_of_its_own(monkeypatch):
-    """The stylesheet colours it; a standalone file includes both colour schemes."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
-    results = tuple(measured(release, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}) for release in (OLD, NEW))
-    (machine,) = machines(results)
-    svg = plots.of_group(machine.histories[0], {"a": "x.a()", "b": "x.b()"}).svg()
-    assert "x.b(), torch 2.0.0, py3.11-cuda: 2.00 µs" in svg
-    assert "style" not in svg
-    assert not re.search(r'(fill|stroke)="', svg)
-    file = standalone(svg)
-    assert "prefers-color-scheme: dark" in file
-    assert "--series-1:#" in file
-    assert ElementTree.fromstring(file).tag == f"{SVG}svg"
-
-
 def spark_series(*values: float | None, steps: tuple[Step, ...] = ()) -> CaseSeries:
     case = Case("copies.BySize.time_copy", (("method", "a"), ("numel", "16")))
     return CaseSeries(case, "", "seconds", RELEASES[: len(values)], (), values, (0.0,) * len(values), steps)
@@ -176,13 +148,6 @@ def paths(svg: str) -> list[list[tuple[int, int]]]:
 
 
 TOP, BOTTOM = SPARK_MARGIN, SPARK_HEIGHT - SPARK_MARGIN
-
-
-def test_a_history_without_a_change_has_no_colour():
-    """It is one line from the first release to the last."""
-    svg = sparkline(spark_series(1e-6, 1e-6, 1e-6, 1e-6), RELEASES)
-    assert paths(svg) == [[(0, 15), (6, 15), (12, 15), (18, 15)]]
-    assert 'class="spark"' in svg
 
 
 def test_a_sparkline_has_the_colour_of_its_last_change_or_of_what_it_costs():
