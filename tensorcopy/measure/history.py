@@ -134,7 +134,7 @@ def _in_doubt(results: Sequence[Result], launches: int) -> Iterator[tuple[Result
 
 
 def _is_in_doubt(change: Change, launches: int) -> bool:
-    """Return whether a change looks as large as the margin and cannot be told, or was told by few launches."""
+    """Return whether a change looks as large as the margin and is undecided, or was decided by few launches."""
     if not change.timed or min(change.launches) >= launches + LOOKS * OF_DOUBTS:
         return False
     if change.verdict is Verdict.UNKNOWN:
