@@ -179,7 +179,9 @@ def _scaled(case_series: CaseSeries) -> str:
 
 
 def _release_rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[dict[str, Any]]:
-    """Return a row for each release that measured a case, the newest first; of a Python that a newer one follows, also where it changed.
+    """Return a row for each release that measured a case, the newest first, with the newest Python that decides there.
+
+    An older Python has another row only where it changed or failed.
 
     anchor : of the row
     failure : what the case raised in its last launch
