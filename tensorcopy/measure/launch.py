@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
 from itertools import product
-from math import ceil, exp, prod
+from math import exp, prod
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
@@ -42,7 +42,9 @@ from tensorcopy.worker.turns import TRIES
 # with 16 and 1.8 % with 20 (median of the cases up to 2^14; 2^17: 2.2, 1.7, 1.4 and 1.2 %). A fork and its setup cost as much as 24 turns
 TURNS, FEWEST_TURNS = 20, 5
 SHORT_TURN = 0.1  # seconds; a longer one is interrupted on any busy core, however often it is tried
-FORKS = 3  # that share the turns of slow calls: forks of one launch differ by 22 to 46 % at 2^20, by 1.3 % at 2^10
+# Forks of a case of slow calls, and turns of each: one fork differs from another by 22 to 46 % at 2^20, by 1.3 % at 2^10. Between launches
+# of three releases, a difference of two varies by 14 % at 2^20 with three forks, 8 % with six and 6 % with nine (median of ten cases)
+FORKS, FORK_TURNS = 9, 7
 SLOW_CALLS = 32  # in a turn, at most; a single call in a turn takes so long that its setup would double what a launch costs
 SIDE_SECONDS = 0.1  # that a side's turns of a case take, unless they are the fewest
 SIDE_WALL_SECONDS = 0.5  # the same with their setup, which asv runs before each call
@@ -219,7 +221,6 @@ def take(
     *,
     selection: str = "",
     reference: int | None = None,
-    turns: int = TURNS,
     report_case: ReportCase = lambda done, of, suite: None,
 ) -> Launch:
     """Let all sides time the cases of a selection in turns, and return the launch.
@@ -245,9 +246,7 @@ def take(
             by_case[name, suite["selected"][text]] = (
                 Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
                 if "refused" in suite
-                else take_turns(
-                    processes, name, of_sides, turns, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
-                )
+                else take_turns(processes, name, of_sides, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE)
             )
             if full := of_text(" ".join(by_case[name, suite["selected"][text]].failed.values()), NOWHERE):
                 raise full  # the case is not at fault
@@ -396,24 +395,22 @@ def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
     return [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
 
 
-def take_turns(
-    processes: Sequence[_Process], name: str, indices: Sequence[int | None], turns: int = TURNS, longest: float = LONGEST_CASE
-) -> Turns:
+def take_turns(processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE) -> Turns:
     """Let all sides time one case in turns, in random order.
 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
     longest : seconds that a side may take to set it up
 
     Where a call takes some tens of microseconds to some milliseconds, the physical pages of a fork decide by up to 20 % what it costs: then
-    several forks share the turns.
+    several forks take turns.
     """
-    first = _turns_of_fork(processes, name, indices, 0, turns, longest)
+    first = _turns_of_fork(processes, name, indices, 0, longest)
     if not 1 < first.calls <= SLOW_CALLS:
         return first
     forks = [first]
     while len(forks) < FORKS and forks[-1].seconds:
         able = [of_side if number in forks[-1].seconds else None for number, of_side in enumerate(indices)]
-        forks.append(_turns_of_fork(processes, name, able, first.calls, turns, longest))
+        forks.append(_turns_of_fork(processes, name, able, first.calls, longest))
     last = forks[-1].seconds.keys()
     each_has = min((len(times) for fork in forks for times in fork.seconds.values()), default=0)  # fewer where a fork was disturbed
     return Turns(
@@ -427,9 +424,7 @@ def take_turns(
     )
 
 
-def _turns_of_fork(
-    processes: Sequence[_Process], name: str, indices: Sequence[int | None], calls: int, turns: int, longest: float
-) -> Turns:
+def _turns_of_fork(processes: Sequence[_Process], name: str, indices: Sequence[int | None], calls: int, longest: float) -> Turns:
     """Let a fork of each side time one case in turns; calls : in a turn, 0 to calibrate."""
     skipped: dict[int, str] = {}
     failed: dict[int, str] = {}
@@ -446,7 +441,7 @@ def _turns_of_fork(
     seconds: dict[int, list[float]] = {number: [] for number in alive}
     faults, switches = dict.fromkeys(alive, 0), dict.fromkeys(alive, 0)
     began = monotonic()
-    for turn in range(ceil(turns / FORKS) if 1 < calls <= SLOW_CALLS else turns):
+    for turn in range(FORK_TURNS if 1 < calls <= SLOW_CALLS else TURNS):
         taken = calls * max([sum(times) for times in seconds.values()] or [0.0])
         if turn >= FEWEST_TURNS and (taken > SIDE_SECONDS or monotonic() - began > SIDE_WALL_SECONDS * len(seconds)):
             break
