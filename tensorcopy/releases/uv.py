@@ -168,9 +168,10 @@ def _project(requirement: str, pythons: str, index: str) -> Iterator[Path]:
 
     index : the address of the index that has it, "" for those of uv's settings; nothing that it requires is taken from there
     """
+    package = re.split(r"[^\w.-]", requirement)[0]
     text = f'[project]\nname = "probe"\nversion = "0"\nrequires-python = "{pythons}"\ndependencies = ["{requirement}"]\n'
+    text += f'[[tool.uv.dependency-metadata]]\nname = "{package}"\n'  # what it requires is not resolved, which would take a second
     if index:
-        package = re.split(r"[^\w.-]", requirement)[0]
         text += f'[[tool.uv.index]]\nname = "own"\nurl = {json.dumps(index)}\nexplicit = true\n'
         text += f'[tool.uv.sources]\n{package} = {{ index = "own" }}\n'
     with tempfile.TemporaryDirectory() as directory:
