@@ -31,7 +31,7 @@ from tests.test_site import Tags, foreign_scripts
 RESULTS = Path("results")
 COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])
 SCRIPT = "<script>alert(1)</script>"
-TRIES = [pytest.param(6, id="fast"), pytest.param(40, id="slow", marks=pytest.mark.slow), pytest.param(600, marks=pytest.mark.fuzz)]
+TRIES = [pytest.param(6, id="fast"), pytest.param(40, id="more", marks=pytest.mark.weekly), pytest.param(600, marks=pytest.mark.fuzz)]
 
 
 @pytest.fixture(scope="module")

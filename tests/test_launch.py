@@ -20,7 +20,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import Side, SideFailed
 from tensorcopy.results import launches
-from tensorcopy.results.launches import ALL, UNIT
+from tensorcopy.results.launches import ALL, UNIT, Launch
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE, sha_of
 
@@ -125,9 +125,16 @@ def made_sides(tmp_path: Path) -> list[Side]:
     ]
 
 
-def test_the_ratio_of_two_sides_is_that_of_their_work(sides):
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory) -> Launch:
+    """A launch of benchmarks that several tests look at, which lets a side hang for two seconds. Processes take a second to start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, "LONGEST_CASE", 2.0)
+        return launch.take(made_sides(tmp_path_factory.mktemp("taken")), "box", selection="time_sleep|Ends|Cached.time", reference=0)
+
+
+def test_the_ratio_of_two_sides_is_that_of_their_work(taken, sides):
     """2 ms and 3 ms, which differ by log(1.5); each side has the effect, its seconds and its turns."""
-    taken = launch.take(sides, "box", selection="time_sleep", reference=0)
     (row,) = taken.suites["several.time_sleep"].rows.values()
     assert (row.effects[1] - row.effects[0]) / UNIT == pytest.approx(log(1.5), abs=0.1)
     assert 0.002 < row.seconds < 0.004
@@ -136,10 +143,9 @@ def test_the_ratio_of_two_sides_is_that_of_their_work(sides):
     assert launches.read(launches.write(sides[0].suites.parent, taken)) == taken
 
 
-def test_a_side_that_cannot_run_a_case_has_its_reason_and_the_other_its_time(sides, monkeypatch):
+def test_a_side_that_cannot_run_a_case_has_its_reason_and_the_other_its_time(taken):
     """And both go on with the next case."""
-    monkeypatch.setattr(launch, "LONGEST_CASE", 2.0)
-    suite = launch.take(sides, "box", selection="Ends").suites["several.Ends.time_nothing"]
+    suite = taken.suites["several.Ends.time_nothing"]
     ends = {suite.params[0][int(index)].strip("'"): by_side for index, by_side in [*suite.failed.items(), *suite.skipped.items()]}
     assert ends == {
         "raises": {"1": "ValueError: no such thing"},
@@ -184,20 +190,20 @@ def test_two_revisions_have_their_own_suites(sides, tmp_path):
     assert suite.failed == suite.skipped == {}
 
 
-def test_a_setup_cache_runs_once_on_each_side(sides, tmp_path):
+def test_a_setup_cache_runs_once_on_each_side(taken, sides, tmp_path):
     """Benchmarks run in the folder where it ran, as with asv. One that fails is not tried again: it may take minutes."""
-    taken = launch.count(sides[0], "box", report={"methods": {"clone": {}}, "article": {"cpu": {}}})
-    assert taken.suites["several.Cached.track_value"].values == {"0": 35.0}
-    assert taken.suites["several.Cached.track_twice"].values == {"0": 14.0}
+    (row,) = taken.suites["several.Cached.time_nothing"].rows.values()
+    assert None not in row.effects
+    counted = launch.count(sides[0], "box", report={"methods": {"clone": {}}, "article": {"cpu": {}}})
+    assert counted.suites["several.Cached.track_value"].values == {"0": 35.0}
+    assert counted.suites["several.Cached.track_twice"].values == {"0": 14.0}
     assert [(tmp_path / name).read_text() for name in ("cache-fast", "badly-fast")] == ["x", "x"]
     for name in ("track_one", "track_other"):
-        assert taken.suites[f"several.CachedBadly.{name}"].failed == {"0": {ALL: "RuntimeError: setup_cache: OSError: no room"}}
-    assert taken.suites["several.track_text"].failed == {"0": {ALL: "TypeError: it returned 'a text', which is no number"}}
-    assert not any("time" in name for name in taken.suites)
-    assert (taken.kind, taken.methods, taken.article) == ("counts", {"clone": {}}, {"cpu": {}})
-    assert launches.read(launches.write(tmp_path, taken)) == taken
-    (row,) = launch.take(sides, "box", selection="Cached.time").suites["several.Cached.time_nothing"].rows.values()
-    assert None not in row.effects
+        assert counted.suites[f"several.CachedBadly.{name}"].failed == {"0": {ALL: "RuntimeError: setup_cache: OSError: no room"}}
+    assert counted.suites["several.track_text"].failed == {"0": {ALL: "TypeError: it returned 'a text', which is no number"}}
+    assert not any("time" in name for name in counted.suites)
+    assert (counted.kind, counted.methods, counted.article) == ("counts", {"clone": {}}, {"cpu": {}})
+    assert launches.read(launches.write(tmp_path, counted)) == counted
 
 
 ODD = """

@@ -2,11 +2,14 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from tensorcopy.analysis import functions as analysis
+from tensorcopy.measure import functions as counting
+from tensorcopy.releases import environments
 from tensorcopy.report import why
 from tensorcopy.results import functions, reader
 from tensorcopy.worker import declarations, hardware, instruction_count
@@ -24,21 +27,16 @@ PLANTED = [  # an operation, and one with a planted extra call
 
 
 @pytest.fixture(scope="module")
-def counted(checkout) -> Path:
-    """The folder of a launch that counts instructions, and of its profile."""
+def profile(tmp_path_factory) -> functions.Profiles:
+    """The profile of the torch of these tests, as `measure` stores it."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
-    variables = {declarations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: f"{CASES}|{WITH_GRAD}|{WARM}"}
-    options = ("--interpreter", "same", "--machine", "counted", "--bench", COUNTED)
-    done = checkout.run("tensorcopy", "measure", *options, **variables)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "functions of 1 release counted" in done.stdout
-    return checkout.root / "results" / "counted"
-
-
-@pytest.fixture(scope="module")
-def profile(counted) -> functions.Profiles:
-    """The profile of that launch."""
-    (path,) = counted.glob(f"*{functions.ENDING}")
+    environment, path = (
+        environments.inspected(Path(sys.executable), observes=False),
+        tmp_path_factory.mktemp("counted") / f"one{functions.ENDING}",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(declarations.VARIABLE, json.dumps(PLANTED))
+        functions.write(path, counting.counted(environment, f"{CASES}|{WITH_GRAD}|{WARM}"))
     return functions.read(path)
 
 
@@ -62,9 +60,24 @@ def test_no_call_is_specialised_while_it_is_counted(profile):
 
 
 @pytest.mark.slow
-def test_instruction_counts_show_the_cost_of_autograd(counted):
-    """Clone before detach runs autograd, too. That counts repeat is tested above."""
-    (result,) = [result for result in reader.load_results(counted.parent).results if result.machine == counted.name]
+def test_instructions_show_the_cost_of_autograd(profile):
+    """Clone before detach runs autograd, too."""
+    late, early = (profile.of(f"{name} 16 float32 contiguous grad").instructions for name in ("clone_detach", "detach_clone"))
+    assert late > 1.2 * early
+
+
+@pytest.mark.weekly
+def test_counts_and_functions_are_measured_by_one_command(checkout):
+    """In two runs of valgrind, whose counts agree."""
+    variables = {instruction_count.ONLY: WITH_GRAD}
+    done = checkout.run("tensorcopy", "measure", "--interpreter", "same", "--machine", "counted", "--bench", COUNTED, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "functions of 1 release counted" in done.stdout
+    (result,) = [result for result in reader.load_results(checkout.root / "results").results if result.machine == "counted"]
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
+    (path,) = (checkout.root / "results" / "counted").glob(f"*{functions.ENDING}")
+    taken = functions.read(path)
     assert len(counts) == 4
-    assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]
+    for (method, numel, grad), count in counts.items():
+        profiled = taken.of(f"{method} {numel} float32 contiguous{' grad' if grad == 'True' else ''}")
+        assert profiled.instructions == pytest.approx(count, rel=0.01)

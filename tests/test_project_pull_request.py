@@ -176,7 +176,7 @@ def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder):
     """Its operations fail, with the error of their import; nothing is compared, and the command says so."""
     edited(folder / "operations.py", "import torch\n", "import nothing_of_the_kind\n")
     commit_all(folder, "head")
-    request, paths = PullRequest(sha(folder, "HEAD~1"), sha(folder), launches=3, interpreter="same"), configuration.paths()
+    request, paths = PullRequest(sha(folder, "HEAD~1"), sha(folder), 1, "own.BySize.*, 16", interpreter="same"), configuration.paths()
     (pair,) = pull_request.pairs(request, paths)
     result = pull_request.measure_and_judge(pair, request, paths, monotonic() + 60, lambda done, doing: None)
     assert not result.compared

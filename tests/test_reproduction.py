@@ -17,7 +17,7 @@ from tensorcopy.results import select
 from tensorcopy.worker.methods import METHODS
 from tests.conftest import ROOT
 
-ROUNDS = 3  # of the two runs of a script
+ROUNDS = 3  # of the two runs of a script, at most
 HISTORY = "https://example.org/history/cpu-1.html"
 PAIRS = [("detach", "2.5.1", "2.15.0"), ("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")]
 
@@ -94,15 +94,18 @@ def test_a_script_shows_a_real_change_in_a_folder_of_its_own(tmp_path, causes):
     cause = causes["detach"]
     (tmp_path / why.SCRIPT).write_text(why.script(cause), encoding="utf-8")
     times: dict[str, list[float]] = {result.sha: [] for result in (cause.before, cause.after)}
-    for result in ROUNDS * [cause.before, cause.after]:  # in turn: other work on the machine slows a single run by half and more
-        command = why.command(result).split()
-        command[command.index("--python") + 1] = str(uv.find_python(result.python))
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert result.sha in done.stdout
-        times[result.sha].append(float(re.search(r"minimum ([\d.]+) ns", done.stdout)[1]))
-    assert cause.difference.ratio < 0.9
     before, after = times.values()
+    while not before or (
+        min(after) >= 0.95 * min(before) and len(before) < ROUNDS
+    ):  # other work on the machine slows a run by half and more
+        for result in (cause.before, cause.after):
+            command = why.command(result).split()
+            command[command.index("--python") + 1] = str(uv.find_python(result.python))
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            assert result.sha in done.stdout
+            times[result.sha].append(float(re.search(r"minimum ([\d.]+) ns", done.stdout)[1]))
+    assert cause.difference.ratio < 0.9
     assert min(after) < 0.95 * min(before), times
 
 

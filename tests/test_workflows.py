@@ -172,7 +172,7 @@ def test_the_package_is_built_with_the_locked_build_system():
     assert f"{build}\n" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("path", [LOCKED, BUILD_LOCKED], ids=["program", "build"])
 def test_the_lock_is_what_its_command_writes(tmp_path, path):
     """The command in its first lines keeps every version that still fits; a hash may be added to the index later."""
