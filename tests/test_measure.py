@@ -271,6 +271,14 @@ def test_counts_are_taken_once_of_each_release(machine):
     assert (machine.counted[4:], len(machine.taken)) == (["2.13.0"], 1)
 
 
+@pytest.mark.parametrize("bench", ["", "^memory"], ids=["beside times", "alone"])
+def test_the_reference_is_counted_where_it_is_asked_for(machine, capsys, bench):
+    """It is a side of all launches, and in no group of releases."""
+    assert measure("2.7.1", "2.8.0", "--launches", "1", "--bench", bench) == 0
+    assert machine.counted == ["2.7.1", "2.8.0"]
+    assert (", in results/box" in capsys.readouterr().out, len(machine.taken)) == (True, 0 if bench else 1)
+
+
 def test_a_step_in_doubt_gets_more_launches_of_its_case_and_two_releases(machine):
     """Until it is decided, at most twice: looking again and again would find a difference."""
     chance = Random(1)

@@ -265,8 +265,10 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
 
 
 def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Suites, console: Console) -> None:
-    """Print how many launches the releases have."""
-    if suites:
+    """Print how many launches the releases have, or that they are counted where nothing is timed."""
+    if not suites:
+        console.print(f"{counted(len(measurements), 'release')} counted, in results/{missing.job.machine}")
+    else:
         there = missing.counts()
         numbers = sorted({there[each.place] for each in measurements})
         number = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

@@ -78,7 +78,7 @@ def take(
     groups = plan.groups(missing.measurements, job.reference, most or len(every))
 
     def finish(group: Sequence[Measurement]) -> None:
-        own = [each for each in group if each in missing.measurements]
+        own = [each for each in missing.measurements if each in group or each == job.reference]  # which is in no group
         if counts is None:
             return
         launches, problems = taking.take_counts(own, job, counts, count=missing.launches, until=until, report_progress=report_progress)
