@@ -178,13 +178,13 @@ def test_asv_run_takes_launches_beside_the_reference(measuring):
     code, shown, taken = measuring("run", RELEASE, "--quick")
     assert (code, taken) == (0, []), shown
     assert re.search(r"tensor +16 +\d\S*[nμ]s", shown), shown
-    code, shown, taken = measuring("run", RELEASE, "-a", "rounds=2")
+    code, shown, taken = measuring("run", RELEASE, "-a", "rounds=1")
     assert code == 0, shown
     assert re.search(rf"{re.escape(COPY)} +ok$", shown, re.MULTILINE), shown
     assert re.search(r"tensor +16 +\d\S*±\S*[nμ]s", shown), shown
     shas = [launch_files.sha_of(version) for version in ("2.15.0", "2.8.0")]
-    assert [[side.sha for side in launch.sides] for launch in taken] == [shas, shas]
-    assert [launch.reference for launch in taken] == [1, 1]
+    assert [[side.sha for side in launch.sides] for launch in taken] == [shas]
+    assert [launch.reference for launch in taken] == [1]
     assert len(taken[0].suites[COPY].rows) == 2
     code, shown, after = measuring("run", RELEASE, "--skip-existing")
     assert (code, after) == (0, taken)

@@ -485,7 +485,7 @@ def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
     assert {name for result in results for name in result.methods} == {"rms_norm"}
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_example_times_a_suite_unchanged(lab):
     """Beside its operations, with the environments of the other project."""
     folder = lab.parent / "example"
