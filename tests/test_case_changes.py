@@ -13,6 +13,7 @@ from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.numbers import change_size, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
+from tensorcopy.report.sentences import step_size
 from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.feeds import feeds
@@ -168,8 +169,8 @@ def test_the_feed_repeats_the_changes_of_cases(content):
     assert entries
     for release, largest in entries:
         for item in filter(None, largest.split(", ")):
-            name, size = re.match(r"(.*) ([+−][\d.]+ %)$", item).groups()
-            assert size in [change.size for change in by_name[name] if change.release == release]
+            name, size = re.match(r"(.*?) ([+−][\d.]+ %.*)$", item).groups()
+            assert size in [step_size(change.step, change.unit, within=True) for change in by_name[name] if change.release == release]
 
 
 RELEASES = release_table.load()[-8:]

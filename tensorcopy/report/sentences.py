@@ -246,9 +246,11 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     return f"{direction} by {change_size(step.ratio)}{within}{until}"
 
 
-def step_size(step: Step, unit: str) -> str:
-    """Return the size of a change with its sign: "−17.3 %"; of a tracked value "+0.05 GB/s"."""
-    return tracked_difference(step.after - step.before, unit) if is_tracked(unit) else signed_percent(step.ratio)
+def step_size(step: Step, unit: str, *, within: bool = False) -> str:
+    """Return the size of a change with its sign: "−17.3 %", within its interval "−17.3 % (−19.0 to −15.6 %)"; tracked "+0.05 GB/s"."""
+    if is_tracked(unit):
+        return tracked_difference(step.after - step.before, unit)
+    return signed_percent(step.ratio) + (f" ({signed_interval(step.interval)})" if within and step.interval else "")
 
 
 def cost_text(standing: Standing) -> str:

@@ -214,7 +214,8 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
         for change in changes:
             shown = change.cases if all_cases else change.cases[:LARGEST]
             lines.append(f"  {change_text(change)}")
-            lines += [f"    {case_name(case):<{NAME}} {step_size(change.steps[case], change.group.unit):>9}" for case in shown]
+            sizes = [step_size(change.steps[case], change.group.unit, within=True) for case in shown]
+            lines += [f"    {size:<{max(map(len, sizes))}}  {case_name(case)}" for case, size in zip(shown, sizes)]
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
     return Group(Text(heading), Text("\n".join(lines) if lines else NO_CHANGE))

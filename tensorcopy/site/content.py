@@ -205,7 +205,7 @@ class MachineChange:
     def largest(self) -> Sequence[tuple[Case, str, str]]:
         """The cases with the largest changes, their sizes, and the addresses of their histories."""
         return [
-            (case, step_size(self.change.steps[case], self.change.group.unit), self.machine.case_address(case))
+            (case, step_size(self.change.steps[case], self.change.group.unit, within=True), self.machine.case_address(case))
             for case in self.change.cases[:LARGEST]
         ]
 
