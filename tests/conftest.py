@@ -238,17 +238,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the shipped history, without asv's own pages; the first test process that needs it writes it for all.
 
-    No test changes it. Beside it, "seconds" has the processor time of the writing process.
+    No test changes it.
     """
     from tensorcopy.site import publisher
 
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
-            begin = os.times()
             site.mkdir()
             writer.write(shipped_results.results, publisher.accuracy_report(ROOT), publisher.documentation(ROOT), site)
-            spent = [after - before for before, after in zip(begin, os.times())]
-            site.with_name("seconds").write_text(str(sum(spent[:4])))  # of this process and of those that wrote pages for it
     return site
 
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from datetime import date
-from itertools import product
 from random import Random
 
 import pytest
@@ -34,16 +33,9 @@ def evil_checkout(tmp_path_factory):
     return walk.checkout(tmp_path_factory.mktemp("evil"), evil=True)
 
 
-def test_every_command_is_walked():
-    """Derived from the parser; the commands of today are among them."""
-    names = {command.name for command in COMMANDS}
-    assert {"measure", "compare", "list releases", "ci comment", "plot"} <= names
-    assert len(names) >= 20
-
-
 @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
 def test_bad_input_ends_in_one_line(checkout, number):
-    """A part of the whole walk: the same lines among the fast tests, and others on each day among the slow ones."""
+    """The same lines among the fast tests, and others on each day among the slow ones."""
     first, parts = ((date.today().toordinal() * 2 + number) % PARTS, PARTS) if number else (0, 2 * PARTS)
     lines = [line for command in COMMANDS if command.name not in SECONDS for line in list(walk.bad_lines(command))[first::parts]]
     assert walk.walk(checkout, lines) == {}
@@ -162,14 +154,3 @@ def test_a_signal_at_any_moment_is_one_line(checkout, number, first):
         assert walk.send(number, random.expovariate(4), command.line(), checkout) == "", command.name
     for arguments in MEASURES:
         assert walk.send(number, 0.5, arguments, checkout, with_child=True) == "", arguments
-
-
-@pytest.mark.fuzz
-def test_the_whole_walk(checkout, evil_checkout):
-    """Each command with each bad input and in each surrounding."""
-    problems = walk.walk(checkout, [line for command in COMMANDS for line in walk.bad_lines(command)])
-    problems |= walk.walk(evil_checkout, [line for command in COMMANDS for line in walk.good_lines(command)])
-    for name, command in product(walk.SURROUNDINGS, COMMANDS):
-        problem = walk.process(command.line(), walk.SURROUNDINGS[name], checkout, name in walk.COLOURED)
-        problems |= {(name, *command.line()): problem} if problem else {}
-    assert problems == {}
