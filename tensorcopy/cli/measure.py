@@ -265,9 +265,11 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
 
 
 def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Suites, console: Console) -> None:
-    """Print how many launches the releases have, or that they are counted where nothing is timed."""
+    """Print how many launches the releases have, or how many are counted where nothing is timed."""
     if not suites:
-        console.print(f"{counted(len(measurements), 'release')} counted, in results/{missing.job.machine}")
+        places = {side.place for each in missing.job.stored() if each.kind == "counts" for side in each.sides}
+        number = counted(sum(each.place in places for each in measurements), "release")
+        console.print(f"{number} counted, in results/{missing.job.machine}")
     else:
         there = missing.counts()
         numbers = sorted({there[each.place] for each in measurements})

@@ -401,8 +401,7 @@ def take_turns(processes: Sequence[_Process], name: str, indices: Sequence[int |
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
     longest : seconds that a side may take to set it up
 
-    Where a call takes some tens of microseconds to some milliseconds, the physical pages of a fork decide by up to 20 % what it costs: then
-    several forks take turns.
+    Where a call takes 30 µs to 1 ms, several forks take turns: the physical pages of one decide by up to 20 % what it costs.
     """
     first = _turns_of_fork(processes, name, indices, 0, longest)
     if not 1 < first.calls <= SLOW_CALLS:
