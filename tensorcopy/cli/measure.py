@@ -268,8 +268,7 @@ def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Sui
     """Print how many launches the releases have, or how many are counted where nothing is timed."""
     if not suites:
         places = {side.place for each in missing.job.stored() if each.kind == "counts" for side in each.sides}
-        number = counted(sum(each.place in places for each in measurements), "release")
-        console.print(f"{number} counted, in results/{missing.job.machine}")
+        console.print(f"{counted(sum(each.place in places for each in measurements), 'release')} counted, in results/{missing.job.machine}")
     else:
         there = missing.counts()
         numbers = sorted({there[each.place] for each in measurements})

@@ -44,7 +44,8 @@ TURNS, FEWEST_TURNS = 20, 5
 SHORT_TURN = 0.1  # seconds; a longer one is interrupted on any busy core, however often it is tried
 # Forks of a case of slow calls, and turns of each: one fork differs from another by 22 to 46 % at 2^20, by 1.3 % at 2^10. Between launches
 # of three releases, a difference of two varies by 14 % at 2^20 with three forks, 8 % with six and 6 % with nine (median of ten cases)
-FORKS, FORK_TURNS = 9, 7
+FORKS, FEWEST_FORKS, FORK_TURNS = 9, 3, 7
+FORKS_SECONDS = 1.0  # of a side, after which no fork begins but the fewest: setting up a device takes as long
 SLOW_CALLS = 32  # in a turn, at most; a single call in a turn takes so long that its setup would double what a launch costs
 SIDE_SECONDS = 0.1  # that a side's turns of a case take, unless they are the fewest
 SIDE_WALL_SECONDS = 0.5  # the same with their setup, which asv runs before each call
@@ -406,8 +407,8 @@ def take_turns(processes: Sequence[_Process], name: str, indices: Sequence[int |
     first = _turns_of_fork(processes, name, indices, 0, longest)
     if not 1 < first.calls <= SLOW_CALLS:
         return first
-    forks = [first]
-    while len(forks) < FORKS and forks[-1].seconds:
+    forks, end = [first], monotonic() + FORKS_SECONDS * len(indices)
+    while forks[-1].seconds and len(forks) < (FORKS if monotonic() < end else FEWEST_FORKS):
         able = [of_side if number in forks[-1].seconds else None for number, of_side in enumerate(indices)]
         forks.append(_turns_of_fork(processes, name, able, first.calls, longest))
     last = forks[-1].seconds.keys()
