@@ -31,7 +31,7 @@ from tests.test_site import Tags, foreign_scripts
 RESULTS = Path("results")
 COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])
 SCRIPT = "<script>alert(1)</script>"
-TRIES = [6, pytest.param(200, marks=pytest.mark.weekly)]
+TRIES = [6, pytest.param(40, marks=pytest.mark.weekly)]
 
 
 @pytest.fixture(scope="module")
