@@ -35,7 +35,7 @@ def evil_checkout(tmp_path_factory):
 
 @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
 def test_bad_input_ends_in_one_line(checkout, number):
-    """The same lines among the fast tests, and others on each day among the slow ones."""
+    """Fast tests try the same lines each time, slow tests others on each day."""
     first, parts = ((date.today().toordinal() * 2 + number) % PARTS, PARTS) if number else (0, 2 * PARTS)
     lines = [line for command in COMMANDS if command.name not in SECONDS for line in list(walk.bad_lines(command))[first::parts]]
     assert walk.walk(checkout, lines) == {}

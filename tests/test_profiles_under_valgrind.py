@@ -30,10 +30,8 @@ PLANTED = [  # an operation, and one with a planted extra call
 def profile(tmp_path_factory) -> functions.Profiles:
     """The profile of the torch of these tests, as `measure` stores it."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
-    environment, path = (
-        environments.inspected(Path(sys.executable), observes=False),
-        tmp_path_factory.mktemp("counted") / f"one{functions.ENDING}",
-    )
+    path = tmp_path_factory.mktemp("counted") / f"one{functions.ENDING}"
+    environment = environments.inspected(Path(sys.executable), observes=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(declarations.VARIABLE, json.dumps(PLANTED))
         functions.write(path, counting.counted(environment, f"{CASES}|{WITH_GRAD}|{WARM}"))
