@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.results.effects import fit, met
+from tensorcopy.results.effects import alike, fit, met
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 MARGIN = 0.03  # the smallest change to report
@@ -208,40 +208,42 @@ def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | Non
     sizes = from_before.sum(axis=0) / np.maximum(counts, 1)
     squares = np.where(first & second, from_before - sizes, 0.0) ** 2
     variances = squares.sum(axis=0) / np.maximum(counts - 1, 1)
+    both = first.any(axis=0) & second.any(axis=0)
     differences: dict[int, Difference | None] = {}
-    for case in np.flatnonzero(first.any(axis=0) & second.any(axis=0)).tolist():
-        if together[case]:
-            n = int(counts[case])
-            differences[case] = Difference(float(sizes[case]), float(variances[case]), n, n - 1, (n, n))
-        else:
-            differences[case] = _by_way(logs[:, :, case], before, after)
+    for case in np.flatnonzero(both & together).tolist():
+        n = int(counts[case])
+        differences[case] = Difference(float(sizes[case]), float(variances[case]), n, n - 1, (n, n))
+    apart = np.flatnonzero(both & ~together)
+    for group in alike(~np.isnan(logs[:, :, apart])):
+        differences.update(zip(apart[group].tolist(), _by_way(logs[:, :, apart[group]], before, after)))
     return differences
 
 
-def _by_way(logs: Numbers, before: int, after: int) -> Difference | None:
-    """Return the difference of two columns that were not always in the same launches, in one case; None of sides that never met.
+def _by_way(logs: Numbers, before: int, after: int) -> list[Difference | None]:
+    """Return the difference of two columns that were not always in the same launches, in each case; None of sides that never met.
 
-    logs : log seconds by launch and column
+    logs : log seconds by launch, column and case, of cases that were measured in the same places
     """
-    measured = ~np.isnan(logs)
+    measured = ~np.isnan(logs[:, :, 0])
     first, second = measured[:, before], measured[:, after]
-    launches = int(first.sum()), int(second.sum())
+    launches, cases = (int(first.sum()), int(second.sum())), range(logs.shape[2])
     group = next(group for group in met(measured) if before in group)
     if after not in group:
         alone = all(
             measured[:, column].sum() and measured[measured[:, column]].sum() == measured[:, column].sum() for column in (before, after)
         )
-        return unpaired(logs[:, before], logs[:, after]) if alone else None
+        return [unpaired(logs[:, before, case], logs[:, after, case]) if alone else None for case in cases]
     used = measured[:, group].any(axis=1)
     place = np.ix_(used, group)
-    fitted = fit(logs[place][:, :, None], measured[place].astype(float))
+    fitted = fit(logs[place], measured[place].astype(float))
     one, other = (int(np.flatnonzero(group == column)[0]) for column in (before, after))
     inverse = fitted.inverse
     count = 2 / float(inverse[one, one] + inverse[other, other] - 2 * inverse[one, other])
-    size = float(fitted.columns[other, 0] - fitted.columns[one, 0])
+    sizes = (fitted.columns[other] - fitted.columns[one]).tolist()
     # of these two alone: an outlier of one side would look small among the residuals of all the others
-    (first_variance, first_freedom), (second_variance, second_freedom) = (fitted.variance_of(column) for column in (one, other))
-    return Difference(size, first_variance + second_variance, count, first_freedom + second_freedom, launches, JOINED)
+    (first_variances, first_freedom), (second_variances, second_freedom) = (fitted.variances_of(column) for column in (one, other))
+    variances, freedom = (first_variances + second_variances).tolist(), first_freedom + second_freedom
+    return [Difference(sizes[case], variances[case], count, freedom, launches, JOINED) for case in cases]
 
 
 def launch_parts(logs: Numbers, column: int) -> Numbers:
@@ -356,10 +358,9 @@ def judge(
         halves = stdtrit(total, 1 - alpha / 2) * errors
         thresholds = stdtrit(total, 1 - alpha / 2 / len(testable)) * errors
         for number, (case, each) in enumerate(testable.items()):
-            least = margin(case)
-            judged = _verdict(each, ps[number], float(halves[number]), float(thresholds[number]), least, alpha)
-            seen = max(float(thresholds[number]), log(1 + least)) + NINE_OF_TEN * float(errors[number])
-            changes[case] = replace(judged, detectable=exp(seen) - 1, margin=least)
+            changes[case] = _verdict(
+                each, ps[number], float(errors[number]), float(halves[number]), float(thresholds[number]), margin(case), alpha
+            )
     return {case: changes[case] for case in differences}
 
 
@@ -377,7 +378,7 @@ def _moderated_by_kind(differences: Mapping[Case, Difference], kind: Callable[[C
     return variances, np.maximum(total, 1.0)
 
 
-def _verdict(each: Difference, p: float, half: float, threshold: float, margin: float, alpha: float) -> Change:
+def _verdict(each: Difference, p: float, error: float, half: float, threshold: float, margin: float, alpha: float) -> Change:
     """Return the verdict; threshold : the size that would be significant among all cases."""
     smallest, more = log(1 + margin), None
     if p <= alpha and abs(each.size) >= smallest:
@@ -390,8 +391,18 @@ def _verdict(each: Difference, p: float, half: float, threshold: float, margin: 
         shrink = half / (smallest - abs(each.size)) if abs(each.size) < smallest else threshold / abs(each.size)
         needed = ceil(min(each.launches) * (shrink**2 - 1)) if isfinite(shrink) else MOST_LAUNCHES + 1
         more = max(1, needed) if needed <= MOST_LAUNCHES else None
-    interval = exp(each.size - half), exp(each.size + half)
-    return Change(verdict, reason, exp(each.size), interval, p, launches=each.launches, more_launches=more, way=each.way)
+    return Change(
+        verdict,
+        reason,
+        ratio=exp(each.size),
+        interval=(exp(each.size - half), exp(each.size + half)),
+        p=p,
+        launches=each.launches,
+        more_launches=more,
+        way=each.way,
+        detectable=exp(max(threshold, smallest) + NINE_OF_TEN * error) - 1,
+        margin=margin,
+    )
 
 
 def tracked(values: Mapping[Case, tuple[str, Sequence[float], Sequence[float]]]) -> dict[Case, Change]:

@@ -50,8 +50,9 @@ class Effects:
         """Return a column's time of a case in each launch, without the launch's part."""
         seconds, _, _, residuals = self._fitted()
         number = self.cases[case]
-        times = seconds[column, number] * np.exp(residuals[:, column, number])
-        return [float(time) for time in times if not np.isnan(time)]
+        own = residuals[:, column, number]
+        times: list[float] = (seconds[column, number] * np.exp(own[~np.isnan(own)])).tolist()
+        return times
 
     def error_of_mean(self, column: int, cases: Sequence[Case]) -> float:
         """Return the standard error of a column's part in the mean of some cases, over launches; 0 where they cannot tell it."""
@@ -64,18 +65,14 @@ class Effects:
     def _fitted(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """Return seconds, relative standard errors and numbers of launches, by column and case, and residuals by launch too."""
         if 0 not in self._fits:
-            launches, columns, cases = self.logs.shape
-            seconds, errors = np.full((columns, cases), np.nan), np.zeros((columns, cases))
+            seconds, errors = np.full(self.logs.shape[1:], np.nan), np.zeros(self.logs.shape[1:])
             residuals = np.full(self.logs.shape, np.nan)
             measured = ~np.isnan(self.logs)
             counts = measured.sum(axis=0)
-            patterns, places = np.unique(measured.reshape(launches * columns, cases).T, axis=0, return_inverse=True)
-            for number, pattern in enumerate(patterns):
-                of_pattern = np.flatnonzero(places.ravel() == number)
-                mask = pattern.reshape(measured.shape[:2])
+            for group in alike(measured):
+                mask = measured[:, :, group[0]]
                 if mask.any():
-                    fitted = _fit(self.logs[:, :, of_pattern], mask)
-                    seconds[:, of_pattern], errors[:, of_pattern], residuals[:, :, of_pattern] = fitted
+                    seconds[:, group], errors[:, group], residuals[:, :, group] = _fit(self.logs[:, :, group], mask)
             self._fits[0] = seconds, errors, counts, residuals
         return self._fits[0]
 
@@ -94,6 +91,14 @@ def _fit(logs: Numbers, mask: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         errors[columns] = np.sqrt(fitted.variances() / mask[place].sum(axis=0)[:, None])
         residuals[place] = np.where(mask[place][:, :, None], fitted.residuals, np.nan)
     return seconds, errors, residuals
+
+
+def alike(measured: Numbers) -> list[list[int]]:
+    """Return the cases in groups that were measured in the same places; measured : by launch, column and case."""
+    groups: dict[bytes, list[int]] = {}
+    for case in range(measured.shape[2]):
+        groups.setdefault(measured[:, :, case].tobytes(), []).append(case)
+    return list(groups.values())
 
 
 def met(mask: Numbers) -> list[Numbers]:
@@ -142,14 +147,15 @@ class Fit:
             return self.launches.var(axis=0, ddof=1)
         return np.full(self.launches.shape[1], np.nan)
 
-    def variance_of(self, column: int) -> tuple[float, float]:
-        """Return the residual variance of one column in the first case, and the degrees of freedom that the fit leaves it."""
+    def variances_of(self, column: int) -> tuple[Numbers, float]:
+        """Return the residual variance of one column in each case, and the degrees of freedom that the fit leaves it."""
         rows = self.weights[:, column] > 0
         shares = self.weights[rows] / self.weights[rows].sum(axis=1, keepdims=True)
         apart = np.eye(len(self.inverse))[column] - shares
         fitted = shares[:, column] + np.einsum("lc,cd,ld->l", apart, self.inverse, apart)
         freedom = float((1 - fitted).sum())
-        return (float((self.residuals[rows, column, 0] ** 2).sum()) / freedom if freedom > 1e-9 else 0.0), freedom
+        squares = (self.residuals[rows, column] ** 2).sum(axis=0)
+        return (squares / freedom if freedom > 1e-9 else np.zeros_like(squares)), freedom
 
 
 def fit(logs: Numbers, weights: Numbers) -> Fit:
