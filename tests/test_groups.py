@@ -40,7 +40,7 @@ def results(folder, ratio_at, *, releases=RELEASES, python="3.11", methods=METHO
 
 def test_a_change_that_no_case_shows_is_found_in_the_group(tmp_path):
     """−8 % in twelve cases, most of them too noisy to show it."""
-    by_case = series.over(results(tmp_path, lambda index, method: 0.92 if index >= 6 else 1.0, noise=0.08, launches=4))
+    by_case = series.joined([results(tmp_path, lambda index, method: 0.92 if index >= 6 else 1.0, noise=0.08, launches=4)])
     (change,) = series.changes_by_release(by_case)
     assert (change.release, change.verdict) == ("2.7.0", "faster")
     assert change.as_group is not None
@@ -68,7 +68,7 @@ def test_the_change_of_a_mean_is_that_of_its_launches(tmp_path):
 
 def test_a_change_of_one_case_is_not_attributed_to_its_group(tmp_path):
     """A case that takes twice as long moves the mean of twelve by 6 %."""
-    by_case = series.over(results(tmp_path, lambda index, method: 2.0 if index >= 6 and method == "method_3" else 1.0))
+    by_case = series.joined([results(tmp_path, lambda index, method: 2.0 if index >= 6 and method == "method_3" else 1.0)])
     (change,) = series.changes_by_release(by_case)
     assert [case["method"] for case in change.cases] == ["method_3"]
     assert change.as_group is None
@@ -78,7 +78,7 @@ def test_a_change_of_one_case_is_not_attributed_to_its_group(tmp_path):
 def test_changes_are_grouped_by_direction(tmp_path):
     """At one release some cases are slower and others faster; the largest change comes first."""
     ratios = {"method_1": 1.3, "method_2": 1.5, "method_3": 0.7}
-    by_case = series.over(results(tmp_path, lambda index, method: ratios.get(method, 1.0) if index >= 6 else 1.0))
+    by_case = series.joined([results(tmp_path, lambda index, method: ratios.get(method, 1.0) if index >= 6 else 1.0)])
     slower, faster = series.changes_by_release(by_case)
     assert (slower.verdict, [case["method"] for case in slower.cases]) == ("slower", ["method_2", "method_1"])
     assert (faster.verdict, [case["method"] for case in faster.cases]) == ("faster", ["method_3"])
@@ -88,7 +88,7 @@ def test_changes_are_grouped_by_direction(tmp_path):
 def test_groups_without_a_change_have_none(tmp_path):
     """Ten seeds of twelve releases."""
     for seed in range(10):
-        by_case = series.over(results(tmp_path / str(seed), lambda index, method: 1.0, machine=f"box{seed}"))
+        by_case = series.joined([results(tmp_path / str(seed), lambda index, method: 1.0, machine=f"box{seed}")])
         assert not series.changes_by_release(by_case)
 
 

@@ -17,7 +17,7 @@ CASE = "copies.BySize.time_copy m0 16"
 def standing_of(folder, *times, last=0, **how):
     """Return where the case stands that takes so many microseconds with each of the first releases."""
     launch_files.write(folder, {CASE: dict(zip(RELEASES, times))}, **how)
-    (case_series,) = series.over(launch_files.load(folder, *RELEASES[: len(times)])).values()
+    (case_series,) = series.joined([launch_files.load(folder, *RELEASES[: len(times)])]).values()
     return standings.standing(case_series, last)
 
 
@@ -83,7 +83,7 @@ def test_noise_is_no_regression(tmp_path):
         folder = tmp_path / str(seed)
         cases = {f"copies.BySize.time_copy {method} 16": dict.fromkeys(RELEASES, 1.0) for method in METHODS}
         launch_files.write(folder, cases, noise=0.02, machine=f"box{seed}", launches=9)
-        by_case = series.over(launch_files.load(folder, *RELEASES))
+        by_case = series.joined([launch_files.load(folder, *RELEASES)])
         assert not standings.open_regressions(filter(None, map(standings.standing, by_case.values())))
 
 
@@ -98,7 +98,7 @@ def test_regressions_are_those_of_methods_the_most_expensive_first(tmp_path):
     launch_files.write(tmp_path, {**cases, CASE: dict.fromkeys(RELEASES, 1.0)}, noise=0.001)
     launch_files.write_counts(tmp_path, RELEASES[0], {"instructions.BySize.track_instructions m0 16 False": 1000})
     launch_files.write_counts(tmp_path, RELEASES[-1], {"instructions.BySize.track_instructions m0 16 False": 2000})
-    by_case = series.over(launch_files.load(tmp_path, *RELEASES))
+    by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
     known = [standings.standing(each) for each in by_case.values()]
     assert known.count(None) == 1
     first, second = standings.open_regressions(filter(None, known))

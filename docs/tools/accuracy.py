@@ -283,7 +283,7 @@ def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
     """Yield how many changes between neighbours the history does not tell."""
     large = missed = 0
     for axis in axes:
-        histories = series.over(axis)
+        histories = series.joined([axis])
         for index, (before, after) in enumerate(pairwise(axis), 1):
             for case, change in comparisons.between(before, after).changes.items():
                 if change.verdict in (Verdict.SLOWER, Verdict.FASTER) and abs(log(change.ratio or 1.0)) >= log(1 + LARGE):

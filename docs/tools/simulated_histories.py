@@ -50,7 +50,7 @@ def rows(axis: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
         chosen = random.choice(len(cases), max(1, round(PLANTED * len(cases))), replace=False)
         planted = {cases[number]: (places[str(random.choice([*places]))], float(random.choice(STEPS))) for number in chosen}
         results = drawn(axis, cases, residuals, planted, random)
-        histories = series.over(results)
+        histories = series.joined([results])
         for case, (index, size) in planted.items():
             kind, name = size_of(case), next(name for name, place in places.items() if place == index)
             told[name, kind, size].append(any(step.index == index and step.ratio > 1 for step in histories[case].steps))

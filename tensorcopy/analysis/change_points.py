@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -117,7 +118,7 @@ class _Noise:
         weights = self.weights[level]
         return max(float(weights.sum()) / inflation, float(weights.max()))
 
-    @property
+    @cached_property
     def weights(self) -> Floats:
         return (self.level / self.points) ** 2
 
@@ -186,14 +187,14 @@ def _steps(
     """Return the steps at cuts that have passed; measured : the index of each point in the series."""
     n = len(points.y)
     parts = _levels_between(cuts, n)
-    level = [_median_of(points.y[part]) for part in parts]
+    level, variances = [_median_of(points.y[part]) for part in parts], [1 / noise.count(part) for part in parts]
 
     def is_back(before: int, later: int) -> bool:
         """Return whether a later level is that before a step, or beyond it.
 
         Within the noise, or nearly: a slowdown ×5.9 that ends 14 % above where it began is fixed.
         """
-        error = noise.level * math.sqrt(sum(1 / noise.count(parts[i]) for i in (before, later)))
+        error = noise.level * math.sqrt(variances[before] + variances[later])
         remaining = (level[later] - level[before]) * math.copysign(1, level[before + 1] - level[before])
         return remaining <= max(smallest, BACK * error, NEARLY * abs(level[before + 1] - level[before]))
 
@@ -339,19 +340,26 @@ def _is_spike(points: _Points, levels: Sequence[slice], i: int, noise: _Noise) -
 
 def _straight(y: Floats, levels: Sequence[slice], noise: _Noise) -> set[int]:
     """Return the cuts inside a run of levels that a straight line fits as well."""
-    weights = 1 / noise.points**2
-    squares = [float(weights[level] @ (y[level] - _mean(y[level], weights[level])) ** 2) for level in levels]
+    weights, x, y = 1 / noise.points**2, np.arange(len(y)), y - y.mean()
+    terms = np.array([weights, weights * x, weights * y, weights * x * x, weights * x * y, weights * y * y])
+    sums: list[list[float]] = np.insert(terms.cumsum(axis=1), 0, 0.0, axis=1).T.tolist()
+
+    def about(begin: int, end: int) -> tuple[float, float]:
+        """Return the weighted squares of some points about their mean, and about a straight line."""
+        w, wx, wy, wxx, wxy, wyy = (last - first for first, last in zip(sums[begin], sums[end]))
+        along = wxx - wx**2 / w
+        squares = wyy - wy**2 / w
+        return squares, squares - ((wxy - wx * wy / w) ** 2 / along if end - begin > 1 else 0.0)
+
+    squares = [about(level.start, level.stop)[0] for level in levels]
     straight: set[int] = set()
     for i in range(len(levels)):
         for j in range(i + 1, len(levels)):
-            run = slice(levels[i].start, levels[j].stop)
-            if _length(run) > 2:  # a line fits two points always
-                x = np.arange(_length(run)) - _mean(np.arange(_length(run)), weights[run])
-                centred = y[run] - _mean(y[run], weights[run])
-                about_line = float(weights[run] @ centred**2 - (weights[run] @ (x * centred)) ** 2 / (weights[run] @ x**2))
-                gain = about_line - sum(squares[i : j + 1])
+            length = levels[j].stop - levels[i].start
+            if length > 2:  # a line fits two points always
+                gain = about(levels[i].start, levels[j].stop)[1] - sum(squares[i : j + 1])
                 # two parameters for each step, its size and its place, instead of one for the slope
-                if gain < LINE * (2 * (j - i) - 1) * math.log(_length(run)):
+                if gain < LINE * (2 * (j - i) - 1) * math.log(length):
                     straight |= set(range(i, j))
     return straight
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 from math import exp, log
 from statistics import fmean, median
@@ -93,16 +92,16 @@ def joined(axes: Sequence[Sequence[Result]]) -> dict[Case, CaseSeries]:
 
     axes : for each Python, the newest first, its results in order of release; see `select.history`
     """
-    joined_series = over(axes[0])
+    joined_series = _over(axes[0])
     for axis in axes[1:]:
-        for case, older in over(axis).items():
+        for case, older in _over(axis).items():
             newer = joined_series.get(case)
             extended = _extended(newer, older) if newer else None
             if extended:
                 joined_series[case] = extended
             elif newer is None:
                 joined_series[case] = older
-    return joined_series
+    return {case: replace(each, steps=_steps(each)) for case, each in joined_series.items()}
 
 
 def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
@@ -121,7 +120,7 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
     tail = slice(first, None)
     values = (*(value * factor if value is not None else None for value in older.values[:place]), *newer.values[tail])
     spreads = (*older.spreads[:place], *newer.spreads[tail])
-    extended = replace(
+    return replace(
         newer,
         on=f"{newer.on}, before torch {newer.releases[first]} Python {older.results[0].python} (scaled)",
         releases=(*older.releases[:place], *newer.releases[tail]),
@@ -133,7 +132,6 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
             *(replace(j, index=j.index + place - first) for j in newer.joints),
         ),
     )
-    return replace(extended, steps=_steps(extended))
 
 
 def releases_of(all_series: Iterable[CaseSeries]) -> list[str]:
@@ -156,21 +154,15 @@ def _cases(results: Sequence[Result]) -> list[Case]:
     return [*dict.fromkeys([*(case for case in (*timed, *failing) if case.spec.timed and case.spec.torch), *counted, *failing])]
 
 
-def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
-    """Return the history of each case over results in order of release."""
-    return dict(_over(tuple(results)))
-
-
-@lru_cache(maxsize=8)  # series: a machine has a few, and each is asked for alone and joined with others
-def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
+def _over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
+    """Return each case over results in order of release, without its steps."""
     newest = results[-1]
     on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
     releases = tuple(result.version for result in results)
     by_case = {}
     for case in _cases(results):
         values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)
-        alone = CaseSeries(case, on, case.spec.unit, releases, results, values, spreads, ())
-        by_case[case] = replace(alone, steps=_steps(alone))
+        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(results), values, spreads, ())
     return by_case
 
 

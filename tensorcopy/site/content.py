@@ -47,10 +47,7 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
 
 
 class ComparisonTable(Mapping[str, Comparison]):
-    """The comparison of every pair of results that has a page, by address.
-
-    One is judged when it is first read, unless another process (`keep`) has judged it.
-    """
+    """The comparison of every pair of results that has a page, by address; it is judged when it is first read."""
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self._pairs = {addresses.of_comparison(*pair): pair for pair in pairs}
@@ -77,14 +74,6 @@ class ComparisonTable(Mapping[str, Comparison]):
     def between_machines(self) -> list[str]:
         """Return the addresses of the comparisons of two machines."""
         return [address for address, (before, after) in self._pairs.items() if before.machine != after.machine]
-
-    def keep(self, judged: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take over comparisons that were judged elsewhere: their fields, without the results."""
-        for address, fields in judged.items():
-            before, after = self._pairs[address]
-            known = {case: case for result in (before, after) for case in result.timings}  # hundreds, in each of many comparisons
-            changes = {known.get(case, case): change for case, change in fields["changes"].items()}
-            self._judged[address] = Comparison(**{**fields, "before": before, "after": after, "changes": changes})
 
 
 @dataclass(frozen=True)
@@ -153,7 +142,7 @@ class Content:
     @property
     def builds(self) -> set[str]:
         """The builds of all results."""
-        return {result.series_key.build for machine in self.machines for result in machine.results}
+        return {build for machine in self.machines for build in machine.builds}
 
     def machine_of(self, result: Result) -> Machine:
         """Return the machine on which a result was measured."""

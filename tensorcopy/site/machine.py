@@ -64,9 +64,9 @@ class Series:
         return self.results[-1]
 
     @cached_property
-    def series_by_case(self) -> dict[Case, CaseSeries]:
-        """Each case's times over the releases."""
-        return case_series.over(self.results)
+    def cases(self) -> frozenset[Case]:
+        """The cases that have a history on it."""
+        return frozenset(case_series.cases([self.results]))
 
     @cached_property
     def machine_changes(self) -> dict[str, list[str]]:
@@ -232,7 +232,7 @@ class Machine:
             rows.update({name: row for name, row in result.methods.items() if name not in rows})
         return rows
 
-    @property
+    @cached_property
     def joined_series(self) -> list[Series]:
         """The series whose histories are joined, one for each Python: as `tensorcopy history` chooses them."""
         shown = select.shown(by_history(self.results))
@@ -344,6 +344,11 @@ class Machine:
     def results(self) -> tuple[Result, ...]:
         """The results of all series."""
         return tuple(result for series in self.series for result in series.results)
+
+    @cached_property
+    def builds(self) -> set[str]:
+        """The builds of its results."""
+        return {series.key.build for series in self.series}
 
     @cached_property
     def by_release(self) -> list[Result]:

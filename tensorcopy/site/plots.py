@@ -56,7 +56,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     changes, and the memcpy baseline.
     """
     versions = machine.releases
-    all_series = [series for series in machine.series if case in series.series_by_case]
+    all_series = [series for series in machine.series if case in series.cases]
     lines, bands, dots, values = [], [], [], []
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
@@ -294,7 +294,7 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
 
 def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
     """Return the changes of the machine, and the gaps of a time: of neighbours, the first has the label. Few releases are counted."""
-    changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
+    changed = {version for series in machine.series if case in series.cases for version in series.machine_changes}
     rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
     has_it = {result.version for result in machine.results if related.measured(result, case)}
     return rules + (_gaps([version in has_it for version in versions], "not measured") if case.spec.timed else [])
