@@ -119,7 +119,11 @@ class ValueAxis:
             return (value - self.low) / (self.high - self.low)
         if value <= 0:  # a count may be 0
             return 0.0
-        return log10(value / self.low) / log10(self.high / self.low)
+        return log10(value / self.low) / self._decades
+
+    @cached_property
+    def _decades(self) -> float:
+        return log10(self.high / self.low)
 
     def ticks(self) -> list[Tick]:
         """Return round values within the axis."""
@@ -401,7 +405,7 @@ def _marks(plot: Plot, line: Line) -> str:
 def _shapes(number: int, places: Sequence[Place]) -> str:
     """Return the path of a mark at each place."""
     if number % len(SHAPES) < len(ENDS):
-        return _joined([Stroke(place, "h0", place) for place in places])
+        return _points(places)
     shape = SHAPES[number % len(SHAPES)]
     first = FIRST_POINT.match(shape)
     right, down = (float(first[1]), float(first[2])) if first else (0.0, 0.0)
@@ -424,8 +428,7 @@ def _band(plot: Plot, band: Band) -> str:
 
 
 def _dots(plot: Plot, dots: Dots) -> str:
-    places = [_place(plot, x, y) for x, y in dots.points]
-    return f'<path class="launches s{dots.colour}" d="{_joined([Stroke(place, "h0", place) for place in places])}"/>'
+    return f'<path class="launches s{dots.colour}" d="{_points([_place(plot, x, y) for x, y in dots.points])}"/>'
 
 
 def _bars(plot: Plot) -> str:
@@ -442,7 +445,7 @@ def _bars(plot: Plot) -> str:
 def _whiskers(plot: Plot, whiskers: Sequence[Whisker]) -> str:
     """Draw whiskers of one kind, with their dots above them."""
     lines = _joined([stroke for whisker in whiskers for stroke in _whisker(plot, whisker)])
-    dots = _joined([Stroke(place, "h0", place) for place in (_place(plot, whisker.x, whisker.middle) for whisker in whiskers)])
+    dots = _points([_place(plot, whisker.x, whisker.middle) for whisker in whiskers])
     return f'<g class="whisker{_kind(whiskers[0].kind)}"><path d="{lines}"/><path class="dot" d="{dots}"/></g>'
 
 
@@ -467,6 +470,12 @@ def _joined(strokes: Sequence[Stroke]) -> str:
     return "".join([f"M{first.start[0]} {first.start[1]}{first.path}", *moves])
 
 
+def _points(places: Sequence[Place]) -> str:
+    """Return a path of points, likewise."""
+    moves = [f"m{_step(before, place)}h0" for before, place in zip(places, places[1:])]
+    return "".join([f"M{places[0][0]} {places[0][1]}h0", *moves])
+
+
 def _rule(plot: Plot, rule: Rule) -> str:
     """Draw the line with its label, if it has one, to the right, or to the left near the right edge."""
     x = plot.across(rule.x)
@@ -483,9 +492,9 @@ def _rule(plot: Plot, rule: Rule) -> str:
 def _flags(plot: Plot) -> str:
     """Draw the label of each change above the values, and a line down to the points beside it or the bar, or to the axis without any."""
     lines = ""
+    values = [(point.x, point.y) for line in plot.lines for point in line.points if point]
+    values += [(x, high) for bars in plot.bars for x, _, high in bars.spans]
     for flag, row in plot.placed_flags:
-        values = [(point.x, point.y) for line in plot.lines for point in line.points if point]
-        values += [(x, high) for bars in plot.bars for x, _, high in bars.spans]
         end = min((plot.at(x, y)[1] for x, y in values if abs(x - flag.x) <= 0.5), default=plot.bottom + CLEAR) - CLEAR
         lines += f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(end)}"
     texts = []

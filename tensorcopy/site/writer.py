@@ -55,7 +55,6 @@ ASSETS = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
 LONGEST = ("history", "functions", "comparisons", "costs")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
-PIECES = 4  # of the comparisons of a machine, for each process: they take different times
 VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages
 MOST_PROCESSES, MAX_PROCESSES = 8, 256  # by default, as each takes some 100 MB; that the variable may ask for
 GARBAGE = 200_000  # new values between two searches for garbage, of which there is little: most values stay until the site is written
@@ -111,7 +110,7 @@ def write(
         machines, tasks = site.content.machines, []
         are_few = len(machines) <= FEW_MACHINES
         for number, machine in enumerate(machines):
-            _judge(site, machine, count)
+            _judge(site.content, machine)
             tasks += _tasks(site, number)
             if not are_few:
                 run(site, tasks, count)
@@ -132,23 +131,10 @@ def write_assets(directory: Path) -> None:
         shutil.copyfile(str(distribution("uplot-python").locate_file(f"uplot/static/{source}")), directory / name)
 
 
-def _judge(site: Site, machine: Machine, processes: int) -> None:
-    """Judge the comparisons of a machine, in neighbouring groups: a series is fitted once in each process."""
-
-    def fit() -> None:
-        """Compute what several modules of pages need, so that their processes share it."""
-        _ = machine.history, machine.case_changes, machine.changes_by_release, machine.causes
-
-    listed = site.content.comparisons.of_machine(machine.name)
-    size = max(1, -(-len(listed) // (PIECES * processes)))
-    tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
-    for judged in run(site, tasks, processes, meanwhile=fit):
-        site.content.comparisons.keep(judged)
-
-
-def _judged(site: Site, listed: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what `ComparisonTable.keep` takes: comparisons without their results, which every process has."""
-    return {address: {**vars(site.content.comparisons[address]), "before": None, "after": None} for address in listed}
+def _judge(content: Content, machine: Machine) -> None:
+    """Compute what several modules of pages need, so that their processes share it."""
+    _ = machine.history, machine.case_changes, machine.changes_by_release, machine.standings, machine.causes
+    _ = [content.comparisons[address] for address in content.comparisons.of_machine(machine.name)]
 
 
 def _tasks(site: Site, number: int | None) -> list[Task]:
@@ -184,23 +170,20 @@ def available() -> int:
     return int(wanted)
 
 
-def run(site: Site, tasks: Sequence[Task], processes: int, meanwhile: Callable[[], object] = lambda: None) -> list[Any]:
-    """Return what each task's function returns for `site` and its arguments, in order.
-
-    meanwhile : what this process does while it waits
-    An error of a task is raised here, with its traceback.
-    """
+def run(site: Site, tasks: Sequence[Task], processes: int) -> None:
+    """Run each task's function with `site` and its arguments; an error is raised here, with its traceback."""
     if min(processes, len(tasks)) < 2 or (START == "fork" and threading.active_count() > 1):  # a fork would copy locks that threads hold
-        meanwhile()
-        return [function(site, *arguments) for function, arguments in tasks]
+        for function, arguments in tasks:
+            function(site, *arguments)
+        return
     gc.freeze()  # the collector of a process would else write to all memory that it shares, and so copy it
     executor = ProcessPoolExecutor(min(processes, len(tasks)), get_context(START), _start, (site,))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of numpy's threads, which a fork does not harm
             answers = [executor.submit(_answer, task) for task in tasks]
-        meanwhile()
-        return [answer.result() for answer in answers]
+        for answer in answers:
+            answer.result()
     except BrokenProcessPool as error:
         raise TensorcopyError(
             "a process that wrote pages was ended from outside",
@@ -221,12 +204,12 @@ def _start(site: Site) -> None:
     _site = site
 
 
-def _answer(task: Task) -> Any:
-    """Run a task and return what it returns."""
+def _answer(task: Task) -> None:
+    """Run a task."""
     function, arguments = task
     assert _site is not None
     try:
-        return function(_site, *arguments)
+        function(_site, *arguments)
     except Exception as error:
         try:
             pickle.loads(pickle.dumps(error))  # noqa: S301 - our own

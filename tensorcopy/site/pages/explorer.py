@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from itertools import chain, combinations, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -31,8 +30,7 @@ UNIT = 1e3  # half widths of intervals and detectable changes are in these parts
 Judged = Mapping[str, Comparison]  # comparisons by address, of pairs that have a page
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a case is among all cases of a machine; the fields are axes of the explorer.
 
     group : of own operations their own; those with inputs are another, since n is not a number of elements
@@ -53,7 +51,7 @@ class Place:
     timed: str = "throughput"
 
 
-DEFAULTS = {field.name: field.default for field in fields(Place)}
+DEFAULTS = {name: Place._field_defaults.get(name) for name in Place._fields}
 
 
 def place_of(machine: Machine, case: Case) -> Place | None:
@@ -91,7 +89,7 @@ def link(machine: Machine, *cases: Case) -> str:
     if not places:
         return address
     first = places[0]
-    axes = {field.name: getattr(first, field.name) for field in fields(Place) if field.name not in ("quantity", "method")}
+    axes = {name: value for name, value in first._asdict().items() if name not in ("quantity", "method")}
     values = {
         "group": first.group,
         "method": ",".join(place.method for place in places),
@@ -174,7 +172,7 @@ def _case(
     baselines: Sequence[Case],
 ) -> dict[str, Any]:
     history, memcpy = machine.history[case], related.baseline_case(case)
-    axes = {field.name: getattr(place, field.name) for field in fields(Place)}
+    axes = place._asdict()
     pythons = {series.environment: series.newest.python for series in machine.series}
     joints = [  # release, older Python and factor, the newest first
         [position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")]

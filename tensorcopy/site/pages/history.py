@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 from markupsafe import Markup
@@ -81,7 +82,7 @@ def _index_sections(machine: Machine, metric: str) -> list[tuple[str, list[dict[
     )
     rows = []
     for name, cases in sections.items():
-        newest = [next(series.newest for series in machine.series if case in series.series_by_case) for case in cases]
+        newest = [next(series.newest for series in machine.series if case in series.cases) for case in cases]
         section = [
             {
                 "case": case,
@@ -133,7 +134,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
             ),
             "",
         ),
-        "seen": next(((row["release"], row["pair"].detectable) for row in rows if row["pair"] and row["pair"].detectable), None),
+        "seen": next(((row.release, row.pair.detectable) for row in rows if row.pair and row.pair.detectable), None),
         "findings": [
             finding
             for finding in places.findings
@@ -143,15 +144,15 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "counted": counted,
         "anatomy": anatomy.of_case(machine, case, LISTED_FUNCTIONS) if case.spec.timed else None,
         "svg": ""
-        if not any(row["timing"] for row in rows)
+        if not any(row.timing for row in rows)
         else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG
-        "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.series_by_case],
-        "linear": any(row["timing"] and row["timing"].seconds <= 0 for row in rows),
-        "releases": len({row["release"] for row in rows if row["timing"] or row["count"]}),
+        "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.cases],
+        "linear": any(row.timing and row.timing.seconds <= 0 for row in rows),
+        "releases": len({row.release for row in rows if row.timing or row.count}),
         "scaled": _scaled(machine.history[case]),
         "shows_baseline": plots.shows_baseline(machine, case),
         "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
-        "counted_with": " or ".join(sorted({row["cause"].of for row in rows if row["cause"] and row["cause"].of})),
+        "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
         "rows": rows,
     }
     return Page(machine.case_address(case), "history.html", f"{machine.case_code(case)}, {circumstances(case)}", values)
@@ -159,7 +160,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
 
 def python_of(machine: Machine, result: Result) -> str:
     """Return the Python of a result, with the build where several were measured."""
-    return result.python if len({each.series_key.build for each in machine.results}) == 1 else result.environment
+    return result.python if len(machine.builds) == 1 else result.environment
 
 
 def anchor(machine: Machine, release: str, environment: str) -> str:
@@ -178,7 +179,7 @@ def _scaled(case_series: CaseSeries) -> str:
     return " ".join(sentences)
 
 
-def _release_rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[dict[str, Any]]:
+def _release_rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[SimpleNamespace]:
     """Return a row for each release that measured a case, the newest first, with the newest Python that decides there.
 
     An older Python has another row only where it changed or failed.
@@ -197,7 +198,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
         {(change.release, change.environment): change for change in (machine.case_changes[key] if key else ())} for key in (case, counted)
     )
     joined, joins = dict(zip(machine.history[case].releases, machine.history[case].results)), machine.joined_series
-    rows: list[dict[str, Any]] = []
+    rows: list[SimpleNamespace] = []
     for series in machine.series:
         before: Result | None = None
         for release, result in zip(series.releases, series.results):
@@ -212,25 +213,25 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
             if is_followed and not failure and place not in changes and place not in count_changes:
                 continue
             rows.append(
-                {
-                    "release": release.version,
-                    "python": python_of(machine, result),
-                    "anchor": anchor(machine, *place),
-                    "timing": timing,
-                    "failure": failure,
-                    "extent": value_range(result.count_repeats[case], case.spec.unit)
+                SimpleNamespace(
+                    release=release.version,
+                    python=python_of(machine, result),
+                    anchor=anchor(machine, *place),
+                    timing=timing,
+                    failure=failure,
+                    extent=value_range(result.count_repeats[case], case.spec.unit)
                     if case in result.count_repeats and case.tracked
                     else duration_range(plots.launch_times(result, case)),
-                    "pair": content.comparisons[address].changes.get(case) if address else None,
-                    "pair_address": address,
-                    "machine_changes": series.machine_changes.get(release.version, ()),
-                    "change": changes.get(place),
-                    "count": count,
-                    "count_change": count_changes.get(place),
-                    "cause": cause_link(machine.causes, result, case) if place in changes or place in count_changes else None,
-                }
+                    pair=content.comparisons[address].changes.get(case) if address else None,
+                    pair_address=address,
+                    machine_changes=series.machine_changes.get(release.version, ()),
+                    change=changes.get(place),
+                    count=count,
+                    count_change=count_changes.get(place),
+                    cause=cause_link(machine.causes, result, case) if place in changes or place in count_changes else None,
+                )
             )
-    return sorted(rows, key=lambda row: order[row["release"]], reverse=True)
+    return sorted(rows, key=lambda row: order[row.release], reverse=True)
 
 
 AXIS_NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call otherwise
@@ -269,7 +270,7 @@ class Places:
         for case in machine.cases:
             if place := place_of(machine, case):
                 cases.setdefault(place, []).append(case)
-        axes = [field.name for field in fields(Place) if field.name not in OMITTED_AXES]
+        axes = [name for name in Place._fields if name not in OMITTED_AXES]
         values = {axis: list(dict.fromkeys(getattr(place, axis) for place in cases)) for axis in axes}
         ordered = {**values, "numel": sorted(values["numel"])}
         numbered = {axis: {value: number for number, value in enumerate(row)} for axis, row in ordered.items()}
@@ -287,7 +288,7 @@ class Places:
         numbers = self.values[axis]
         start = max(0, min(numbers[getattr(place, axis)] - MOST_SIBLINGS // 2, len(numbers) - MOST_SIBLINGS))
         for value in islice(numbers, start, start + MOST_SIBLINGS):
-            cases = self.cases.get(replace(place, **{axis: value}), ())
+            cases = self.cases.get(place._replace(**{axis: value}), ())
             if cases:
                 nearest = min(cases, key=lambda other: (other != case, other.suite != case.suite, other.spec.rank > 0))
                 address = self.machine.case_address(nearest)
