@@ -25,7 +25,7 @@ from msgspec import UNSET, structs
 
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import launches, reader
+from tensorcopy.results import launches, reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import Launch
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # as in the background of a shell's script: programs that tests interrupt would ignore it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: programs that tests interrupt would ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of the test processes, which occupy all cores
@@ -206,6 +204,20 @@ def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
     loaded = reader.load_results(ROOT / "results")
     return replace(loaded, results=tuple(result for result in loaded.results if result.machine == SHIPPED.name))
+
+
+@pytest.fixture(scope="session")
+def newest(shipped_results: Results) -> Result:
+    """The newest of the shipped results."""
+    return select.newest(shipped_results.results)
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout with few results of every kind. No test changes it."""
+    from tests.mutations import small_results  # which imports this module
+
+    return small_results(tmp_path_factory.mktemp("small")).parent
 
 
 def with_cases(result: Result, keep: Callable[[Case], object]) -> Result:

@@ -7,16 +7,15 @@ import pytest
 
 from tensorcopy.analysis import recommend
 from tensorcopy.numbers import duration
-from tensorcopy.results import select
 from tensorcopy.site import addresses, render
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages import chooser
 
 
 @pytest.fixture(scope="module")
-def content(shipped_results):
+def content(newest):
     """Return the content of the newest release, the only one that the chooser shows."""
-    return render.content((select.newest(shipped_results.results),))
+    return render.content((newest,))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from playwright.sync_api import expect
 
 from tensorcopy.analysis import recommend
 from tensorcopy.numbers import duration
-from tensorcopy.results import select
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, render, writer
 from tensorcopy.site.pages import chooser
@@ -45,19 +44,13 @@ READ = """([data, rows]) => {
 
 
 @pytest.fixture(scope="module")
-def result(shipped_results) -> Result:
-    """Return the newest of the shipped results, which the chooser shows."""
-    return select.newest(shipped_results.results)
-
-
-@pytest.fixture(scope="module")
-def published(result, tmp_path_factory) -> Path:
+def published(newest, tmp_path_factory) -> Path:
     """Write the pages of the chooser."""
     directory = tmp_path_factory.mktemp("site")
     writer.write_assets(directory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "PAGE_MODULES", ["chooser"])
-        write_files(directory, render.files(render.content((result,))))
+        write_files(directory, render.files(render.content((newest,))))
     return directory
 
 
@@ -141,7 +134,7 @@ def differences(read: Mapping[str, Any], seen: Mapping[str, Any], transposed: bo
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_chain_does_on_torch_what_the_page_tells(opened, result):
+def test_a_chain_does_on_torch_what_the_page_tells(opened, newest):
     """Every known call with its arguments, and chains of two to four; of x with and without grad, contiguous or not.
 
     What was observed with the shown release is taken for the calls that the registry has, so the installed torch must be that one.
@@ -150,8 +143,8 @@ def test_a_chain_does_on_torch_what_the_page_tells(opened, result):
     from tensorcopy.worker import semantics
     from tensorcopy.worker.methods import make_method
 
-    if torch.__version__ != result.provenance["torch"]:
-        pytest.skip(f"torch {torch.__version__} is installed, {result.provenance['torch']} is shown")
+    if torch.__version__ != newest.provenance["torch"]:
+        pytest.skip(f"torch {torch.__version__} is installed, {newest.provenance['torch']} is shown")
     random, known = Random(0), steps()
     chains: list[Sequence[str]] = [(step,) for step in known]
     chains += random.sample(list(product(known, repeat=2)), FEW_PAIRS)
@@ -165,7 +158,7 @@ def test_a_chain_does_on_torch_what_the_page_tells(opened, result):
                 circumstances = {"device": "cpu", "grad": kind == "with_grad", "contiguous": not transposed}
                 rows.append([as_lines(chain), circumstances, False])
                 outcomes.append((observed[kind], transposed))
-    read = opened().evaluate(READ, [data_of(result), rows])
+    read = opened().evaluate(READ, [data_of(newest), rows])
     faults = [
         f"{row[0]!r} {row[1]}: {found}" for row, page, seen in zip(rows, read, outcomes) if page and (found := differences(page, *seen))
     ]
@@ -194,12 +187,12 @@ def test_the_steps_of_a_method_do_what_was_observed_of_the_whole(opened, shipped
     assert checked > 20 * len(shipped_results.results)
 
 
-def test_on_an_accelerator_the_steps_do_what_the_whole_promises(opened, result):
+def test_on_an_accelerator_the_steps_do_what_the_whole_promises(opened, newest):
     """There numpy() raises, cpu() copies, and methods have other code."""
     pytest.importorskip("torch")
     from tensorcopy.worker.methods import METHODS, promised
 
-    data = data_of(result)
+    data = data_of(newest)
     promises = {name: asdict(promise) for name, method in METHODS.items() if (promise := promised(method, "cuda"))}
     for name, promise in promises.items():
         data["methods"][name]["observed"]["cuda"] = promise
@@ -222,10 +215,10 @@ def _times(result: Result, method: str) -> dict[int, float]:
     return {int(case["numel"]): timing.seconds for case, timing in of_method.items() if len(case.parameters) == 2}
 
 
-def test_a_method_has_its_measured_time_and_the_chooser_s_answer(opened, result):
+def test_a_method_has_its_measured_time_and_the_chooser_s_answer(opened, newest):
     """For a tensor of 2¹⁷ elements that requires grad; the answer is that of `recommend`, with the ratio of the table."""
     request = recommend.common_request("tensor", "cpu")
-    options = recommend.options_by_size(result, request)[2**17]
+    options = recommend.options_by_size(newest, request)[2**17]
     page = opened()
     for option in options:
         text = told(page, f"y = {option.code}")
@@ -238,21 +231,21 @@ def test_a_method_has_its_measured_time_and_the_chooser_s_answer(opened, result)
             assert f"Use\n{options[0].code}\nIt does the same. It takes {duration(options[0].timing.seconds)}, {expected}." in text
 
 
-def test_a_chain_has_the_sum_of_its_measured_parts(opened, result):
+def test_a_chain_has_the_sum_of_its_measured_parts(opened, newest):
     """It is an estimate, and the page says how good such sums are; what was not measured is named and not estimated."""
     page = opened("choose/cpu-ndarray-own-plain-1024.html")
-    parts = _times(result, "clone")[1024], _times(result, "numpy")[1024]
+    parts = _times(newest, "clone")[1024], _times(newest, "numpy")[1024]
     text = told(page, "x.clone().numpy()")
     assert f"≈ {duration(sum(parts))}, an estimate: the sum of x.clone() {duration(parts[0])} + .numpy() {duration(parts[1])}." in text
     low, high = re.search(r"Such sums are (\S+) to (\S+) × the time of the whole", text).groups()
     ratios = [
-        (_times(result, "clone_detach")[numel] + _times(result, "numpy")[1024]) / _times(result, "clone_detach_numpy")[numel]
+        (_times(newest, "clone_detach")[numel] + _times(newest, "numpy")[1024]) / _times(newest, "clone_detach_numpy")[numel]
         for numel in (1, 1024, 2**20)
     ]
     assert float(low) - 0.01 <= min(ratios) < max(ratios) <= float(high) + 0.01
     assert 0.85 < float(low) < float(high) < 1.15
     text = told(page, "x.detach().clone().numpy().copy()")
-    assert f"Not measured: .copy(). The rest: x.detach().clone().numpy() {duration(_times(result, 'detach_clone_numpy')[1024])}." in text
+    assert f"Not measured: .copy(). The rest: x.detach().clone().numpy() {duration(_times(newest, 'detach_clone_numpy')[1024])}." in text
     assert "independent; 2 copies: .clone(), .copy()" in text
     assert "Not measured: x.clone() (only at 2⁰, 2¹⁰, 2²⁰ elements)." in told(opened("choose/cpu-tensor-own-plain-128.html"), "x.clone()")
 

@@ -13,7 +13,6 @@ from docs.tools import readme
 from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import readiness
-from tensorcopy.results import select
 from tensorcopy.site import addresses, publisher, render
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.pages import docs
@@ -25,11 +24,6 @@ from tests.test_workflows import NAMES
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = publisher.documentation(ROOT)
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def newest(shipped_results):
-    return select.newest(shipped_results.results)
 
 
 @pytest.fixture(scope="module")

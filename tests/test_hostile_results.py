@@ -25,18 +25,13 @@ from tensorcopy.site import publisher, writer
 from tensorcopy.worker import declarations
 from tests import launch_files
 from tests.conftest import ROOT
-from tests.mutations import RELEASES, kinds, mutate, small_results
+from tests.mutations import RELEASES, kinds, mutate
 from tests.test_site import Tags, foreign_scripts
 
 RESULTS = Path("results")
 COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])
 SCRIPT = "<script>alert(1)</script>"
 TRIES = [6, pytest.param(40, marks=pytest.mark.weekly)]
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    return small_results(tmp_path_factory.mktemp("small")).parent
 
 
 @pytest.fixture
@@ -54,9 +49,7 @@ def in_copy(small, tmp_path, monkeypatch):
 
 
 def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = cli.main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return cli.main(arguments), *capsys.readouterr()
 
 
 @pytest.mark.parametrize("tries", TRIES)

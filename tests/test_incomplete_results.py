@@ -8,15 +8,10 @@ import pytest
 from tensorcopy import cli
 from tensorcopy.results import reader
 from tensorcopy.site import writer
-from tests.mutations import kinds, small_results
+from tests.mutations import kinds
 
 MACHINE = Path("results/box")
 CASE = "copies.BySize clone_detach numel=16"
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    return small_results(tmp_path_factory.mktemp("small")).parent
 
 
 @pytest.fixture
@@ -27,9 +22,7 @@ def run(small, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        code = cli.main(arguments)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        return cli.main(arguments), *capsys.readouterr()
 
     return run
 

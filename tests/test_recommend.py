@@ -9,7 +9,6 @@ from docs.tools import readme
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.report import advise
-from tensorcopy.results import select
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.pages import chooser, landing
 from tests import launch_files
@@ -28,11 +27,6 @@ def recommended(times, request=OWN, **observed):
         for kind in ("plain", "with_grad"):
             result.methods[method]["observed"]["cpu"][kind] = {**SEEN, **outcome}
     return [option.method for option in recommend.options_by_size(result, request)[16]]
-
-
-@pytest.fixture(scope="module")
-def newest(shipped_results):
-    return select.newest(shipped_results.results)
 
 
 def test_methods_that_do_something_else_do_not_match():
