@@ -76,6 +76,13 @@ def test_a_python_is_looked_for_once_on_each_path(monkeypatch):
         assert uv.find_python("3.99") == python
 
 
+def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
+    """However much its compiler says in between."""
+    monkeypatch.setattr(uv, "_program", lambda: sys.executable)
+    with pytest.raises(uv.UvFailed, match=r"^Failed to build lab: compiling .* … .* no compiler$"):
+        uv._run("-c", "raise SystemExit('Failed to build lab: ' + 'compiling ' * 999 + 'no compiler')")
+
+
 def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
     """cu126 and cu130 are both "cuda": an environment has the kind that was asked for, whatever it had before."""
     installed = []

@@ -191,8 +191,8 @@ def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder):
 @pytest.mark.parametrize(
     ("said", "next_step"),
     [
-        ("No solution found: because you require numpy<2 and numpy>=2", "next: correct requires in tensorcopy.toml"),
-        ("Failed to build: RuntimeError: CMake", "next: correct requires in tensorcopy.toml"),
+        ("No solution found: because you require numpy<2 and numpy>=2", "torch==.*; next: correct requires in tensorcopy.toml"),
+        ("Failed to build: RuntimeError: CMake", "torch==.*; next: correct requires in tensorcopy.toml"),
         ("Request failed: error sending request for url", "next: check the network and UV_INDEX_URL"),
     ],
     ids=["requirements", "a build", "the network"],

@@ -251,7 +251,9 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         raise TensorcopyError(
             f"torch {release.version} was not installed on Python {python}",
             got=str(error),
-            allowed="packages that can be installed together" if has_own else "a package index with the wheel that uv can reach",
+            allowed=f"{', '.join(requirements)}, if they can be installed together"
+            if has_own
+            else "a package index with the wheel that uv can reach",
             next=f"correct requires in {declarations.FILE}, or name another release"
             if has_own
             else "check the network and UV_INDEX_URL, then repeat: no measurement is lost",

@@ -28,7 +28,7 @@ PRERELEASE = re.compile(r"(?:\.dev|rc|[ab])\d+$")
 
 
 class UvFailed(Exception):
-    """uv exited with an error; the text is its reason, or the end of its output."""
+    """uv exited with an error; the text is its reason, or the begin and the end of its output."""
 
     @property
     def is_of_network(self) -> bool:
@@ -185,8 +185,9 @@ def _run(*arguments: str, output: str = "stdout", **variables: str) -> str:
     completed = subprocess.run([_program(), *arguments], input="", capture_output=True, text=True, env=environment, check=False)
     if completed.returncode != 0:
         text = " ".join(completed.stderr.split())
-        reason = text[max(0, text.find(UNSOLVABLE)) :]  # its first words say more than its last
-        raise UvFailed((reason[:LONGEST] if UNSOLVABLE in text else text[-LONGEST:]) or "no output")
+        begin, end = (LONGEST, 0) if UNSOLVABLE in text else (LONGEST // 5, LONGEST * 4 // 5)  # what was built; why it failed
+        reason = text[max(0, text.find(UNSOLVABLE)) :] or "no output"
+        raise UvFailed(reason if len(reason) <= LONGEST else f"{reason[:begin]} … {reason[len(reason) - end :]}")
     return str(getattr(completed, output))
 
 
