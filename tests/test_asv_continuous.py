@@ -14,6 +14,7 @@ from tensorcopy.measure import now, taking
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))
 ALIKE = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
 WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.0, (0.5, 2.0))
+VARIES = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, before=524 / 3, after=518 / 3, unit="MB/s")
 ADDED = Change(Verdict.UNKNOWN, Reason.ONLY_AFTER)
 FAILED = Change(Verdict.UNKNOWN, Reason.FAILED_AFTER)
 MORE, ALONE = "would need more launches: -a rounds=N", "cannot be compared: failed, skipped, or on one side only"
@@ -24,15 +25,21 @@ MORE, ALONE = "would need more launches: -a rounds=N", "cannot be compared: fail
     [
         ([SLOWER, ALIKE], True, ["SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", "PERFORMANCE DECREASED."]),
         ([ALIKE, WIDE], False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED.", f"1 case of 2 {MORE}"]),
+        ([VARIES], False, ["1 case of 1 tracked, with values that vary from launch to launch"]),
         ([ALIKE, ADDED], False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED.", f"1 case of 2 {ALONE}"]),
         ([ADDED, FAILED], False, [f"2 cases of 2 {ALONE}"]),
     ],
-    ids=["slower", "undecided", "added", "nothing to compare"],
+    ids=["slower", "undecided", "tracked", "added", "nothing to compare"],
 )
 def test_more_launches_are_advised_only_where_they_decide(changes, worse, sentences):
-    """A case that only one side has stays unknown, however often it is timed."""
+    """A case that only one side has stays unknown, however often it is timed, and a tracked value is measured in three launches."""
     rows = [measuring._Line(measuring.MARKS[change.verdict], "a", change, 1.1) for change in changes]
     assert measuring._summary(rows) == (worse, sentences)
+
+
+def test_a_tracked_value_has_its_unit():
+    """And five digits."""
+    assert measuring._Line(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
 
 
 def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ from tensorcopy.measure import git, history, launch, now, plan, revisions, runne
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
-from tensorcopy.numbers import counted
+from tensorcopy.numbers import counted, quantity
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import failures
@@ -200,10 +201,13 @@ def _summary(rows: Sequence[_Line]) -> tuple[bool, list[str]]:
         sentences = ["SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", f"PERFORMANCE {'DECREASED' if worse else 'INCREASED'}."]
     elif any(row.change.verdict is not Verdict.UNKNOWN for row in rows):
         sentences = ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]
-    undecided = sum(row.change.reason in now.UNDECIDED for row in rows)
+    of_timed = Counter(row.change.timed for row in rows if row.change.reason in now.UNDECIDED)
     alone = sum(row.change.reason not in now.UNDECIDED for row in rows if row.change.verdict is Verdict.UNKNOWN)
     of = f"of {len(rows)}"
-    sentences += [f"{counted(undecided, 'case')} {of} would need more launches: -a rounds=N"] if undecided else []
+    sentences += [f"{counted(of_timed[True], 'case')} {of} would need more launches: -a rounds=N"] if of_timed[True] else []
+    sentences += (
+        [f"{counted(of_timed[False], 'case')} {of} tracked, with values that vary from launch to launch"] if of_timed[False] else []
+    )
     sentences += [f"{counted(alone, 'case')} {of} cannot be compared: failed, skipped, or on one side only"] if alone else []
     return worse, sentences
 
@@ -489,7 +493,10 @@ class _Line:
     def cells(self) -> list[str]:
         """Return the cells of the table; a ratio that is not significant begins with ~, as asv's."""
         change = self.change
-        before, after = (util.human_value(nan if value is None else value, change.unit) for value in (change.before, change.after))
+        before, after = (
+            util.human_value(nan if value is None else value, change.unit) if change.timed else quantity(value, change.unit) or "n/a"
+            for value in (change.before, change.after)
+        )
         ratio = "n/a"
         if change.ratio is not None:
             doubtful = self.mark == " " and max(change.ratio, 1 / change.ratio) > self.factor
