@@ -15,10 +15,11 @@ from tensorcopy.worker.declarations import Project
 from tests import launch_files
 
 BEFORE, AFTER = "2.14.1", "2.15.0"
+LONG = "passed" * 12  # longer than the column of names
 UNITS = {"rate": "GB/s", "loss": "nats", "epoch": "seconds", "peak": "bytes"}
 VALUES = {  # of each launch, before and after
     "share": ([0.45, 0.45], [0.455, 0.455]),
-    "passed": ([1.0, 1.0], [1.0, 1.0]),
+    LONG: ([1.0, 1.0], [1.0, 1.0]),
     "once": ([3.0], [4.0]),
     "loss": ([-0.75, -0.75], [0.0, 0.0]),
     "rate": ([2.49, 2.5, 2.51], [2.59, 2.6, 2.61]),
@@ -27,7 +28,7 @@ VALUES = {  # of each launch, before and after
 }
 JUDGED = {
     "share": "higher by 0.005 (0.45 → 0.455)",
-    "passed": "equal (1 → 1)",
+    LONG: "equal (1 → 1)",
     "once": "unknown: one launch does not tell how much it varies (3 → 4)",
     "loss": "higher by 0.75 nats (−0.75 nats → 0 nats)",
     "rate": "higher by 0.1 GB/s (+0.0773 to +0.123 GB/s) (2.5 GB/s → 2.6 GB/s)",
@@ -69,13 +70,18 @@ def test_a_case_that_fails_is_named_with_its_error_in_every_answer(folder, capsy
     text = capsys.readouterr().out
     assert "Time: 0 slower, 0 faster, 1 unchanged, 0 unknown, 1 failed of 2 cases." in text
     assert "Tracked values: 3 higher, 1 lower, 1 equal, 2 unknown of 7 cases." in text
+    assert "1 unknown: values that vary from launch to launch" in text
     assert re.search(r"^failed with torch 2\.15\.0\+cu132: several\.time_broken: RuntimeError: no kernel$", text, re.MULTILINE)
+    assert main(["compare", BEFORE, AFTER, "--all"]) == 2
+    assert f"= several.track_{LONG}\n    1 → 1   equal" in capsys.readouterr().out
     assert main(["compare", BEFORE, AFTER, "--case", "kept"]) == 0
     capsys.readouterr()
     assert main(["list", "times", "--bench", "several"]) == 0
     text = capsys.readouterr().out
     assert re.search(r"^2\.6 GB/s +2\.59 to 2\.61 GB/s +3 *$", text, re.MULTILINE)
     assert "failed: several.time_broken: RuntimeError: no kernel" in text
+    assert f"\nseveral.track_{LONG}\nvalue " in text
+    assert "× memcpy" not in text
     assert main(["history", "several.track_loss"]) == 0
     assert "torch 2.15.0: higher by 0.75 nats" in capsys.readouterr().out
     assert main(["history", "several.time_broken"]) == 0

@@ -48,17 +48,9 @@ def add(commands: Any) -> None:
     times.set_defaults(command=_times)
 
 
-def _table(*titles: str, **options: Any) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, **options)
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    return table
-
-
 def _releases(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import environments, release_table, uv
+    from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import reader
     from tensorcopy.worker import nvidia
 
@@ -71,7 +63,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
             "cuda cannot be used on this machine", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy list releases"
         )
     titles = ["CUDA", " or ".join(dict.fromkeys(gpu.name for gpu in gpus))] if gpus else []
-    table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *titles)
+    rows = []
     for release in release_table.load():
         machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
@@ -79,13 +71,13 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
         here = [python for python in environments.known_pythons() if release.runs_on(python) and uv.find_python(python)]
         installable = ", ".join(sorted(here, key=release_table.minor)) or f"none: uv python install {release.pythons[1]}"
         cells = [f"{release.version}{kind}", str(release.date), pythons, installable, ", ".join(machines) or "–"]
-        table.add_row(*cells, *([release.cuda, environments.why_no_gpu(release, gpus) or "runs"] if gpus else []))
-    console.print(table)
+        rows.append([*cells, *([release.cuda, environments.why_no_gpu(release, gpus) or "runs"] if gpus else [])])
+    header = ["torch", "date", "wheels for Python", "installable here on", "measured on", *titles]
+    console.print(terminal_table(header, rows, "l" * len(header)))
     if gpus and environments.backend():
         console.print(f"CUDA is that of the default wheels: {environments.BACKEND}={environments.backend()} selects others")
     print_warnings(results.warnings)
-    print_errors(results.problems)
-    return 2 if results.problems else 0
+    return print_errors(results.problems)
 
 
 def _added(options: argparse.Namespace, console: Console) -> int:
@@ -108,6 +100,7 @@ def _added(options: argparse.Namespace, console: Console) -> int:
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import release_table
+    from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import reader
     from tensorcopy.worker.semantics import describe
 
@@ -126,24 +119,24 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     newest, methods = measured[-1].provenance["torch"], measured[-1].methods
     if options.name is not None and options.name not in methods:
         raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(methods), next="tensorcopy list methods")
+    rows = []
     if options.name is None:
         console.print(f"Observed with torch {newest} on the CPU, for a leaf that requires grad.\n")
-        table = _table("method", "code", "result")
+        header = ["method", "code", "result"]
         for name, row in methods.items():
             behaviour = row["observed"].get("cpu")
             result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
-            table.add_row(name, row["code"], result)
+            rows.append([name, row["code"], result])
     else:
         console.print(f"{options.name}: {methods[options.name]['code']}\n")
-        table = _table("torch", "Python", "plain tensor", "tensor that requires grad")
+        header = ["torch", "Python", "plain tensor", "tensor that requires grad"]
         for each in measured:
             behaviour = each.methods.get(options.name, {}).get("observed", {}).get("cpu")
             texts = [describe(behaviour[of]) for of in ("plain", "with_grad")] if behaviour else ["not available, or not observed yet", ""]
-            table.add_row(each.provenance["torch"], each.python, *texts)
-    console.print(table)
+            rows.append([each.provenance["torch"], each.python, *texts])
+    console.print(terminal_table(header, rows, "l" * len(header)))
     print_warnings(results.warnings)
-    print_errors(results.problems)
-    return 2 if results.problems else 0
+    return print_errors(results.problems)
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
@@ -168,10 +161,11 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         tables.setdefault((case.suite, own_group(result.methods, case)), []).append(case)
     groups = ["", *own_groups(result.methods)]
     for (suite, group), members in sorted(tables.items(), key=lambda each: groups.index(each[0][1])):
-        console.print(_times_of(f"{suite}: {group}" if group else suite, members, result))
+        console.print(f"{suite}: {group}" if group else suite, soft_wrap=True)
+        console.print(_times_of(members, result))
         console.print("")
     for line in failures(result):
-        console.print(f"failed: {line}", soft_wrap=True, markup=False)
+        console.print(f"failed: {line}", soft_wrap=True)
     provenance = result.provenance
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(
@@ -184,29 +178,21 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     for line in not_included(problems):
         console.print(line, soft_wrap=True)
     print_warnings(results.warnings)
-    print_errors(problems)
-    return 2 if problems else 0
+    return print_errors(problems)
 
 
-def _times_of(title: str, cases: Sequence[Case], result: Result) -> Table:
-    """Return a table of the times of one suite's cases, of one group, or of the values that it tracks."""
+def _times_of(cases: Sequence[Case], result: Result) -> Table:
+    """Return a table of the times of one suite's cases, of one group, or of the values that it tracks, without empty columns."""
     from tensorcopy.numbers import duration, percent, quantity, value_range
+    from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import related
 
-    if cases[0].tracked:
-        table = _table(*(name for name, _ in cases[0].parameters), "value", "from launch to launch", "launches", title=title)
-        for case in cases:
+    def cells(case: Case) -> tuple[str, ...]:
+        if case.tracked:
             values, unit = result.count_repeats[case], case.spec.unit
-            row = quantity(result.counts[case], unit), value_range(values, unit), str(len(values))
-            table.add_row(*(value for _, value in case.parameters), *row)
-        return table
-    table = _table(*(name for name, _ in cases[0].parameters), title=title, title_justify="left")
-    for title in ("time", "±", "× memcpy", "GB/s", "in", "launches"):
-        table.add_column(title, justify="right")
-    for case in cases:
+            return quantity(result.counts[case], unit), value_range(values, unit), str(len(values))
         timing, multiple, speed = result.timings[case], related.times_memcpy(result, case), related.bandwidth(result, case)
-        table.add_row(
-            *(value for _, value in case.parameters),
+        return (
             duration(timing.seconds),
             percent(timing.error, 1) if timing.error > 0 else "",
             f"{multiple:.2f}" if multiple else "",
@@ -214,4 +200,9 @@ def _times_of(title: str, cases: Sequence[Case], result: Result) -> Table:
             related.bytes_in(result, case) if speed else "",
             str(timing.launches),
         )
-    return table
+
+    parameters = [name for name, _ in cases[0].parameters]
+    titles = ("value", "from launch to launch") if cases[0].tracked else ("time", "±", "× memcpy", "GB/s", "in")
+    columns = zip((*parameters, *titles, "launches"), *((*(value for _, value in case.parameters), *cells(case)) for case in cases))
+    header, *rows = zip(*(column for column in columns if any(column[1:])))
+    return terminal_table(header, rows, "l" * len(parameters) + "r" * (len(header) - len(parameters)))

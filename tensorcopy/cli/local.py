@@ -129,8 +129,9 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         return 1 if differing or failing else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
     for device in devices:
-        title = device if len(devices) > 1 else None
-        console.print(_check_table([row for row in rows if row["device"] == device], title), soft_wrap=not console.is_terminal)
+        if len(devices) > 1:
+            console.print(device)
+        console.print(_check_table([row for row in rows if row["device"] == device]), soft_wrap=not console.is_terminal)
         console.print("")
     codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -155,21 +156,18 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     return 1 if differing or failing else 0
 
 
-def _check_table(rows: Iterable[Mapping[str, Any]], title: str | None) -> Table:
+def _check_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Return a table of each method's observed behaviour on one device; of an error only its name."""
-    from rich.table import Table
-
+    from tensorcopy.report.terminal import terminal_table
     from tensorcopy.worker.semantics import describe
 
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for heading in ("", "", "plain tensor", "tensor that requires grad"):
-        table.add_column(heading, overflow="fold")
+    cells = []
     for _, pair in groupby(rows, key=lambda row: row["method"]):
         plain, with_grad = pair
         sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
         observed = [row["observed"] for row in (plain, with_grad)]
-        table.add_row(sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in observed))
-    return table
+        cells.append([sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in observed)])
+    return terminal_table(["", "", "plain tensor", "tensor that requires grad"], cells, "llll")
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:

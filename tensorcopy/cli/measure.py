@@ -258,7 +258,7 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
         for line in failures(result, suites) if measured and result.machine == job.machine else ():
             lines.setdefault(line, []).append(measured[0].release.version)
     for line, releases in lines.items():
-        console.print(f"failed with torch {', '.join(releases)}: {line}", soft_wrap=True, markup=False)
+        console.print(f"failed with torch {', '.join(releases)}: {line}", soft_wrap=True)
     if lines:
         console.print("they are measured again with more --launches, or when the version of their benchmark changes")
     return len(lines)
@@ -299,9 +299,9 @@ def _init(options: argparse.Namespace, console: Console) -> int:
     made = new_project(Path.cwd(), options.name, options.title, options.suites, origin, github=options.github)
     console.print(f"{made.project.title}: wrote {', '.join(made.written) or 'nothing, all files are there'}", soft_wrap=True)
     if made.of_asv:
-        console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.project.requires)}", soft_wrap=True, markup=False)
+        console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.project.requires)}", soft_wrap=True)
         if made.of_asv.ignored:
-            console.print(f"Not used of it: {'; '.join(made.of_asv.ignored)}", soft_wrap=True, markup=False)
+            console.print(f"Not used of it: {'; '.join(made.of_asv.ignored)}", soft_wrap=True)
     console.print("Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish")
     return 0
 

@@ -175,10 +175,11 @@ def print_line(text: str) -> None:
         discard(sys.stderr)
 
 
-def print_errors(errors: Sequence[TensorcopyError]) -> None:
-    """Print each error to stderr, one per line."""
+def print_errors(errors: Sequence[TensorcopyError]) -> int:
+    """Print each error to stderr, one per line, and return the exit code: 2, or 0 where there is none."""
     for error in errors:
         print_line(str(error))
+    return 2 if errors else 0
 
 
 def print_warnings(warnings: Sequence[TensorcopyError]) -> None:

@@ -58,7 +58,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     """Return the headline, the changed cases with names that every command accepts, and the counts of the others.
 
     how_to_list : the option or command that lists every case
-    width : of the terminal; below `WIDE` columns a case takes two lines
+    width : of the terminal; below `WIDE` columns a case takes two lines, as does a long name
     """
     changes = comparison.changes
     ranked = ordered(changes.items())
@@ -75,7 +75,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     lines = [f"{before} → {after}, on {comparison.on}", *headline(changes.values()), ""]
     for case, change in shown:
         name = f"{SIGNS[change.verdict]} {case_name(case)}"
-        lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE else [name, f"    {_figures(change)}"]
+        lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE and len(name) < NAME + 8 else [name, f"    {_figures(change)}"]
     lines += [""] if shown else []
     for label, failing, only in zip(comparison.labels, FAILED, ONE_SIDED) if not all_cases else ():
         notes += [f"failed with {label}: {case_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
@@ -251,12 +251,12 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     return Text("\n".join(lines))
 
 
-def terminal_table(header: Sequence[str], rows: Iterable[Sequence[RenderableType]], align: str, title: str | None = None) -> Table:
+def terminal_table(header: Sequence[str], rows: Iterable[Sequence[RenderableType]], align: str) -> Table:
     """Return a table without borders, whose long cells are folded.
 
     align : a letter for each column: l for left, r for right
     """
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    table = Table(box=None, pad_edge=False)
     for name, letter in zip(header, align):
         table.add_column(name, justify=JUSTIFY[letter], overflow="fold")
     for row in rows:
