@@ -81,6 +81,15 @@ class CachedBadly:
     def track_other(self, value):
         return 1
 
+class CachedSlowly:
+    def setup_cache(self):
+        time.sleep(0.02)
+
+    setup_cache.timeout = 0.01
+
+    def track_late(self, value):
+        return 1
+
 def track_text():
     return "a text"
 
@@ -200,6 +209,8 @@ def test_a_setup_cache_runs_once_on_each_side(taken, sides, tmp_path):
     assert [(tmp_path / name).read_text() for name in ("cache-fast", "badly-fast")] == ["x", "x"]
     for name in ("track_one", "track_other"):
         assert counted.suites[f"several.CachedBadly.{name}"].failed == {"0": {ALL: "RuntimeError: setup_cache: OSError: no room"}}
+    late = counted.suites["several.CachedSlowly.track_late"].failed
+    assert late == {"0": {ALL: "RuntimeError: setup_cache: TimeoutError: took more than 0.01 s"}}
     assert counted.suites["several.track_text"].failed == {"0": {ALL: "TypeError: it returned 'a text', which is no number"}}
     assert not any("time" in name for name in counted.suites)
     assert (counted.kind, counted.methods, counted.article) == ("counts", {"clone": {}}, {"cpu": {}})

@@ -141,8 +141,11 @@ class Side:
             os.chdir(folder)
             path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read where it is killed
             outcome: tuple[Any, Exception | None]
+            longest, begun = benchmark.setup_cache_timeout or math.inf, monotonic()
             try:
                 outcome = benchmark.do_setup_cache(), None
+                if monotonic() - begun > longest:
+                    raise TimeoutError(f"took more than {longest:g} s")
             except Exception as error:
                 outcome = None, RuntimeError(": ".join(["setup_cache", type(error).__name__, *str(error).splitlines()[:1]]))
             path.write_bytes(pickle.dumps(outcome))
