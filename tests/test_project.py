@@ -116,8 +116,9 @@ IGNORED = ("environment_type", "build_command", "matrix.env", "numpy 1.26 in mat
         ("..", False, ["../../.."], "../../benchmarks"),
         ("https://example.org/me/some-package.git", True, ["some-package"], "../.."),
         ("https://example.org/a/b", False, [], "../../benchmarks"),
+        ("https://example.org/a/c", True, ["some-package"], "../.."),
     ],
-    ids=["the repository around it", "a package of the index", "nothing to install"],
+    ids=["the repository around it", "a package of the index", "nothing to install", "in the repository of another"],
 )
 def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, repo, on_index, package, named):
     """The folder of either may be named; it proposes requires, and lists what it does not use."""
@@ -127,6 +128,8 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     (folder / "asv" / "asv.conf.json").write_text(ASV_CONFIGURATION.replace("REPO", json.dumps(repo)))
     if repo == "..":
         (folder / "pyproject.toml").write_text('[project]\nname = "some-package"\n')
+    if repo.endswith("c"):
+        (folder / "pyproject.toml").write_text('[project]\nname = "other"\n')
     (folder / ".git").mkdir()
     monkeypatch.setattr(uv, "resolved", lambda *arguments, **named: "1.0" if on_index else None)
     project = folder / "asv" / "over" / "torch"

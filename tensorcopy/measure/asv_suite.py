@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from packaging.utils import canonicalize_name
 
 from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
@@ -96,7 +97,7 @@ def find(suites: Path, folder: Path) -> AsvSuite | None:
 
 def _read(path: Path, folder: Path) -> AsvSuite:
     known, ignored = configuration.read(path, _File), [key for key in configuration.read(path, dict) if key not in OURS]
-    top, requires = _package(path.parent, known.repo, known.repo_subdir), list[str]()
+    top, requires = _package(path.parent, known), list[str]()
     if top:
         below = os.path.relpath(top, folder)
         requires = [below if below.startswith(".") else f"./{below}"]
@@ -125,25 +126,22 @@ def _read(path: Path, folder: Path) -> AsvSuite:
     )
 
 
-def _package(place: Path, repo: str, below: str) -> Path | None:
+def _package(place: Path, known: _File) -> Path | None:
     """Return the folder of the package that a configuration measures, which is the repository it is in; None without one there."""
-    for folder in _repositories(place, repo):
-        top = (folder / below).resolve()
+    is_local = (place / known.repo).is_dir()
+    around = (parent for parent in (place, *place.parents) if (parent / ".git").exists())
+    for folder in (*([place / known.repo] if known.repo and is_local else []), *islice(around, 1)):
+        top = (folder / known.repo_subdir).resolve()
         tables: dict[str, Any] = {}
         with suppress(OSError, ValueError):
             tables = toml.load(top / "pyproject.toml")
+        named = tables.get("project")
+        name = str(named.get("name", "")) if isinstance(named, dict) else ""
+        if name and not is_local and canonicalize_name(name) != canonicalize_name(known.project):
+            continue  # a suite in the repository of another package
         if (top / "setup.py").is_file() or {"project", "build-system"} & set(tables):
             return top
     return None
-
-
-def _repositories(place: Path, repo: str) -> Iterator[Path]:
-    if repo and (place / repo).is_dir():
-        yield place / repo
-    for parent in (place, *place.parents):
-        if (parent / ".git").exists():
-            yield parent
-            return
 
 
 def _requirement(package: str, version: str) -> str:
