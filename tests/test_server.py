@@ -3,9 +3,7 @@
 import re
 import shutil
 import socket
-import struct
 import threading
-import time
 
 import pytest
 
@@ -15,7 +13,6 @@ from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"
 HOST = b"Host: 127.0.0.1:%d\r\n"
-RESET = struct.pack("ii", 1, 0)  # linger for 0 s: closing sends a reset
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +53,6 @@ def get(bound, path: bytes, host: bytes | None = None, method: bytes = b"GET") -
 
 def status(text: bytes) -> int:
     return int(text.split(b" ", 2)[1]) if text.startswith(b"HTTP/") else 0
-
-
-def wait_for_answers(before: set[threading.Thread]) -> None:
-    """Wait until the server has ended the threads that answer, as far as they are not in `before`."""
-    end = time.monotonic() + 30
-    while set(threading.enumerate()) - before and time.monotonic() < end:
-        time.sleep(0.005)
-    assert set(threading.enumerate()) <= before
 
 
 MISSING = [

@@ -89,9 +89,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         output.write_json(formats.FORMATS["json"](comparison))
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
-    if comparison.problems:
-        print_errors(comparison.problems)
-        return 2
+    if code := print_errors(comparison.problems):
+        return code
     changes = comparison.changes.values()
     slower = any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in changes)
     if slower and options.fail_on == "slower":
