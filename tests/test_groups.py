@@ -6,6 +6,7 @@ from math import log, prod
 import pytest
 
 from tensorcopy.analysis import comparisons, series
+from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import sentences
@@ -46,7 +47,8 @@ def test_a_change_that_no_case_shows_is_found_in_the_group(tmp_path):
     assert change.as_group is not None
     assert change.ratio == pytest.approx(0.92, abs=0.02)
     assert len(change.cases) <= 3
-    assert sentences.change_text(change).startswith("copies at numel ≤ 2¹⁴ faster as a group, −")
+    size = f"{signed_percent(change.ratio)} ({signed_interval(change.as_group.interval)})"
+    assert sentences.change_text(change).startswith(f"copies at numel ≤ 2¹⁴ faster as a group, {size}")
 
 
 def test_the_change_of_a_mean_is_that_of_its_launches(tmp_path):
@@ -72,7 +74,7 @@ def test_a_change_of_one_case_is_not_attributed_to_its_group(tmp_path):
     (change,) = series.changes_by_release(by_case)
     assert [case["method"] for case in change.cases] == ["method_3"]
     assert change.as_group is None
-    assert sentences.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, +100.1 %"
+    assert sentences.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, +100.1 % (+99.3 to +100.9 %)"
 
 
 def test_changes_are_grouped_by_direction(tmp_path):
@@ -83,6 +85,8 @@ def test_changes_are_grouped_by_direction(tmp_path):
     assert (slower.verdict, [case["method"] for case in slower.cases]) == ("slower", ["method_2", "method_1"])
     assert (faster.verdict, [case["method"] for case in faster.cases]) == ("faster", ["method_3"])
     assert slower.ratio == pytest.approx(1.4, rel=0.02)
+    ends = " to ".join(signed_percent(slower.steps[case].ratio).removesuffix(" %") for case in slower.cases[::-1])
+    assert sentences.change_text(slower) == f"2 of 12 copies at numel ≤ 2¹⁴ slower, {ends} %, median {signed_percent(slower.ratio)}"
 
 
 def test_groups_without_a_change_have_none(tmp_path):

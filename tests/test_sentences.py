@@ -79,19 +79,20 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
     ("changes", "headline", "largest"),
     [
         (
-            [SLOWER, FASTER, UNCHANGED, WIDE],
-            ["Time: 1 slower, 1 faster, 1 unchanged, 1 unknown of 4 cases."],
-            "Largest slowdown: 0, by 12.0 % (10.1 to 14.2 %).",
+            [replace(SLOWER, ratio=4.0, interval=(3.9, 4.1)), replace(SLOWER, ratio=2.0), FASTER, UNCHANGED, WIDE],
+            ["Time: 2 slower, 1 faster, 1 unchanged, 1 unknown of 5 cases.", "Slower: +100.0 to +300.0 %, mean +182.8 %. Faster: −20.0 %."],
+            "Largest slowdown: 0, by 300.0 % (290.0 to 310.0 %).",
         ),
         (
             [UNCHANGED, FASTER],
-            ["Time: 0 slower, 1 faster, 1 unchanged, 0 unknown of 2 cases."],
+            ["Time: 0 slower, 1 faster, 1 unchanged, 0 unknown of 2 cases.", "Faster: −20.0 %."],
             "Largest speedup: 1, by 20.0 % (15.0 to 25.0 %).",
         ),
         (
             [replace(UNCHANGED, count=FEWER.count), replace(SLOWER, count=FEWER.count), replace(WIDE, count=COUNT)],
             [
                 "Time: 1 slower, 0 faster, 1 unchanged, 1 unknown of 3 cases.",
+                "Slower: +12.0 %.",
                 "Work: more instructions in 1, fewer in 2 of 3.",
             ],
             "Largest slowdown: 1, by 12.0 % (10.1 to 14.2 %).",
@@ -110,6 +111,6 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
     ids=["each", "faster", "counts beside", "failed, new and tracked", "counts alone", "nothing"],
 )
 def test_the_headline_counts_time_and_work_apart(changes, headline, largest):
-    """Fewer instructions make no time faster, and are not the largest change."""
+    """Fewer instructions make no time faster, and are not the largest change; 2 and 4 times as long are 2.83 times in the mean."""
     assert sentences.headline(changes) == headline
     assert sentences.largest([(str(number), change) for number, change in enumerate(changes)]) == largest

@@ -319,7 +319,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped, content):
     page = shipped[f"{NEWEST_PAIR}.html"]
     tally = re.search(r'<table class="tally.*?</table>', page, re.DOTALL)[0]
     counts = {
-        re.sub("<.*?>", "", name): [int(number) for number in re.findall(r"<td>(\d+)</td>", cells)]
+        re.sub("<.*?>", "", name): [int(number) for number in re.findall(r"<td>(\d+)(?: <small>.*?</small>)?</td>", cells)]
         for name, cells in re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", tally)
     }
     assert list(counts) == ["Copies", "Conversions", "Primitives", "Alternatives", "all"]
@@ -328,6 +328,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped, content):
     assert sum(work) == sum(change.count is not None for change in changes)
     assert counts["all"] == [sum(numbers) for numbers in zip(*list(counts.values())[:-1])]
     assert sum(times) > 150
+    assert len(re.findall("<small>[+−]", tally)) == sum(number > 0 for row in list(counts.values())[:-1] for number in row[:2])
     assert work[1] > sum(times[:2]) > 0
     for number, verdict in enumerate(("slower", "faster")):
         assert len(re.findall(rf'<tr class="{verdict}">', page)) == times[number]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import replace
-from math import inf
-from statistics import median_low
+from math import exp, inf, log
+from statistics import fmean, median_low
 from typing import TypeVar
 
 from tensorcopy.analysis import comparisons
@@ -153,6 +153,7 @@ def headline(changes: Collection[Change]) -> list[str]:
     """Return the numbers of cases by verdict, a sentence for the time, one for tracked values and one for the work.
 
     For example "Time: 3 slower, 12 faster, 240 unchanged, 22 unknown of 277 cases." and "Work: more instructions in 0, fewer in 27 of 249."
+    Between them are the sizes of the slowdowns and speedups, with their geometric mean: "Slower: +3.1 to +12.4 %, mean +6.8 %."
     Cases that fail, or that one side does not have, are named where there are any.
     """
     sentences = []
@@ -165,6 +166,8 @@ def headline(changes: Collection[Change]) -> list[str]:
         words = [verdict.value for verdict in verdicts] + [word for word in UNMEASURED if number[word]]
         if of_kind:
             sentences.append(f"{title}: {', '.join(f'{number[word]} {word}' for word in words)} of {counted(len(of_kind), 'case')}.")
+    sizes = [(verdict.value.capitalize(), sizes_of(changes, verdict)) for verdict in (Verdict.SLOWER, Verdict.FASTER)]
+    sentences += filter(None, [" ".join(f"{word}: {text}." for word, text in sizes if text)])
     pairs = [change.count for change in changes if change.count and not is_tracked(change.unit)]
     if pairs:
         work = Counter(pair.verdict for pair in pairs)
@@ -181,6 +184,19 @@ def history_text(verdicts: Counter[Verdict]) -> str:
     numbers = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in TIME)
     total = sum(verdicts.values())
     return f"base, against the stored history of this machine: {numbers} of {counted(total, 'case')}" if total else ""
+
+
+def sizes_of(changes: Iterable[Change], verdict: Verdict) -> str:
+    """Return the smallest and the largest change with a verdict and the geometric mean of all; "" for none."""
+    ratios = [change.size for change in changes if change.verdict is verdict]
+    return _range_with(ratios, "mean", exp(fmean(map(log, ratios)))) if ratios else ""
+
+
+def _range_with(ratios: Collection[float], name: str, middle: float) -> str:
+    """Return the smallest and the largest of some changes with their mean or median; of equal ones only that."""
+    differ = signed_percent(min(ratios)) != signed_percent(max(ratios))
+    ends = f"{signed_interval((min(ratios), max(ratios)))}, {name} " if differ else ""
+    return f"{ends}{signed_percent(middle)}"
 
 
 UNMEASURED = ("failed", "only before", "only after")  # what an unknown case may be, besides undecided
@@ -277,18 +293,23 @@ def extent_text(regression: OpenRegression) -> str:
 def change_text(change: ReleaseChange) -> str:
     """Return a change of a group of cases in words.
 
-    For example "31 of 40 copies at numel ≤ 2¹⁴ slower, median +38.0 %".
+    For example "31 of 40 copies at numel ≤ 2¹⁴ slower, +4.1 to +52.3 %, median +38.0 %", or of a group as a whole, and of a single case,
+    with its interval: "copies at numel ≤ 2¹⁴ slower as a group, +3.2 % (+2.8 to +3.6 %); 2 of 40 by themselves". The members of a group
+    vary together, so their median has no interval that its launches could tell.
     """
     if is_tracked(change.group.unit):
         return f"{change.verdict.value} in {len(change.cases)} of {counted(change.of, 'value')} that {change.group.module} tracks"
-    size = f"{'median ' if len(change.cases) > 1 else ''}{signed_percent(change.ratio)}"
     if change.group.unit != SECONDS:
         where = f"{len(change.cases)} of {change.of} cases{_relation(change.group)}"
+        size = f"{'median ' if len(change.cases) > 1 else ''}{signed_percent(change.ratio)}"
         return f"{change.verdict.value} {change.group.unit} in {where}, {size}"
+    single = change.as_group or (change.most[1] if change.most and len(change.cases) == 1 else None)
+    ratios = [step.ratio for step in change.steps.values()]
+    size = step_size(single, SECONDS, within=True) if single else _range_with(ratios, "median", change.ratio)
     name = group_name(change.group)
     if change.as_group:
         alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
-        return f"{name} {change.verdict.value} as a group, {signed_percent(change.ratio)}{alone}"
+        return f"{name} {change.verdict.value} as a group, {size}{alone}"
     return f"{len(change.cases)} of {change.of} {name} {change.verdict.value}, {size}"
 
 

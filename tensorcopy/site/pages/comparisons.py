@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
-from tensorcopy.report import why
+from tensorcopy.report import sentences, why
 from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -48,8 +48,9 @@ def pages(content: Content) -> Iterator[Page]:
         environments = [(series, _pair_rows(content, series), _beside(series, across)) for series in machine.series] if machine else []
         values = {"machine": machine, "machines": content.machines, "environments": environments}
         yield Page(address, "comparisons.html", "Compare two releases", values)
-    for address in content.comparisons.between_machines():
-        yield _comparison_page(content, address)
+    for address, each in content.comparisons.items():
+        if each.before.machine != each.after.machine:
+            yield _comparison_page(content, address)
 
 
 def _pair_rows(content: Content, series: Series) -> list[tuple[str, PairLink | None, PairLink | None]]:
@@ -117,9 +118,8 @@ class ComparedCase:
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
     """Yield a page for each pair of a machine."""
-    across = set(content.comparisons.between_machines())
-    for address in content.comparisons.of_machine(machine.name):
-        if address not in across:
+    for address, each in content.comparisons.items():
+        if each.before.machine == each.after.machine == machine.name:
             yield _comparison_page(content, address)
 
 
@@ -203,6 +203,7 @@ def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[
     return {
         "name": name,
         "counts": [sum(row.change.verdict is verdict and row.change.reason not in APART for row in rows) for verdict in TIME],
+        "sizes": [sentences.sizes_of((row.change for row in rows), verdict) for verdict in TIME[:2]],
         "work_counts": [sum(row.work is verdict for row in rows) for verdict in WORK],
         "changed": [row for row in ranked if row.is_changed],
         "tables": _suite_tables(machine, by_case),
