@@ -8,9 +8,9 @@ import pytest
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.results import functions
 from tensorcopy.site import anatomy, render
-from tensorcopy.site.content import ComparisonTable
 from tensorcopy.site.pages import history, methods
 from tests.conftest import with_cases
+from tests.test_claims import text_of
 from tests.test_functions import PROFILES
 
 SHOWN = ("copies.BySize/detach_clone-1.html", "copies.ByGrad/clone_detach-1-True.html", "primitives.BySize/numpy-1.html")
@@ -25,7 +25,7 @@ def content(shipped_results):
     content = render.content(
         [with_cases(result, lambda case: dict(case.parameters).get("method") in METHODS) for result in shipped_results.results]
     )
-    content.__dict__["comparisons"] = ComparisonTable(())
+    content.__dict__["comparisons"] = {}
     content.machine.__dict__["causes"] = {}
     return content
 
@@ -42,10 +42,6 @@ def pages(content) -> dict[str, str]:
 
 def section(page: str) -> str:
     return re.search(r'<section class="anatomy">.*?</section>', page, re.DOTALL)[0]
-
-
-def text_of(html: str) -> str:
-    return re.sub(r"[\u202f\u2009]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
 
 
 def number(text: str) -> int:

@@ -250,7 +250,7 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
     logs[numbers[1::2], -1] = logs[numbers[1::2], column]
     logs[numbers[1::2], column] = np.nan
     extra = (result.sha, result.environment, TWIN)
-    divided = replace(whole, logs=logs, columns={**whole.columns, extra: logs.shape[1] - 1}, _fits={})
+    divided = replace(whole, logs=logs, columns={**whole.columns, extra: logs.shape[1] - 1})
     first, second = (
         replace(result, revision=revision, effects=divided, column=number, timings=divided.timings(number))
         for revision, number in (("", column), (TWIN, logs.shape[1] - 1))

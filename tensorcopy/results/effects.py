@@ -8,7 +8,8 @@ of two releases is the mean of their differences within launches.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,10 @@ class Effects:
     columns: Mapping[Column, int]
     cases: Mapping[Case, int]
     logs: Numbers
-    _fits: dict[int, tuple[Numbers, Numbers, Numbers, Numbers]] = field(default_factory=dict, repr=False)
 
     def timings(self, column: int) -> dict[Case, Timing]:
         """Return the time of every case that a column was measured for."""
-        seconds, errors, counts, _ = self._fitted()
+        seconds, errors, counts, _ = self._fitted
         return {
             # six digits: further ones would be rounded twice, and shown as another duration
             case: Timing(float(f"{seconds[column, number]:.6g}"), float(errors[column, number]), int(counts[column, number]))
@@ -48,7 +48,7 @@ class Effects:
 
     def launch_times(self, column: int, case: Case) -> list[float]:
         """Return a column's time of a case in each launch, without the launch's part."""
-        seconds, _, _, residuals = self._fitted()
+        seconds, _, _, residuals = self._fitted
         number = self.cases[case]
         own = residuals[:, column, number]
         times: list[float] = (seconds[column, number] * np.exp(own[~np.isnan(own)])).tolist()
@@ -62,19 +62,17 @@ class Effects:
         deviations = [float(row[~np.isnan(row)].mean()) for row in own - means if not np.isnan(row).all()]
         return float(np.std(deviations, ddof=1)) / len(deviations) ** 0.5 if len(deviations) > 1 else 0.0
 
+    @cached_property
     def _fitted(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-        """Return seconds, relative standard errors and numbers of launches, by column and case, and residuals by launch too."""
-        if 0 not in self._fits:
-            seconds, errors = np.full(self.logs.shape[1:], np.nan), np.zeros(self.logs.shape[1:])
-            residuals = np.full(self.logs.shape, np.nan)
-            measured = ~np.isnan(self.logs)
-            counts = measured.sum(axis=0)
-            for group in alike(measured):
-                mask = measured[:, :, group[0]]
-                if mask.any():
-                    seconds[:, group], errors[:, group], residuals[:, :, group] = _fit(self.logs[:, :, group], mask)
-            self._fits[0] = seconds, errors, counts, residuals
-        return self._fits[0]
+        """Seconds, relative standard errors and numbers of launches, by column and case, and residuals by launch too."""
+        seconds, errors = np.full(self.logs.shape[1:], np.nan), np.zeros(self.logs.shape[1:])
+        residuals = np.full(self.logs.shape, np.nan)
+        measured = ~np.isnan(self.logs)
+        for group in alike(measured):
+            mask = measured[:, :, group[0]]
+            if mask.any():
+                seconds[:, group], errors[:, group], residuals[:, :, group] = _fit(self.logs[:, :, group], mask)
+        return seconds, errors, measured.sum(axis=0), residuals
 
 
 def _fit(logs: Numbers, mask: Numbers) -> tuple[Numbers, Numbers, Numbers]:

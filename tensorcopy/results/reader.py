@@ -279,6 +279,8 @@ def _reasons(members: Iterable[tuple[Launch, Cases, int]]) -> tuple[dict[Case, s
     for launch, cases, side in members:
         for name, of_suite in cases.items():
             suite = launch.suites[name]
+            if not (suite.failed or suite.skipped or any(case.suite == name for case in (*failures, *skips))):
+                continue  # no reason to add or to take back, as in most suites
             for index in (*suite.rows, *suite.values, *suite.skipped, *suite.failed):
                 case = of_suite[int(index)]
                 for reasons, stored in ((failures, suite.failed), (skips, suite.skipped)):

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.comparisons import LEAST_COUNT
 from tensorcopy.analysis.functions import COMPONENTS
-from tensorcopy.numbers import duration, percent, signed, whole
+from tensorcopy.numbers import duration, percent, signed, unbroken, whole
 from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -86,9 +86,9 @@ class Anatomy:
         """The whole call as a part."""
         return Part("whole call", 0, self.newest.total, 1.0, sum(part.change for part in self.parts), ())
 
-    def values(self, component: str) -> list[float]:
-        """Return the instructions of a component in each bar."""
-        return [bar.parts.get(component, 0) for bar in self.bars]
+    def values(self, part: Part) -> str:
+        """Return the instructions of a component, or of the whole call, in each bar: "1 642, 1 650"."""
+        return ", ".join(unbroken(whole(bar.parts.get(part.name, 0) if part.colour else bar.total)) for bar in self.bars)
 
     @property
     def address(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -46,36 +46,6 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
     return pairs
 
 
-class ComparisonTable(Mapping[str, Comparison]):
-    """The comparison of every pair of results that has a page, by address; it is judged when it is first read."""
-
-    def __init__(self, pairs: Iterable[Pair]) -> None:
-        self._pairs = {addresses.of_comparison(*pair): pair for pair in pairs}
-        self._judged: dict[str, Comparison] = {}
-
-    def __getitem__(self, address: str) -> Comparison:
-        if address not in self._judged:
-            self._judged[address] = comparisons.between(*self._pairs[address])
-        return self._judged[address]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._pairs)
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __contains__(self, address: object) -> bool:
-        return address in self._pairs  # without judging it
-
-    def of_machine(self, machine: str) -> list[str]:
-        """Return the addresses of the comparisons whose later side is of a machine."""
-        return [address for address, (_, after) in self._pairs.items() if after.machine == machine]
-
-    def between_machines(self) -> list[str]:
-        """Return the addresses of the comparisons of two machines."""
-        return [address for address, (before, after) in self._pairs.items() if before.machine != after.machine]
-
-
 @dataclass(frozen=True)
 class Content:
     """Everything that the pages show.
@@ -113,9 +83,9 @@ class Content:
         return [series for machine in self.machines for series in machine.series]
 
     @cached_property
-    def comparisons(self) -> ComparisonTable:
-        """The judged comparison of every pair of results that has a page, by address."""
-        return ComparisonTable(compared_pairs(self.series))
+    def comparisons(self) -> dict[str, Comparison]:
+        """The comparison of every pair of results that has a page, by address."""
+        return {addresses.of_comparison(*pair): comparisons.between(*pair) for pair in compared_pairs(self.series)}
 
     def comparison_address(self, before: Result, after: Result) -> str:
         """Return the address of the comparison of two results; "" when they have no page."""

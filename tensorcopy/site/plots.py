@@ -136,9 +136,9 @@ def of_components(
     for component, colour in reversed(list(colours.items())):
         spans = []
         for position, version in enumerate(versions):
-            low = height[version]
-            height[version] += parts.get(version, {}).get(component, 0.0)
-            spans.append((position, low, height[version]))
+            if own := parts.get(version, {}).get(component):
+                spans.append((position, height[version], height[version] + own))
+                height[version] += own
         bars.append(Bars(spans, colour))
     rules = [Rule(versions.index(version) - 0.5, f"Python {python}", "before") for version, python in pythons.items()]
     return Plot(

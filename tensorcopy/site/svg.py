@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, cos, floor, log2, log10, radians, sin
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from tensorcopy.numbers import count, quantity, rounded, signed_percent, size
@@ -271,8 +271,7 @@ class Rule:
     href: str = ""
 
 
-@dataclass(frozen=True)
-class Stroke:
+class Stroke(NamedTuple):
     """A part of a path, relative to its start."""
 
     start: Place
@@ -471,9 +470,8 @@ def _joined(strokes: Sequence[Stroke]) -> str:
 
 
 def _points(places: Sequence[Place]) -> str:
-    """Return a path of points, likewise."""
-    moves = [f"m{_step(before, place)}h0" for before, place in zip(places, places[1:])]
-    return "".join([f"M{places[0][0]} {places[0][1]}h0", *moves])
+    """Return a path of points."""
+    return _joined([Stroke(place, "h0", place) for place in places])
 
 
 def _rule(plot: Plot, rule: Rule) -> str:

@@ -33,7 +33,6 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.declarations import Project
 
@@ -102,15 +101,15 @@ def write(
     gc.set_threshold(GARBAGE, *usual[1:])  # also in forked processes: searching takes a tenth of the time
     try:
         write_assets(directory)
-        content = render.content(results, card, docs)
-        site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
+        content = replace(render.content(results, card, docs), web=web, problems=tuple(problems), project=project)
+        site = Site(content, directory)
         missing = render.page_text(site.templates, render.MISSING_PAGE)  # compiles the templates before the processes start
         (directory / addresses.MISSING).write_text(missing, encoding="utf-8")
         count = processes or available()
-        machines, tasks = site.content.machines, []
-        are_few = len(machines) <= FEW_MACHINES
-        for number, machine in enumerate(machines):
-            _judge(site.content, machine)
+        tasks, are_few = [], len(content.machines) <= FEW_MACHINES
+        for number, machine in enumerate(content.machines):
+            # what several modules of pages need, so that their processes share it
+            _ = machine.history, machine.case_changes, machine.changes_by_release, machine.standings, machine.causes, content.comparisons
             tasks += _tasks(site, number)
             if not are_few:
                 run(site, tasks, count)
@@ -129,12 +128,6 @@ def write_assets(directory: Path) -> None:
         (directory / name).write_text(COMMENT.sub("", text), encoding="utf-8")
     for name, source in ((UPLOT, "uPlot.iife.js"), (UPLOT_CSS, "uPlot.min.css")):
         shutil.copyfile(str(distribution("uplot-python").locate_file(f"uplot/static/{source}")), directory / name)
-
-
-def _judge(content: Content, machine: Machine) -> None:
-    """Compute what several modules of pages need, so that their processes share it."""
-    _ = machine.history, machine.case_changes, machine.changes_by_release, machine.standings, machine.causes
-    _ = [content.comparisons[address] for address in content.comparisons.of_machine(machine.name)]
 
 
 def _tasks(site: Site, number: int | None) -> list[Task]:
