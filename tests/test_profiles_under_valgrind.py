@@ -31,7 +31,7 @@ def profile(tmp_path_factory) -> functions.Profiles:
     """The profile of the torch of these tests, as `measure` stores it."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
     path = tmp_path_factory.mktemp("counted") / f"one{functions.ENDING}"
-    environment = environments.inspected(Path(sys.executable), observes=False)
+    environment = environments.inspected(Path(sys.executable))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(declarations.VARIABLE, json.dumps(PLANTED))
         functions.write(path, counting.counted(environment, f"{CASES}|{WITH_GRAD}|{WARM}"))

@@ -122,7 +122,7 @@ def _side(version: str, revision: str = "", extra: float = 0.0) -> Side:
 
 @cache
 def _inspected(folder: Path) -> Environment:
-    return environments.inspected(uv.interpreter(folder), environments.bytecode_in(folder), observes=False)
+    return environments.inspected(uv.interpreter(folder), environments.bytecode_in(folder))
 
 
 @contextmanager

@@ -80,6 +80,11 @@ class Side:
     prefix: Path | None = None
     revision: str = ""
 
+    @property
+    def benchmarks(self) -> tuple[Path, str]:
+        """What its benchmarks come from: sides that are equal in it have the same."""
+        return self.suites, self.variables.get("PYTHONPATH", "")
+
 
 @dataclass(frozen=True)
 class Turns:
@@ -177,13 +182,15 @@ class _Process:
 
 
 @contextmanager
-def started(sides: Sequence[Side], core: int | None = None) -> Iterator[list[_Process]]:
-    """Yield a process of each side that has imported torch and the suites, pinned to a core; the page cache is drawn anew.
+def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool = True) -> Iterator[list[_Process]]:
+    """Yield a process of each side that has imported torch and the suites, pinned to a core.
+
+    draws_pages : whether the page cache is drawn anew, for what is measured
 
     Raises SideFailed for a side that cannot import them.
     """
     prefixes = {side.prefix and side.prefix.resolve() for side in sides}
-    if len(sides) == 1 or len(prefixes) > 1:  # what the page cache does with one torch, it does to all sides
+    if draws_pages and (len(sides) == 1 or len(prefixes) > 1):  # what the page cache does with one torch, it does to all sides
         for prefix in filter(None, prefixes):
             forget_pages(prefix)
     processes: list[_Process] = []
@@ -309,7 +316,7 @@ def count(
 
 def suites_of(side: Side) -> dict[str, dict[str, Any]]:
     """Return the benchmarks of a side by name, as asv describes them."""
-    with started([side]) as processes:
+    with started([side], draws_pages=False) as processes:
         return _suites([side], processes)[0]
 
 
@@ -351,7 +358,7 @@ def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[
     """
     suites: dict[str, dict[str, Any]] = {}
     of_place: dict[tuple[Path, str], dict[str, int]] = {}
-    places = [(side.suites, side.variables.get("PYTHONPATH", "")) for side in sides]
+    places = [side.benchmarks for side in sides]
     for number in sorted({place: number for number, place in enumerate(places)}.values()):
         process = processes[number]
         process.send({"suites": True})

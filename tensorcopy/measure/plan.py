@@ -133,7 +133,7 @@ def in_interpreter(python: str, named: Sequence[str] = ()) -> Measurement:
 
     Raises TensorcopyError where that torch is no release of the table, or another one than `named`.
     """
-    provenance = environments.inspected(interpreters.executable(python), observes=False).report["ledger"]
+    provenance = environments.inspected(interpreters.executable(python)).report["ledger"]
     release = environments.released_as(provenance)
     others = [text for text in named if text not in (NEW, release.version, release.tag)]
     if others:

@@ -50,7 +50,7 @@ class Job:
     device: str = ""
     folder: Path | None = None
     opened: dict[Measurement, Environment] = field(default_factory=dict)
-    described: dict[Measurement, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    described: dict[tuple[Path, str], dict[str, dict[str, Any]]] = field(default_factory=dict)  # by `Side.benchmarks`
     failed: dict[Measurement, TensorcopyError] = field(default_factory=dict)  # with the reason why no launch has it
 
     @property
@@ -103,12 +103,10 @@ class Job:
         An installed one is preferred. Raises TensorcopyError where none can be opened.
         """
         for measurement in sorted(measurements, key=lambda each: (each.is_installed(self.paths), each.release), reverse=True):
-            sides = self.usable([measurement])
-            if sides:
-                if measurement not in self.described:
-                    self.described[measurement] = launch.suites_of(sides[measurement])
-                devices = launch.devices_of(sides.values())
-                return launch.selected(self.described[measurement], self.selection, devices, timed=timed)
+            for side in self.usable([measurement]).values():
+                if side.benchmarks not in self.described:
+                    self.described[side.benchmarks] = launch.suites_of(side)
+                return launch.selected(self.described[side.benchmarks], self.selection, launch.devices_of([side]), timed=timed)
         raise self.failed[measurements[0]]
 
     def all_suites(self, measurements: Sequence[Measurement]) -> tuple[Suites, Suites]:

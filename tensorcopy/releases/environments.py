@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -260,17 +261,23 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         ) from error
 
 
-def inspected(python: Path, own: Mapping[str, str] | None = None, *, observes: bool = True) -> Environment:
-    """Return the environment of any interpreter that has torch, with its report.
+def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment:
+    """Return the environment of any interpreter that has torch, with its report, for which a command starts one process.
 
-    observes : whether the report has what the methods do, beside the "ledger"
+    own : additional environment variables of its processes
 
     Raises TensorcopyError where it has no torch.
     """
     environment = Environment(python, {}, own or {})
-    options = ["--observe-own" if declarations.project() else "--observe"] if observes else []
-    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=environment.variables())
-    return replace(environment, report=report)
+    variables = {**environment.variables(), **declarations.variables()}
+    variables.pop(declarations.FOLDER, None)  # two revisions differ in it; what they declare is in the others
+    return replace(environment, report=_report(python, bool(declarations.project()), frozenset(variables.items())))
+
+
+@cache
+def _report(python: Path, own_only: bool, variables: frozenset[tuple[str, str]]) -> dict[str, Any]:
+    options = ["--own-only"] if own_only else []
+    return interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=dict(variables))
 
 
 def require(environment: Environment, device: str) -> None:

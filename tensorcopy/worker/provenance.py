@@ -1,8 +1,7 @@
 """Provenance: the versions, hardware and settings of a measurement.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.provenance` prints it as JSON from inside an environment. With `--observe` it adds
-the observed semantics of every method, and how many of the article's statements hold. `releases/environments.py` checks it against the
-release.
+`python -m tensorcopy.worker.processes tensorcopy.worker.provenance` prints it as JSON from inside an environment, with the observed
+semantics of every method, and how many of the article's statements hold. `releases/environments.py` checks it against the release.
 """
 
 from __future__ import annotations
@@ -101,6 +100,5 @@ def _installed(package: str) -> str:
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return the provenance, with `--observe` the observations, with `--observe-own` those of own operations only."""
-    observes = bool({"--observe", "--observe-own"} & set(arguments))
-    return {"ledger": collect(), **(conformance.observations(own_only="--observe-own" in arguments) if observes else {})}
+    """Return the provenance and the observations, with `--own-only` those of own operations only."""
+    return {"ledger": collect(), **conformance.observations(own_only="--own-only" in arguments)}
