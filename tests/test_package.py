@@ -118,21 +118,16 @@ def folder(tmp_path):
     shutil.rmtree(tmp_path)
 
 
-def install(python: str, age: str) -> Any:
-    """The newest on the Python of the tests is a slow test; all others are run weekly."""
-    in_ci = (python, age) == ("3.11", "newest")
-    return pytest.param(python, age, marks=pytest.mark.slow if in_ci else pytest.mark.weekly, id=f"{age} on {python}")
-
-
-@pytest.mark.parametrize(("python", "age"), [install(python, age) for python in PYTHONS for age in ("oldest", "newest")])
-def test_the_wheel_works_beside_a_torch(wheel, folder, request, python, age):
-    """Installed from the wheel beside the oldest or the newest torch that this Python has."""
+@pytest.mark.weekly
+@pytest.mark.parametrize("age", ["oldest", "newest"])
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_wheel_works_beside_a_torch(wheel, folder, python, age):
+    """Installed from the wheel beside the oldest or the newest torch that this Python has; the guide's project has one each day."""
     require(uv.find_python(python), f"uv finds no Python {python}: uv python install {python}")
     releases = [release for release in release_table.load() if release.kind == "release" and release.runs_on(python)]
     release = releases[0 if age == "oldest" else -1]
-    variables = {**os.environ, "PYTHONPATH": ""}
-    if request.node.get_closest_marker("weekly"):
-        variables["UV_CACHE_DIR"] = str(folder / "cache")  # removed too: six releases of torch do not fit on a runner's disk
+    # the cache is removed too: six releases of torch do not fit on a runner's disk
+    variables = {**os.environ, "PYTHONPATH": "", "UV_CACHE_DIR": str(folder / "cache")}
 
     def run(*command: str) -> str:
         done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)

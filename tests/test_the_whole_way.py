@@ -156,18 +156,18 @@ def test_an_interpreters_own_torch_can_be_measured(checkout, measured):
 
 def test_a_killed_measurement_loses_doubles_and_halves_no_launch(checkout, measured):
     """At a random moment; then the same command takes what is missing. Each run of the tests tries another one."""
-    command = ["measure", NEWEST.version, "--launches", "2", "--machine", "killed", "--bench", ONE_CASE, "--no-counts"]
+    command = ["measure", NEWEST.version, "--launches", "1", "--machine", "killed", "--bench", ONE_CASE, "--no-counts"]
     started = [sys.executable, "-m", "tensorcopy", *command]
     with subprocess.Popen(started, cwd=checkout.root, env=checkout.environment, stdout=subprocess.DEVNULL) as process:
         time.sleep(random.uniform(0.5, 15))
         process.kill()
     before = {path: path.read_bytes() for path in launches_of(checkout, "killed")}
-    assert len(before) <= 2
+    assert len(before) <= 1
     completed = checkout.run("tensorcopy", *command)
     assert completed.returncode == 0, completed.stderr
     after = {path: path.read_bytes() for path in launches_of(checkout, "killed")}
     assert before.items() <= after.items()
-    assert len(after) == 2
+    assert len(after) == 1
     assert reader.load_results(checkout.root / "results").problems == ()
 
 
