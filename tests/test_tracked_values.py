@@ -168,6 +168,7 @@ def test_a_suite_is_measured_published_and_fails_again_until_it_is_mended(tmp_pa
     assert times["suites"]["suite.Ones.time_ones"]["skipped"] == {"0": {"*": "by skip_for_params"}}
     listed = run("tensorcopy", "list", "times").stdout
     assert "0.0012142 ms" in listed
+    assert "skipped: 1 case of suite.Ones.time_ones: by skip_for_params" in listed
     assert run("asv", "publish").returncode == 0
     assert "The size of tensor a (3) must match" in (tmp_path / "site/index.html").read_text()
     (tmp_path / "benchmarks" / "suite.py").write_text(SUITE.replace("torch.ones(2)", "torch.ones(3)"))

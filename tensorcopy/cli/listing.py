@@ -140,7 +140,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report.sentences import failures, not_included
+    from tensorcopy.report.sentences import failures, not_included, skips
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
     from tensorcopy.results.related import own_group, own_groups
@@ -166,6 +166,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         console.print("")
     for line in failures(result):
         console.print(f"failed: {line}", soft_wrap=True)
+    for line in skips(result):
+        console.print(f"skipped: {line}", soft_wrap=True)
     provenance = result.provenance
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from string import ascii_lowercase
@@ -15,7 +15,6 @@ from tensorcopy.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
@@ -116,8 +115,9 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
 def _check(options: argparse.Namespace, console: Console) -> int:
     """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
     from tensorcopy.releases import interpreters
+    from tensorcopy.report.terminal import terminal_table
     from tensorcopy.worker.declarations import TAKEN
-    from tensorcopy.worker.semantics import describe_differences
+    from tensorcopy.worker.semantics import describe, describe_differences
 
     report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.conformance", *options.device)
     rows = report["checked"]
@@ -131,7 +131,13 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     for device in devices:
         if len(devices) > 1:
             console.print(device)
-        console.print(_check_table([row for row in rows if row["device"] == device]), soft_wrap=not console.is_terminal)
+        cells = []
+        for _, (plain, with_grad) in groupby((row for row in rows if row["device"] == device), key=lambda row: row["method"]):
+            sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
+            seen = [row["observed"] for row in (plain, with_grad)]  # of an error its name; the rest is below the table
+            cells.append([sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in seen)])
+        table = terminal_table(["", "", "plain tensor", "tensor that requires grad"], cells, "llll")
+        console.print(table, soft_wrap=not console.is_terminal)
         console.print("")
     codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -154,20 +160,6 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     failed = f"; ✗ {', '.join(failing)}: the operation fails for every tensor" if failing else ""
     console.print(f"{versions}: {result}{note}{failed}", soft_wrap=True)
     return 1 if differing or failing else 0
-
-
-def _check_table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Return a table of each method's observed behaviour on one device; of an error only its name."""
-    from tensorcopy.report.terminal import terminal_table
-    from tensorcopy.worker.semantics import describe
-
-    cells = []
-    for _, pair in groupby(rows, key=lambda row: row["method"]):
-        plain, with_grad = pair
-        sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
-        observed = [row["observed"] for row in (plain, with_grad)]
-        cells.append([sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in observed)])
-    return terminal_table(["", "", "plain tensor", "tensor that requires grad"], cells, "llll")
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:

@@ -223,6 +223,12 @@ def failures(result: Result, suites: Container[str] | None = None) -> list[str]:
     return [f"{comparisons.case_name(case)}: {text}" for case, text in result.failures.items() if suites is None or case.suite in suites]
 
 
+def skips(result: Result) -> list[str]:
+    """Return a line for each reason why cases of a third-party suite were skipped, with their number."""
+    of_suite = Counter((case.suite, reason) for case, reason in result.skips.items() if not case.spec.shipped)
+    return [f"{counted(number, 'case')} of {suite}: {reason}" for (suite, reason), number in of_suite.items()]
+
+
 def largest(rows: Sequence[tuple[str, Change]]) -> str:
     """Return the largest slowdown, or else the largest speedup, as a sentence; "" where no time changed.
 
