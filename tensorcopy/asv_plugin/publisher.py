@@ -9,13 +9,14 @@ from typing import Any
 
 from asv.commands.publish import Publish
 from asv.console import log
+from asv.plugins.summarylist import SummaryList
 from asv.publishing import OutputPublisher
 
 from tensorcopy.asv_plugin.commands import end, end_with, exit_on_error, paths_of
 from tensorcopy.errors import TensorcopyError
 
-# asv's own pages, which load their scripts from three other hosts, and the data of their list view, two thirds of the graphs' size
-ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png", "graphs/*/**/summary.json")
+# asv's own pages, which load their scripts from three other hosts
+ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
 # Write pages from the folder of launches into the site's folder; return the problems
 Writer = Callable[[Path, Path], Iterable[TensorcopyError]]
@@ -27,6 +28,7 @@ def register(write: Writer) -> None:
     """Let `asv publish` call `write` after asv has written its own files."""
     _writers.append(write)
     Publish.run = _run
+    SummaryList.publish = lambda *_: None  # the data of asv's list view, two thirds of the graphs' size
 
 
 def _run(conf: Any, range_spec: Any = None, pull: bool = True, run: Any = Publish.run) -> Any:
