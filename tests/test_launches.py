@@ -88,6 +88,8 @@ def of_suite(**changes):
         (edited(kind="passes"), "Invalid enum value 'passes'"),
         (edited(sides=[]), "length >= 1"),
         (edited(unknown=1), "unknown field `unknown`"),
+        (edited(methods={"clone": 5}), "Expected `object`, got `int`"),
+        (edited(methods={"clone": {"code": "x", "observed": {}}}), "the method clone lacks its code, its group"),
         (of_suite(rows={"2": {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0], "spreads": [0, 0]}}), "has no case 2"),
         (of_suite(rows={"0": {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0], "spreads": [0, 0]}}), "does not have 2 effects"),
         (of_suite(rows={"0": {"seconds": -1e-6, "calls": 1, "turns": 5, "effects": [0, 0], "spreads": [0, 0]}}), "> 1e-12"),

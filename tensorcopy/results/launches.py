@@ -134,7 +134,7 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     reference: Number | UnsetType = UNSET
     provenance: dict[str, Any]
     suites: dict[Name, Suite]
-    methods: dict[str, Any] = {}
+    methods: dict[str, dict[str, Any]] = {}
     article: dict[str, Any] = {}
 
     def provenance_of(self, side: int) -> dict[str, Any]:
@@ -246,6 +246,9 @@ def _checked(path: Path, data: bytes) -> Launch:
         for name, suite in launch.suites.items():
             if reason := _fault(launch, suite):
                 raise ValueError(f"{name[:100]} {reason}")
+        for name, method in launch.methods.items():
+            if not all(isinstance(method.get(key), kind) for key, kind in (("code", str), ("group", str), ("observed", dict))):
+                raise ValueError(f"the method {name[:100]} lacks its code, its group or what it does")
     return launch
 
 
