@@ -17,6 +17,8 @@ import pytest
 
 from tensorcopy.analysis import standings
 from tensorcopy.analysis.comparisons import between, sensitivity
+from tensorcopy.analysis.recommend import common_request, recommended
+from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
@@ -213,11 +215,14 @@ def resolved(address: str, link: str) -> str:
     return "/".join(parts)
 
 
-def test_the_landing_page_answers_for_the_newest_release(shipped):
-    """It names the copy, the conversion, torch and the processor, and how to measure a device without data."""
+def test_the_landing_page_answers_for_the_newest_release(shipped, content):
+    """It names the copy and the conversion with their costs for the tensor of the request, and how to measure a device without data."""
     page = shipped["index.html"]
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', page, re.DOTALL)[1]).text
     assert answer == "Use x.detach().clone() for an independent tensor, x.detach().numpy().copy() for an independent ndarray."
+    for to in ("tensor", "ndarray"):
+        option = recommended(content.machine.result, common_request(to, "cpu"), landing.NUMEL)
+        assert f"</code>: {duration(option.time)} for 2¹⁴ elements, x requires grad" in page
     assert re.search(r"torch 2\.15\.0 on [^,<]+, 20\d\d-\d\d-\d\d", page)
     assert "Time, torch 2.15.0 against 2.14.1: " in page
     for device in ("cuda", "mps", "xpu"):

@@ -86,8 +86,8 @@ def test_a_machine_with_one_release_does_not_replace_a_history():
     own = own_machine(content)
     assert content.machine.name == "box"
     assert [machine.name for machine in content.machines] == ["laptop", "box"]
-    assert (own.machine.name, own.code, own.numel) == ("laptop", "code of a", 2**14)
-    assert own.time == pytest.approx(3.36e-6, rel=0.01)
+    assert (own.machine.name, own.copy.code, own.copy.case["numel"]) == ("laptop", "code of a", str(2**14))
+    assert own.copy.time == pytest.approx(3.36e-6, rel=0.01)
     assert own.ratio == pytest.approx(1.12)
     site = dict(render.files(content))
     assert "All cases on box" in site["history/index.html"]

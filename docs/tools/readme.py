@@ -117,7 +117,7 @@ def answer(machine: Machine) -> str:
         [
             markdown_table(["I want", "I type"], rows, "ll"),
             "",
-            f"With torch {machine.newest.version} on {cpu}, use {' and '.join(uses)}. One thread, {_day(machine)}.",
+            f"With torch {machine.newest.version} on {cpu}, use {' and '.join(uses)}. x requires grad, one thread, {_day(machine)}.",
         ]
     )
 
@@ -130,7 +130,7 @@ def methods(machine: Machine) -> str:
             timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
             semantics = escaped(describe(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
             rows.append([code(machine.code(method)), semantics, *(duration(timing.seconds) if timing else "–" for timing in timings)])
-    header = ["", "result, for a leaf that requires grad", *map(count, HISTORY_NUMELS)]
+    header = ["", "result, for a leaf that requires grad", *(f"{count(numel)}, no grad" for numel in HISTORY_NUMELS)]
     on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
     return f"{markdown_table(header, rows, 'll' + 'r' * len(HISTORY_NUMELS))}\n\n{on}, float32, one thread, {_day(machine)}."
 

@@ -109,9 +109,8 @@ def against_fastest(choice: MatchingMethod) -> str:
 def origin(advice: Advice) -> str:
     """Return where an advice's times come from: release, machine, tensor and day."""
     request = advice.request
-    tensor = (
-        f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
-    )
+    grad = "requires grad" if request.requires_grad else "no grad"
+    tensor = f"{count(advice.numel)} float32 on {request.device}, {grad}, one thread"
     where = "measured here" if advice.measured == "here" else "from the shipped results, not measured here"
     return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}"
 

@@ -44,14 +44,11 @@ COPIES, CONVERSIONS = "copies", "conversions"  # the modules of suites that are 
 class OwnMachine:
     """The machine that measured last, with its recommended copy at one size.
 
-    code, time : of the recommended copy, in seconds
-    ratio : of that time to the shown machine's, of the same method with the same release; None where that was not measured
+    ratio : of the copy's time to the shown machine's, of the same method with the same release; None where that was not measured
     """
 
     machine: Machine
-    numel: int
-    code: str
-    time: float
+    copy: Option
     ratio: float | None
 
 
@@ -236,12 +233,18 @@ def _cost(options: Sequence[Option], translate: Translate) -> Markup:
     first, *others = options
     tied = sum(option.among_fastest for option in others) if first.among_fastest else 0
     slower = max((option for option in others if option.timing and not option.among_fastest), key=lambda option: option.time, default=None)
-    parts = [translate("cost", code=code_markup(first.code), time=duration(first.time), numel=count(int(first.case["numel"])))]
+    parts = [_time(first, translate)]
     parts += [translate("cost_tied" if tied > 1 else "cost_tied_once", tied=tied)] if tied else []
     if slower and slower.change and slower.change.interval and first.change is None:  # the ratio to the fastest is that to the first
         low, high = (f"{ratio:.2f}" for ratio in slower.change.interval)
         parts.append(translate("cost_slower", code=code_markup(slower.code), low=low, high=high))
     return translate("semicolon").join(parts)
+
+
+def _time(option: Option, translate: Translate) -> Markup:
+    """Return the time of a method, for how many elements, and whether x requires grad."""
+    form = "cost_grad" if "requires_grad" in dict(option.case.parameters) else "cost"
+    return translate(form, code=code_markup(option.code), time=duration(option.time), numel=count(int(option.case["numel"])))
 
 
 def _regressions(machine: Machine, translate: Translate) -> list[dict[str, Any]]:
@@ -270,8 +273,7 @@ def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) ->
         return Markup("")
     name = Markup("<b>{}</b> ({})").format(translate("own_machine"), own.machine.name)
     ratio = translate("own_ratio", ratio=f"{own.ratio:.2f}", shown=machine.name) if own.ratio else ""
-    code, time = code_markup(own.code), duration(own.time)
-    return translate("own_fastest", machine=name, numel=count(own.numel), code=code, time=time, ratio=ratio)
+    return translate("own_fastest", machine=name, cost=_time(own.copy, translate), ratio=ratio)
 
 
 def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
@@ -387,8 +389,7 @@ def own_machine(content: Content) -> OwnMachine | None:
     series, release = shown.history.get(option.case), machine.newest.version
     place = series.releases.index(release) if series and release in series.releases else None
     reference = series.measured[place] if series and place is not None else None
-    time = option.timing.seconds
-    return OwnMachine(machine, int(option.case["numel"]), option.code, time, time / reference if reference else None)
+    return OwnMachine(machine, option, option.time / reference if reference else None)
 
 
 def axis_of(machine: Machine) -> tuple[str, ...]:
