@@ -27,22 +27,15 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "results"
 
 
-def test_the_history_of_one_case(folder, capsys):
-    """Each release with its time, its error and its change."""
-    assert main(["history", "copies.BySize clone_detach numel=16"]) == 0
-    assert_golden("history.txt", capsys.readouterr().out)
-
-
-def test_the_history_of_several_cases(folder, capsys):
-    """How many changed at each release, and by how much."""
-    assert main(["history"]) == 0
-    assert_golden("histories.txt", capsys.readouterr().out)
-
-
-def test_the_open_regressions(folder, capsys):
-    """What is slower with the newest release than with its best one, since when and by how much; a speedup is none."""
-    assert main(["history", "--open"]) == 0
-    assert_golden("open.txt", capsys.readouterr().out)
+@pytest.mark.parametrize(
+    ("arguments", "golden"),
+    [(["clone_detach"], "history.txt"), ([], "histories.txt"), (["--open"], "open.txt")],
+    ids=["one", "all", "open"],
+)
+def test_the_history_is_printed(folder, capsys, arguments, golden):
+    """Of a case each release with its error and change, of several what changed at each; a speedup is no open regression."""
+    assert main(["history", *arguments]) == 0
+    assert_golden(golden, capsys.readouterr().out)
 
 
 def test_an_unknown_case_is_an_error(folder, capsys):
