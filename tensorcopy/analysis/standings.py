@@ -50,17 +50,20 @@ class Standing:
         return "" if self.best is None else self.series.releases[self.best]
 
     @property
+    def slower(self) -> tuple[Step, ...]:
+        """The slowdowns since the best release of an open case."""
+        since = self.best if self.is_open else None
+        return () if since is None else tuple(step for step in self.series.steps if step.index > since and step.ratio > 1)
+
+    @property
     def open(self) -> tuple[Step, ...]:
-        """The slowdowns since the best release that are not taken back; all of them where each was, in part."""
-        if not self.is_open or self.best is None:
-            return ()
-        slower = [step for step in self.series.steps if step.index > (self.best or 0) and step.ratio > 1]
-        return tuple([step for step in slower if step.until is None] or slower)
+        """Those that no later release took back; none where only what is left of several adds up."""
+        return tuple(step for step in self.slower if step.until is None)
 
     @property
     def closed(self) -> tuple[Step, ...]:
-        """The slowdowns that a later release took back, except those that are open in part."""
-        return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None and step not in self.open)
+        """The slowdowns that a later release took back."""
+        return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None)
 
     @property
     def since(self) -> tuple[str, ...]:
@@ -69,14 +72,14 @@ class Standing:
 
     @property
     def acknowledged(self) -> str:
-        """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns; "" where it does not."""
+        """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns, or of all without one; "" where it does not."""
         known, name = declared.current(), comparisons.case_name(self.series.case)
-        reasons = [known.why(name, release) for release in self.since]
+        reasons = [known.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property
     def largest(self) -> Step | None:
-        """The largest open slowdown; None where levels moved only between changes."""
+        """The largest open slowdown; None without one."""
         return max(self.open, key=lambda step: step.ratio, default=None)
 
     @property

@@ -244,7 +244,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
             lines += [
                 f"  {case_name(each.series.case)}",
                 f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
-                *([f"    since {since}"] if since else []),
+                f"    since {since}" if since else "    no single release",
             ]
         more = 0 if all_cases else len(regression.standings) - LARGEST
         lines += [f"  and {more} more: --all lists them"] if more > 0 else []

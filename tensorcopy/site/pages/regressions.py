@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tensorcopy.analysis.standings import OpenRegression, Standing
@@ -22,22 +21,6 @@ from tensorcopy.site.plots import sparkline
 
 TITLE = "Open regressions"
 DESCRIPTION = "Which ways of copying a tensor are slower with the newest torch release than with an earlier one, since when and why."
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """Cases of one method that became slower at one release and fast again at a later one.
-
-    ratio : of the case that became slower most
-    cases : their number; address : of that case
-    """
-
-    code: str
-    release: str
-    until: str
-    ratio: float
-    cases: int
-    address: str
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -82,13 +65,11 @@ def line(machine: Machine, regression: OpenRegression) -> str:
 
 
 def row(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
-    """Return a method with its cases, its largest slowdown, its causes and an issue."""
+    """Return a method with its cases, the largest slowdown that is open in the worst of them, and what explains its slowdowns."""
     worst = regression.worst
     largest = worst.largest
     code = machine.case_code(worst.series.case)
     device = worst.series.case.device
-    release = worst.series.releases[largest.index] if largest else ""
-    link, issue = _cause(content, machine, regression)
     return {
         "anchor": anchor(regression),
         "code": code,
@@ -97,12 +78,9 @@ def row(content: Content, machine: Machine, regression: OpenRegression, known: t
         "extent": extent_text(regression),
         "acknowledged": acknowledged_text(regression),
         "line": line(machine, regression),
-        "release": release,
+        "release": worst.series.releases[largest.index] if largest else "",
         "size": signed_percent(largest.ratio) if largest else "",
-        "cause": link,
-        "sentence": why.sentence(link.change.difference) if link else "",
-        "findings": [finding for finding in known if finding.is_about(code, {r for each in regression.standings for r in each.since})],
-        "issue": issue,
+        "explained": list(_explained(content, machine, regression, known)),
         "cases": [_case(content, machine, each) for each in regression.standings],
     }
 
@@ -124,21 +102,32 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
     }
 
 
-def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tuple[CauseLink | None, str]:
-    """Return the functions behind the largest slowdown that has a profile.
+def _explained(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the largest open slowdown of the worst case that has a profile, and each that has a finding; the largest first.
 
-    And the issue to file about it; "" where none can be.
+    Each has its release, its findings, its functions, and the issue to file about it; "" where none can be.
     """
-    links = [
-        (bool(link.of), -step.ratio, link)
-        for each in regression.standings
-        for step in each.open
-        if (link := cause_link(machine.causes, each.series.sides(step.index)[1], each.series.case)) and link.change.difference.total > 0
-    ]
-    if not links:
-        return None, ""
-    is_similar, _, link = min(links, key=lambda row: row[:2])  # the case itself before a similar one
-    return link, "" if is_similar else _issue(content, machine, link)
+    code, has_functions = machine.case_code(regression.worst.series.case), False
+    for release in (regression.worst.series.releases[step.index] for step in sorted(regression.worst.open, key=lambda step: -step.ratio)):
+        links = [
+            link
+            for each in regression.standings
+            for step in each.open
+            if each.series.releases[step.index] == release
+            and (link := cause_link(machine.causes, each.series.sides(step.index)[1], each.series.case))
+            and link.change.difference.total > 0
+        ]
+        link = min(links, key=lambda link: bool(link.of), default=None)  # the case itself before a similar one
+        about = [finding for finding in known if finding.is_about(code, {release})]
+        if about or (link and not has_functions):
+            has_functions = has_functions or link is not None
+            yield {
+                "release": release,
+                "findings": about,
+                "cause": link,
+                "sentence": why.sentence(link.change.difference) if link else "",
+                "issue": _issue(content, machine, link) if link and not link.of else "",
+            }
 
 
 def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
@@ -154,16 +143,17 @@ def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
         return ""
 
 
-def _fixed(machine: Machine) -> list[Fixed]:
-    """Return the slowdowns that a later release took back, the largest first."""
-    groups: dict[tuple[str, str, str], list[tuple[float, Standing]]] = {}
+def _fixed(machine: Machine) -> list[dict[str, Any]]:
+    """Return the slowdowns that a later release took back by method, each with its largest, the largest of all first."""
+    groups: dict[tuple[str, str, str], list[tuple[float, Case]]] = {}
     for standing in machine.standings.values():
+        case, releases = standing.series.case, standing.series.releases
         for step in standing.closed:
-            releases = standing.series.releases
-            code = code_of(machine, standing.series.case)
-            groups.setdefault((code, releases[step.index], releases[step.until or 0]), []).append((step.ratio, standing))
+            key = code_of(machine, case), releases[step.index], releases[step.until or 0]
+            groups.setdefault(key, []).append((step.ratio, case))
     rows = []
     for (code, release, until), members in groups.items():
-        ratio, standing = max(members, key=lambda member: member[0])
-        rows.append(Fixed(code, release, until, ratio, len(members), machine.case_address(standing.series.case)))
-    return sorted(rows, key=lambda row: -row.ratio)
+        ratio, case = max(members, key=lambda member: member[0])
+        address = machine.case_address(case)
+        rows.append({"code": code, "release": release, "until": until, "ratio": ratio, "cases": len(members), "address": address})
+    return sorted(rows, key=lambda row: -row["ratio"])
