@@ -28,7 +28,7 @@ PRERELEASE = re.compile(r"(?:\.dev|rc|[ab])\d+$")
 
 
 class UvFailed(Exception):
-    """uv exited with an error; the text is its reason, or the begin and the end of its output."""
+    """uv exited with an error; the text is its reason, or the beginning and the end of its output."""
 
     @property
     def is_of_network(self) -> bool:

@@ -32,7 +32,7 @@ from tensorcopy.site.content import Content
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.page import Page, breakable
 
-REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
+REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|[\w/]+\.(py|sh|json|toml)$)")
 
 ABOUT = re.compile(r"^`(.+?)`, torch (\S+) → (\S+),", re.MULTILINE)  # what a finding is about, as docs/tools/readme.py writes it
 PULL = re.compile(r"pytorch/pytorch#(\d+)")
