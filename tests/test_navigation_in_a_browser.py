@@ -1,19 +1,10 @@
 """The header and the article's page in Chromium: on a phone, by keyboard, with and without scripts."""
 
-from pathlib import Path
-
 import pytest
-
-from tensorcopy.site import publisher, writer
-from tensorcopy.site.addresses import WebAddresses
-from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("index.html", "ja/index.html", "choose/index.html", "ja/choose/index.html", "article.html", "ja/article.html", "semantics.html")
-MORE_PAGES = ("memory.html", "docs/run-it.html", "ja/docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html", "machines.html")
 CASE = "history/epyc-2core/copies.BySize/clone_detach-16384.html"
-HEADER = "header.top a, header.top button"
 BOXES = """(selector) => [...document.querySelectorAll(selector)]
   .filter((element) => element.checkVisibility())
   .map((element) => [element.textContent.trim(), element.getBoundingClientRect().width, element.getBoundingClientRect().height])"""
@@ -21,41 +12,18 @@ LABELS = """() => [...document.querySelectorAll("svg.plot text, svg.drawing text
   .map((text) => parseFloat(getComputedStyle(text).fontSize) * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"""
 
 
-@pytest.fixture(scope="module")
-def published(shipped_results, tmp_path_factory) -> Path:
-    """Write the site of three releases, of a fork that is published."""
-    directory = tmp_path_factory.mktemp("site")
-    shown = ("1.9.0", "2.8.0", "2.15.0")
-    results = [result for result in shipped_results.results if result.version in shown]
-    web = WebAddresses("https://example.org/someone/tensorcopy")
-    writer.write(results, None, publisher.documentation(ROOT), directory, web=web)
-    return directory
-
-
 @pytest.fixture
-def opened(offline, published):
+def opened(offline, published_site):
     """Return a function that opens a page; the page must not log anything."""
     pages = []
 
     def open_page(address: str, width: int = 1280, height: int = 800, **options):
         pages.append(offline(width, height, **options))
-        pages[-1].goto((published / address).as_uri())
+        pages[-1].goto((published_site / address).as_uri())
         return pages[-1]
 
     yield open_page
     assert [message for page in pages for message in page.messages] == []
-
-
-def test_the_header_is_one_row_of_large_targets(opened, published):
-    """At most 64 px high on a phone and on a screen; everything in it can be hit by a thumb."""
-    page = opened(PAGES[0], 360, 740)
-    for address in (*PAGES, *MORE_PAGES):
-        page.goto((published / address).as_uri())
-        for width in (360, 700, 840, 1280):
-            page.set_viewport_size({"width": width, "height": 800})
-            assert page.locator("header.top").bounding_box()["height"] <= 64, (address, width)
-            for name, box_width, box_height in page.evaluate(BOXES, HEADER):
-                assert min(box_width, box_height) >= 24, (address, name)
 
 
 def test_a_phone_reaches_every_page_without_scripts(opened):
@@ -66,11 +34,11 @@ def test_a_phone_reaches_every_page_without_scripts(opened):
     assert page.url.endswith("/ja/article.html")
 
 
-def test_labels_of_pictures_can_be_read_on_a_phone(opened, published):
+def test_labels_of_pictures_can_be_read_on_a_phone(opened, published_site):
     """They are at least 11 px high."""
     page = opened("article.html", 360, 740)
     for address in ("article.html", "ja/article.html", "docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html", CASE):
-        page.goto((published / address).as_uri())
+        page.goto((published_site / address).as_uri())
         labels = page.evaluate(LABELS)
         assert labels
         assert min(labels) >= 11, address

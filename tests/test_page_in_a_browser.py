@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
 
 from tensorcopy.site import addresses
 from tests.conftest import require
@@ -127,22 +126,6 @@ def test_pages_can_be_used_by_keyboard(offline, published_site):
     page.locator("svg.plot .flags a").first.click()
     page.locator("tr:target a").first.click()
     assert "/compare/" in page.url
-
-
-def test_the_issue_of_the_worst_regression_is_three_clicks_away(offline, published_site):
-    """From the landing page to the method, to the text of the issue, and to the clipboard."""
-    page = offline(permissions=["clipboard-read", "clipboard-write"])
-    page.goto((published_site / "index.html").as_uri())
-    worst = page.locator(".open tbody a").first
-    method = worst.inner_text()
-    worst.click()
-    section = page.locator("section").first
-    expect(section.get_by_role("heading")).to_have_text(method)
-    section.get_by_text("Issue for PyTorch").click()
-    section.get_by_role("button", name="Copy", exact=True).click()
-    assert page.evaluate("navigator.clipboard.readText()") == section.locator("pre.issue").text_content()
-    assert method in section.locator("pre.issue").text_content()
-    assert page.messages == []
 
 
 def test_no_link_of_the_shipped_history_is_dead(published_site):
