@@ -172,7 +172,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
-        "± is the standard error over launches; memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once, "
+        "± is half the 95 % interval; memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once, "
         "and is the bandwidth of the cache or memory that holds the tensor and its copy.",
         soft_wrap=True,
     )
@@ -188,6 +188,7 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
     from tensorcopy.numbers import duration, percent, quantity, value_range
     from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import related
+    from tensorcopy.results.cases import half_interval
 
     def cells(case: Case) -> tuple[str, ...]:
         if case.tracked:
@@ -196,7 +197,7 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
         timing, multiple, speed = result.timings[case], related.times_memcpy(result, case), related.bandwidth(result, case)
         return (
             duration(timing.seconds),
-            percent(timing.error, 1) if timing.error > 0 else "",
+            percent(half_interval(timing.error), 1) if timing.error > 0 else "",
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
             related.bytes_in(result, case) if speed else "",

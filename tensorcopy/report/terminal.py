@@ -36,7 +36,7 @@ from tensorcopy.report.sentences import (
     step_size,
     step_text,
 )
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, half_interval
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
@@ -189,7 +189,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
             step = steps.get(index)
             change = f"{SIGNS[words[not step.rises]]} {step_size(step, case_series.unit)}" if step else ""
             varies = (
-                percent(spread, 1)
+                percent(half_interval(spread) if case_series.case.spec.timed else spread, 1)
                 if not tracks
                 else value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)
             )

@@ -68,8 +68,13 @@ class Timing:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the time; both ends are the time itself where its error is unknown."""
-        factor = exp(NORMAL * self.error) if self.error > 0 else 1.0
+        factor = 1 + half_interval(self.error)
         return self.seconds / factor, self.seconds * factor
+
+
+def half_interval(error: float) -> float:
+    """Return by how much a value's 95 % interval exceeds it, as a share, from its relative standard error; 0 where that is unknown."""
+    return exp(NORMAL * error) - 1 if error > 0 else 0.0
 
 
 def stored_cases(name: str, suite: Suite) -> tuple[Case, ...]:

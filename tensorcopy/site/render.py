@@ -17,7 +17,7 @@ from tensorcopy.analysis.paired import Change
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentence
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.results.cases import Timing
+from tensorcopy.results.cases import Timing, half_interval
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -142,7 +142,7 @@ def plus_minus(change: Change) -> str:
 
 def error(timing: Timing) -> str:
     """Format half the width of a time's interval: "±0.8 %"; "" where its error is unknown."""
-    return unbroken(f"±{percent(timing.interval[1] / timing.seconds - 1, 1)}") if timing.error > 0 else ""
+    return unbroken(f"±{percent(half_interval(timing.error), 1)}") if timing.error > 0 else ""
 
 
 def _globals(content: Content) -> dict[str, Any]:
