@@ -63,6 +63,12 @@ def test_the_figures_are_right_where_nothing_changed(checkout):
     assert figure(rows, "false steps") <= 1
 
 
+def test_a_missed_goal_is_named():
+    """A reader needs no arithmetic."""
+    rows = [("≤ 1.5 / 2.5 %", "1.7 / 1.1 %"), ("93 to 97 %", "91.4 % of 256"), ("≥ 90 %", "6 of 6"), ("0", "0 of 348")]
+    assert [accuracy.is_missed(accuracy.Row("", *row)) for row in rows] == [True, True, False, False]
+
+
 def test_a_judge_that_always_alarms_is_exposed(checkout, monkeypatch):
     """It tells every slowdown, and is wrong wherever nothing changed."""
     judge = paired.judge

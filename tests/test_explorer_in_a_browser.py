@@ -260,7 +260,7 @@ def test_an_interval_is_shown_for_the_method_in_front_alone(opened):
     assert canvas.evaluate(SHADES) == []
     page.locator(".hc-readout input[value=tensor]").focus()
     assert canvas.evaluate(SHADES) == shaded
-    expect(page.locator(".hc-help")).to_contain_text("the changes from the release before that would not have been seen")
+    expect(page.locator(".hc-help")).to_contain_text("the changes from the release before that are not seen 9 times in 10")
     sizes = page.locator(".hc-readout td:nth-child(4)").all_inner_texts()
     assert len(sizes) == 5
     assert all(re.fullmatch(r"\d+\.\d\u202f%", size) for size in sizes)

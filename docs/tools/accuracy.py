@@ -64,6 +64,7 @@ LARGE = 0.20  # a change that history must tell
 FINER = 0.01  # the margin with which +2 % is asked for
 WITHIN = 5  # points from the annotated one that count as found
 SEED = 1
+MISSED = "missed"
 
 Numbers = Any  # an array of floats; numpy's types differ from release to release
 
@@ -164,8 +165,21 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
         "machine": f"{newest.provenance['cpu']} ({newest.machine}), {newest.provenance['cores']} cores",
         "launches": len(newest.launches),
         "day": str(newest.provenance["started"])[:10],
-        "rows": [row._asdict() for row in rows],
+        "rows": [row._replace(goal=f"{row.goal} ({MISSED})" if is_missed(row) else row.goal)._asdict() for row in rows],
     }
+
+
+def is_missed(row: Row) -> bool:
+    """Return whether any figure of a row is beyond its goal: "≤ 1.5 / 2.5 %", "≥ 90 %", "93 to 97 %" or "0"."""
+    bounds, figures = (re.findall(r"\d+(?:\.\d+)?", text.partition(" (")[0].partition(" of ")[0]) for text in (row.goal, row.value))
+    bounds, values = [float(each) for each in bounds], [float(each) for each in figures]
+    if "%" in row.goal and "%" not in row.value and figures:  # "6 of 6"
+        values = [100 * values[0] / float(row.value.split()[-1])]
+    if row.goal.startswith("≥"):
+        return any(value < bounds[0] for value in values)
+    if " to " in row.goal:
+        return any(not bounds[0] <= value <= bounds[1] for value in values)
+    return any(value > bound for value, bound in zip(values, bounds * len(values) if len(bounds) == 1 else bounds))
 
 
 def by_size(values: Mapping[Case, float]) -> list[list[float]]:
@@ -186,8 +200,6 @@ def _of_newest(axis: Sequence[Result]) -> Iterator[Row]:
     changes = comparisons.between(axis[-2], axis[-1]).changes
     widths = [median(each) if each else 0.0 for each in by_size(half_widths(changes))]
     yield Row(f"newest pair: half width of the 95 % interval, {' / '.join(SIZES)}", "≤ 1.5 / 2.5 / 2.5 %", shares(widths))
-    detectable = [median(each) if each else 0.0 for each in by_size({case: c.detectable for case, c in changes.items() if c.detectable})]
-    yield Row(f"smallest slowdown that such intervals would have shown, {' / '.join(SIZES)}", "", shares(detectable))
     open_ = by_size({case: float(each.verdict == Verdict.UNKNOWN) for case, each in changes.items() if each.interval})
     yield Row(f"newest pair: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", "≤ 20 %", percent(fmean(open_[0]), 0))
 

@@ -27,7 +27,8 @@ def accuracy(machine: Machine) -> str | None:
     report = publisher.accuracy_report()
     if report is None:
         return None
-    lines = "\n".join(escaped(f"- {row['name']}: {row['value']}") for row in report["rows"])
+    missed = {row["name"]: " (goal missed)" if "missed" in row["goal"] else "" for row in report["rows"]}
+    lines = "\n".join(escaped(f"- {row['name']}: {row['value']}{missed[row['name']]}") for row in report["rows"])
     return f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n\n{lines}"
 
 

@@ -66,15 +66,15 @@ def rows(axis: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
     for name, goal in (("middle", "≤ 4 %"), ("newest", "≤ 5 %")):
         texts = [smallest({size: told[name, kind, size] for size in STEPS}) for kind in range(3)]
         yield (
-            f"smallest step at the {name} release that the history tells with {percent(OFTEN)}, ≤ 2¹⁴ / 2¹⁷ / ≥ 2²⁰",
+            f"planted: smallest step at the {name} release that the history tells 9 times in 10, ≤ 2¹⁴ / 2¹⁷ / ≥ 2²⁰",
             goal,
             " / ".join(texts),
         )
     texts = [smallest({size: verdicts[kind, size] for size in STEPS}) for kind in range(3)]
-    yield f"smallest slowdown of the newest release that compare tells with {percent(OFTEN)}, by size", "", " / ".join(texts)
+    yield "planted: smallest slowdown of the newest release that compare tells 9 times in 10, by size", "", " / ".join(texts)
     five = [verdict for kind in range(3) for verdict in verdicts[kind, 0.05]]
     yield (
-        "slowdowns of the newest release by 5 % that compare tells",
+        "planted: slowdowns of the newest release by 5 % that compare tells",
         "≥ 95 %",
         f"{percent(fmean(five), 0)} of {len(five)}" if five else "–",
     )

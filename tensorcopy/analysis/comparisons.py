@@ -267,7 +267,7 @@ def kind(case: Case) -> tuple[str, int]:
 
 
 def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
-    """Return the smallest slowdown that would have been seen, by size.
+    """Return the smallest slowdown seen 9 times in 10, by size.
 
     It is the median of `Change.detectable` over the cases of each kind. Its keys are those of `SIZES`, with the device where there are
     several; "" stands for cases without a size.

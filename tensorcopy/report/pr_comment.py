@@ -23,7 +23,7 @@ from tensorcopy.analysis.paired import PAIRED, Change, CountPair, Reason, Verdic
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
-from tensorcopy.report.sentences import history_text
+from tensorcopy.report.sentences import SEEN, history_text
 from tensorcopy.worker.devices import DEVICES
 
 SCHEMA = Path(__file__).with_name("comparison.schema.json")
@@ -162,7 +162,7 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     on = ", ".join([*torch, *hardware, f"Python {comparison['after']['python']}"])
     rows = [(row["case"], _change(row)) for row in comparison["changes"]]
     seen = [change.detectable for _, change in rows if change.detectable is not None]
-    notes = [f"smallest slowdown that would have been seen: {percent(median(seen), 1)} (median of the cases)"] if seen else []
+    notes = [f"{SEEN} (median case): {percent(median(seen), 1)}"] if seen else []
     notes += filter(None, [history_text(Counter({Verdict(name): number for name, number in pair["history"].items()}))])
     return "\n".join([formats.comparison_text(labels, on, rows, notes=notes), *failures])
 

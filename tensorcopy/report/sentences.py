@@ -57,6 +57,7 @@ SIGNS = {
 TIME = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.UNKNOWN)
 WORK = (Verdict.MORE, Verdict.FEWER, Verdict.EQUAL)
 TRACKED = (Verdict.HIGHER, Verdict.LOWER, Verdict.EQUAL, Verdict.UNKNOWN)
+SEEN = "smallest slowdown seen 9 times in 10"
 CHANGED = (Verdict.SLOWER, Verdict.FASTER, Verdict.MORE, Verdict.FEWER, Verdict.HIGHER, Verdict.LOWER)
 
 WAYS = {
@@ -356,11 +357,11 @@ def caption(comparison: Comparison) -> list[str]:
             of = "" if len(changes) == len(timed) else f" of {counted(len(changes), 'case')}"
             lines.append(f"{' and '.join(map(str, numbers))} launches{of}: {text}")
     seen = sensitivity_text(comparison)
-    return [*lines, f"smallest slowdown that would have been seen: {seen}"] if seen else lines
+    return [*lines, f"{SEEN} (median case): {seen}"] if seen else lines
 
 
 def sensitivity_text(comparison: Comparison) -> str:
-    """Return the smallest slowdown that would have been seen, by size.
+    """Return the smallest slowdown seen 9 times in 10, by size.
 
     For example "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared.
     """

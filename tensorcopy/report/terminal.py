@@ -19,6 +19,7 @@ from tensorcopy.analysis.standings import open_regressions, standing
 from tensorcopy.numbers import counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
     CHANGED,
+    SEEN,
     SIGNS,
     WAYS,
     WORK,
@@ -163,7 +164,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
         lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.alpha:g}")
         lines.append(f"margin     {percent(change.margin)}; smaller changes are shown, and not called slower or faster")
-        lines.append(f"detectable {percent(change.detectable, 1)}: the smallest slowdown that these launches would have shown")
+        lines.append(f"detectable {percent(change.detectable, 1)}: the {SEEN}")
     if change.count and change.timed:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"

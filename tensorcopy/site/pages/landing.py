@@ -277,7 +277,7 @@ def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) ->
 
 
 def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
-    """Return the number of cases by verdict since the release before, for time and work, and what would have been seen."""
+    """Return the number of cases by verdict since the release before, for time and work, and the smallest slowdown seen 9 times in 10."""
     latest = _latest(content, machine)
     if latest is None:
         return translate("news_first")

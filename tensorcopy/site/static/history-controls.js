@@ -26,7 +26,7 @@ const historyControls = (() => {
     scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
     against: (release) => `change from torch ${release}`, perCall: "time per call", machineChanged: "the machine changed",
     dashed: "Dashed: an older Python, scaled.", dotted: (over) => `Dotted: ${over}.`,
-    band: "At a line: its 95 % interval.", zone: "At a line: its 95 % interval and, paler, the changes from the release before that would not have been seen.",
+    band: "At a line: its 95 % interval.", zone: "At a line: its 95 % interval and, paler, the changes from the release before that are not seen 9 times in 10.",
     seen: "detectable",
     help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
     tap: "Touch the chart and slide to read a release.", line: "method",
