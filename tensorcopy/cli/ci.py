@@ -102,9 +102,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     for result in results:
         if result.comparison is not None:
             how_to_list = f"tensorcopy ci comment {options.out}"
-            console.print(
-                terminal.overview(result.comparison, width=console.width, how_to_list=how_to_list), soft_wrap=not console.is_terminal
-            )
+            console.print(terminal.overview(result.comparison, width=console.width, how_to_list=how_to_list))
         for name, lines in result.failures.items():
             console.print(f"{name} failed:", *(f"  {line}" for line in lines), sep="\n", soft_wrap=True)
     if not results:

@@ -83,8 +83,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if options.explain is not None:
         console.print(terminal.evidence(comparison, _only_one(comparison, options.explain)), soft_wrap=True, end="", markup=False)
     elif options.format == "text":
-        text = terminal.overview(comparison, all_cases=options.all, width=console.width)
-        console.print(text, soft_wrap=not console.is_terminal)
+        console.print(terminal.overview(comparison, all_cases=options.all, width=console.width))
     elif options.format == "json":
         output.write_json(formats.FORMATS["json"](comparison))
     else:
@@ -208,12 +207,11 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError(
             "no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy list times"
         )
-    is_one = len(selected) == 1
     if options.open:
         table = terminal.open_text(selected, all_cases=options.all)
     else:
-        table = terminal.case_table(*selected.values()) if is_one else terminal.summary_text(selected, all_cases=options.all)
-    console.print(table, soft_wrap=not console.is_terminal)
+        table = terminal.case_table(*selected.values()) if len(selected) == 1 else terminal.summary_text(selected, all_cases=options.all)
+    console.print(table)
     for line in sentences.not_included(problems):
         console.print(line, soft_wrap=True)
     is_open = options.open and any((each := standing(of_case)) and each.is_open and not each.acknowledged for of_case in selected.values())

@@ -69,10 +69,10 @@ def add(commands: Any) -> None:
 
 
 def _advise(options: argparse.Namespace, console: Console) -> int:
-    from rich.table import Table
     from rich.text import Text
 
     from tensorcopy.report.advise import advise, against_fastest, can_measure, cost, origin, time_text
+    from tensorcopy.report.terminal import terminal_table
 
     requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
     if options.shipped or not can_measure(options.interpreter):
@@ -97,15 +97,11 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         # each caveat once, by a letter in the table, and without the text of a warning
         notes = dict.fromkeys(caveat.partition(":")[0] for choice in advice.choices for caveat in choice.caveats)
         letters = {note: ascii_lowercase[number % 26] for number, note in enumerate(notes)}
-        table = Table(box=None, pad_edge=False)
-        for title in ("matching methods", "time", "vs fastest", "caveats"):
-            table.add_column(
-                title, justify="right" if title == "time" else "left", no_wrap=title in ("time", "vs fastest"), overflow="fold"
-            )
+        rows = []
         for choice in advice.choices:
             caveats = " ".join(sorted(letters[caveat.partition(":")[0]] for caveat in choice.caveats)) or "none"
-            table.add_row(choice.code, time_text(choice), against_fastest(choice), caveats)
-        console.print(table, soft_wrap=not console.is_terminal)
+            rows.append([choice.code, time_text(choice), against_fastest(choice), caveats])
+        console.print(terminal_table(("matching methods", "time", "vs fastest", "caveats"), rows, "lrll"))
         for note, letter in letters.items():
             console.print(f"{letter}  {note}", soft_wrap=True)
     console.print(f"\n{origin(advice)}", soft_wrap=True)
@@ -137,7 +133,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
             seen = [row["observed"] for row in (plain, with_grad)]  # of an error its name; the rest is below the table
             cells.append([sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in seen)])
         table = terminal_table(["", "", "plain tensor", "tensor that requires grad"], cells, "llll")
-        console.print(table, soft_wrap=not console.is_terminal)
+        console.print(table)
         console.print("")
     codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -185,7 +181,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
     elif options.out is not None:
         console.print(f"Picture written to {options.out}", soft_wrap=True)
     else:
-        console.print(sweep.table(document, options.relative_to), soft_wrap=not console.is_terminal)
+        console.print(sweep.table(document, options.relative_to))
         grad = ", a leaf that requires grad" if options.requires_grad else ""
         how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
         console.print(f"\n{how}: medians of turns of a millisecond", soft_wrap=True)

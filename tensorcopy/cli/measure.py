@@ -319,7 +319,7 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
     signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
     for finding in findings:
         table.add_row(signs[finding.level], finding.subject, finding.observed, finding.advice)
-    console.print(table, soft_wrap=not console.is_terminal)
+    console.print(table)
     failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
     failures = [finding for finding in findings if finding.level in failing]
     for finding in failures:

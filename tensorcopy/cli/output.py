@@ -101,7 +101,8 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     stream = stream.stream if isinstance(stream, CleanStream) else stream  # rich's own sequences must arrive
-    created = CleanConsole(file=stream, stderr=stderr, width=_width(stream), highlight=False, markup=False, emoji=False)
+    options: dict[str, Any] = {"width": (width := _width(stream)), "soft_wrap": width >= PIPED}
+    created = CleanConsole(file=stream, stderr=stderr, highlight=False, markup=False, emoji=False, **options)
     created.push_render_hook(created)  # type: ignore[arg-type]
     return created
 

@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import why
+    from tensorcopy.report import terminal, why
     from tensorcopy.results import select
 
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
@@ -53,12 +53,12 @@ def _why(options: argparse.Namespace, console: Console) -> int:
         web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
         text = why.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
         print_line(f"search PyTorch's issues for the same slowdown first, then open one: {why.NEW_ISSUE}")
+    elif options.format == "json":
+        text = why.as_json(cause)
     else:
-        text = why.as_json(cause) if options.format == "json" else why.text(cause)
-    if options.format == "text" and not (options.script or options.issue):
-        console.print(text, soft_wrap=True, end="", markup=False)
-    else:
-        sys.stdout.write(text)
+        console.print(terminal.Prose(why.text(cause, console.width).rstrip()))
+        text = ""
+    sys.stdout.write(text)
     return 2 if pair.problems else 0
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import exp, log
+from textwrap import fill
 from typing import Literal
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -52,7 +54,22 @@ WIDTH = 56  # columns of the axis of differences: a line is about 80 columns wit
 ZERO, DIFFERENCE, LOW, HIGH = "│", "●", "├", "┤"
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
+KEPT = re.compile(r" (?=%|[µnm]?s\b|\w+=)|(?<=[≤>hn]) (?=\d)")  # spaces in "3.1 %", "1.4 µs", "detach numel=16", "≤ 2¹⁷", "torch 2.15.0"
 Row = tuple[Case, Change]
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Text whose lines are folded at spaces to the width; names, and numbers with their units, stay whole."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        lines = self.text.split("\n")
+        if not options.no_wrap:
+            indented = [(KEPT.sub("\xa0", line), " " * (len(line) - len(line.lstrip()) + 2)) for line in lines]
+            lines = [fill(line, options.max_width, subsequent_indent=indent, break_long_words=False) for line, indent in indented]
+        yield Text("\n".join(lines).replace("\xa0", " "), no_wrap=True, overflow="ignore")
 
 
 def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
@@ -72,8 +89,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
             if (others := len(of_verdict) - LARGEST_CHANGES) > 0:
                 what = f"with {verdict.value} {of_verdict[0][1].unit}" if verdict in WORK else verdict.value
                 more.append(f"and {counted(others, 'other')} {what}: {how_to_list} lists them")
-    before, after = comparison.labels
-    lines = [f"{before} → {after}, on {comparison.on}", *headline(changes.values()), ""]
+    lines = [f"{' → '.join(comparison.labels)}, on {comparison.on}", *headline(changes.values()), ""]
     for case, change in shown:
         name = f"{SIGNS[change.verdict]} {case_name(case)}"
         lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE and len(name) < NAME + 8 else [name, f"    {_figures(change)}"]
@@ -84,7 +100,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         notes += [f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}"] if names else []
     if any(change.verdict is Verdict.UNKNOWN for change in changes.values()) and not all_cases:
         notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
-    return Text("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]))
+    return Prose("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]))
 
 
 def _figures(change: Change) -> str:
@@ -104,7 +120,6 @@ def _figures(change: Change) -> str:
 def evidence(comparison: Comparison, case: Case) -> str:
     """Return all evidence on one case of a comparison, in lines of up to 100 columns."""
     change = comparison.changes[case]
-    before, after = comparison.labels
     fields = comparison.before.provenance, comparison.after.provenance
     differences = [
         f"  {name}: {fields[0].get(name)} → {fields[1].get(name)}"
@@ -112,7 +127,7 @@ def evidence(comparison: Comparison, case: Case) -> str:
         if name not in NOT_EVIDENCE and fields[0].get(name) != fields[1].get(name)
     ]
     sections = [
-        [case_name(case), f"{before} → {after}, on {comparison.on}", sentence(change)],
+        [case_name(case), f"{' → '.join(comparison.labels)}, on {comparison.on}", sentence(change)],
         _picture(comparison, case, change),
         _statistics(comparison, change),
         ["environments", *(differences or ["  identical"])],
@@ -200,7 +215,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     lines = [
         f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
     ]
-    return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text("\n".join(lines) or NO_CHANGE))
+    return Group(Prose(f"{case_name(case_series.case)}, on {case_series.on}"), table, Prose("\n".join(lines) or NO_CHANGE))
 
 
 def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
@@ -219,7 +234,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
             lines += [f"    {size:<{max(map(len, sizes))}}  {case_name(case)}" for case, size in zip(shown, sizes)]
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
-    return Group(Text(heading), Text("\n".join(lines) if lines else NO_CHANGE))
+    return Prose("\n".join([heading, *(lines or [NO_CHANGE])]))
 
 
 def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
@@ -229,7 +244,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     """
     known = [each for case_series in by_case.values() if (each := standing(case_series))]
     if not known:
-        return Text("Open regressions: no case is timed")
+        return Prose("Open regressions: no case is timed")
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
     methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}"
@@ -249,7 +264,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
             ]
         more = 0 if all_cases else len(regression.standings) - LARGEST
         lines += [f"  and {more} more: --all lists them"] if more > 0 else []
-    return Text("\n".join(lines))
+    return Prose("\n".join(lines))
 
 
 def terminal_table(header: Sequence[str], rows: Iterable[Sequence[RenderableType]], align: str) -> Table:

@@ -33,7 +33,7 @@ RESULTS = Path("results")
 GROUPS_IN_A_SENTENCE = 4
 LARGE = 0.05  # share of the difference; a smaller group is not in the sentence
 PYTHON_FUNCTIONS = 8  # in a sentence
-WIDTH = 64  # columns of a function's name
+WIDTH, FIGURES = 64, 40  # columns of a function's name, and of its figures
 CLOCK_ONLY = "The clock moved and the instructions did not: memory, caches or the machine."
 
 
@@ -152,14 +152,14 @@ def _expression(pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def text(cause: Cause) -> str:
-    """Return the cause of a change in lines of about 110 columns, the answer first."""
+def text(cause: Cause, width: int = 110) -> str:
+    """Return the cause of a change, the answer first; width : of the table, in columns."""
     difference = cause.difference
     python = " / ".join(dict.fromkeys([cause.before.python, cause.after.python]))
     sections = [
         [f"{cause.code}, {case_text(cause.name)}", f"{' → '.join(cause.labels)}, Python {python}, {cause.before.machine}"],
         [sentence(difference), *([CLOCK_ONLY] if cause.only_the_clock else [])],
-        table(difference),
+        table(difference, width),
         [kernel_text(difference)],
         [named_text(difference), python_text(difference), time_text(cause.time)],
     ]
@@ -273,14 +273,16 @@ def unique_names(changes: Iterable[FunctionChange]) -> dict[Function, str]:
     return {(library, name): f"{name} ({library})" if several[name] > 1 else name for library, name in named}
 
 
-def table(difference: Difference) -> list[str]:
-    """Return the groups with their named functions, in lines."""
+def table(difference: Difference, width: int) -> list[str]:
+    """Return the groups with their named functions, in lines; a long name has its own line, in which it is whole."""
+    room = min(WIDTH, width - FIGURES)
     title = FunctionRow("exclusive instructions", "before", "after", "change", "calls", is_group=True)
     lines = []
     for line in (title, *rows(difference)):
         name = line.name if line.is_group else f"  {line.name}"
-        shown = name if len(name) <= WIDTH else f"{name[: WIDTH - 1]}…"
-        lines.append(f"{shown:<{WIDTH}} {line.before:>9} {line.after:>9} {line.change:>8}  {line.calls}".rstrip())
+        beside = name if len(name) <= room else ""
+        lines += [] if beside else [name]
+        lines.append(f"{beside:<{room}} {line.before:>9} {line.after:>9} {line.change:>8}  {line.calls}".rstrip())
     return lines
 
 
