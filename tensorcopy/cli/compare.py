@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
     history.add_argument("--machine", default="", metavar="NAME", help=f"{MACHINE}, of those with two releases")
     history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
-    history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with the best one before it")
+    history.add_argument("--open", action="store_true", help="list what is slower with the newest release than at its lowest level")
     failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
     history.add_argument("--fail-on", choices=("slower",), help=failing)
     history.set_defaults(command=_history)

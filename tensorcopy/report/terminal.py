@@ -251,7 +251,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     if acknowledged := sum(bool(each.acknowledged) for regression in regressions for each in regression.standings):
         methods += f", {acknowledged} of them acknowledged"
     newest = releases_of(each.series for each in known)[-1]
-    lines = [f"Open regressions with torch {newest}: {methods}", f"on {next(iter(by_case.values())).on}"]
+    lines = [f"Open regressions with torch {newest}: {methods}, each against its lowest level", f"on {next(iter(by_case.values())).on}"]
     for regression in regressions:
         lines += ["", f"{regression.method}: {extent_text(regression)}"]
         for each in regression.standings if all_cases else regression.standings[:LARGEST]:

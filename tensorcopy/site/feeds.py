@@ -56,7 +56,7 @@ def _open(content: Content, machine: Machine) -> Iterator[Entry]:
         series = worst.series
         release = series.releases[largest.index if largest else worst.newest]
         since = f", since {', '.join(worst.since)}" if worst.since else ""
-        text = f"{regressions.code_of(machine, series.case)}: {extent_text(regression)} against its best release"
+        text = f"{regressions.code_of(machine, series.case)}: {extent_text(regression)} against its lowest level"
         yield Entry(
             ("open", machine.name, series.case.device, regression.method, release),
             found(*series.sides(largest.index if largest else worst.newest)),
