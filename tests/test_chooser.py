@@ -31,10 +31,14 @@ def options(page: str) -> list[tuple[str, str]]:
 
 
 def test_every_page_agrees_with_the_results(content, site):
-    """It lists exactly the matching methods with their times, and recommends the first."""
+    """It lists exactly the matching methods with their times and the intervals of their ratios, and recommends the first.
+
+    At least 95 % of these intervals have the quotient of the two times.
+    """
     result = content.machine.result
     combinations = [(request, numel) for request in recommend.requests("cpu") for numel in recommend.options_by_size(result, request)]
     assert len(combinations) >= 40
+    holds = []
     for request, numel in combinations:
         page = site[addresses.of_request(request, numel)]
         expected = {}
@@ -47,6 +51,12 @@ def test_every_page_agrees_with_the_results(content, site):
                 suites = ("ByGrad",) if request.requires_grad else ("BySize",)
                 cases = [case for case in result.timings if dict(case.parameters) == parameters and case.suite.split(".")[1] in suites]
                 expected[row["code"]] = duration(result.timings[cases[0]].seconds) if cases else "not measured yet"
+        judged = [option for option in recommend.options_by_size(result, request)[numel] if option.timing]
+        fastest = min((option.time for option in judged), default=0)
+        for option in (option for option in judged if option.change):
+            low, high = option.change.interval
+            holds.append(low <= option.time / fastest <= high)
+            assert "×\xa0" + " to ".join(f"{end:.{2 if end < 9.995 else 1 if end < 99.95 else 0}f}" for end in (low, high)) in page
         rows = options(page)
         assert dict(rows) == expected, request
         assert len(rows) == len(expected)
@@ -55,6 +65,7 @@ def test_every_page_agrees_with_the_results(content, site):
             continue
         recommended = re.search(r'<p class="code"><code>(.*?)</code></p>', page)[1].replace("<wbr>", "")
         assert unescape(recommended) == rows[0][0]
+    assert sum(holds) >= 0.95 * len(holds) > 100
 
 
 def test_links_lead_to_every_page(site):

@@ -216,7 +216,7 @@ def _times(result: Result, method: str) -> dict[int, float]:
 
 
 def test_a_method_has_its_measured_time_and_the_chooser_s_answer(opened, newest):
-    """For a tensor of 2¹⁷ elements that requires grad; the answer is that of `recommend`, with the ratio of the table."""
+    """For a tensor of 2¹⁷ elements that requires grad; the answer is that of `recommend`, with the interval of the table."""
     request = recommend.common_request("tensor", "cpu")
     options = recommend.options_by_size(newest, request)[2**17]
     page = opened()
@@ -226,9 +226,9 @@ def test_a_method_has_its_measured_time_and_the_chooser_s_answer(opened, newest)
         if option is options[0]:
             assert "This is the recommended form." in text
         elif option.timing and option.change:
-            ratio = (options[0].change.ratio if options[0].change else 1) / option.change.ratio
-            expected = "tied with your code" if option.among_fastest else f"{ratio:.2f}\xa0× the time of your code"
-            assert f"Use\n{options[0].code}\nIt does the same. It takes {duration(options[0].timing.seconds)}, {expected}." in text
+            slower = "; your code takes {:.2f} to {:.2f}\xa0× as long".format(*option.change.interval)
+            expected = ", tied with your code" if option.among_fastest else slower
+            assert f"Use\n{options[0].code}\nIt does the same. It takes {duration(options[0].timing.seconds)}{expected}." in text
 
 
 def test_a_chain_has_the_sum_of_its_measured_parts(opened, newest):

@@ -40,8 +40,7 @@ class MatchingMethod:
     seconds : per call; None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
     verdict : "fastest", "tied" with the fastest, or "slower"; "" without a time
-    ratio : the time over the fastest time; None for the fastest and without a time
-    interval : of the ratio, 95 %
+    interval : of the time over the fastest time, 95 %; None for the fastest and without a time
     caveats : a sentence each
     """
 
@@ -50,7 +49,6 @@ class MatchingMethod:
     seconds: float | None
     multiple: float | None
     verdict: str
-    ratio: float | None
     interval: tuple[float, float] | None
     caveats: tuple[str, ...]
 
@@ -216,7 +214,6 @@ def _matching_method(option: Option) -> MatchingMethod:
         seconds=option.timing.seconds if option.timing else None,
         multiple=option.multiple,
         verdict=option.rank,
-        ratio=option.change.ratio if option.change else None,
         interval=option.change.interval if option.change else None,
         caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
     )
@@ -234,9 +231,9 @@ def shipped(result: Result) -> dict[str, Any]:
 
     def row(match: MatchingMethod) -> list[Any]:
         """Return the fields that depend on the size, as `_as_shipped` reads them."""
-        numbers = match.seconds, match.multiple, match.ratio, *(match.interval or ())
-        seconds, multiple, ratio, *interval = (None if value is None else float(f"{value:.4g}") for value in numbers)
-        return [match.method, seconds, multiple, match.verdict, ratio, interval or None]
+        numbers = match.seconds, match.multiple, *(match.interval or ())
+        seconds, multiple, *interval = (None if value is None else float(f"{value:.4g}") for value in numbers)
+        return [match.method, seconds, multiple, match.verdict, interval or None]
 
     answers = []
     for device in recommend.devices(result):
@@ -272,11 +269,10 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
                         seconds,
                         multiple,
                         verdict,
-                        ratio,
                         interval and tuple(interval),
                         tuple(methods[name]["caveats"]),
                     )
-                    for name, seconds, multiple, verdict, ratio, interval in at_size["choices"]
+                    for name, seconds, multiple, verdict, interval in at_size["choices"]
                 ]
                 source = {**document, "on": document["on"][request.device]}
                 return _advice(request, measured, matches, at_size["why"], "shipped", source)

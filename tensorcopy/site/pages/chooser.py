@@ -76,7 +76,7 @@ def code_data(machine: Machine, answers: Answers) -> dict[str, Any]:
     outcome : the fields of an outcome that are left out of the others
     methods : the code and the observed outcomes of each method
     times : by device, method, kind of tensor and number of elements, in nanoseconds
-    answers : by address of the page, each method that matches with its rank and its ratio to the fastest, the recommended one first
+    answers : by address of the page, each method that matches, with rank and interval of its ratio to the fastest, recommended first
     words : by language
     """
     result, usual = machine.result, asdict(Outcome())
@@ -112,7 +112,7 @@ def code_data(machine: Machine, answers: Answers) -> dict[str, Any]:
         },
         "answers": {
             addresses.of_request(request, numel): [
-                [option.method, option.rank, option.change.ratio and round(option.change.ratio, 4) if option.change else None]
+                [option.method, option.rank, [round(end, 4) for end in (option.change and option.change.interval) or ()]]
                 for option in options
             ]
             for request, by_size in answers.items()

@@ -88,11 +88,11 @@ tensorCode.receive = (data) => {
     all.href = `${found.address.split("/")[1]}#${fragment()}`;
     if (found.same) return [element("div", element("p", list([say("code_best"), all], space)), "recommended")];
     const { parts, missing, total } = found.works ? { parts: [], missing: [] } : reader.cost(chain, page, numel);
-    const ratio = found.ratio ?? (parts.length && !missing.length && !found.more ? found.time.ns / total : null);
+    const ratio = parts.length && !missing.length && !found.more ? found.time.ns / total : null, [low, high] = found.interval.map((end) => end.toFixed(2));
     const lines = [words[found.works ? "code_works" : "code_better"]], differences = differencesOf(found).flatMap((nodes, place) => (place ? [words.and, ...nodes] : nodes));
     if (found.time.ns) {
-      const values = { time: element("b", format.duration(found.time.ns)), more: code(found.more), ratio: `${parts.length > 1 ? "≈\u202f" : ""}${ratio?.toFixed(2)}` };
-      lines.push(say(found.more ? "code_takes_without" : found.tied ? "code_takes_tied" : ratio ? "code_takes_ratio" : "code_takes", values));
+      const values = { low, high, time: element("b", format.duration(found.time.ns)), more: code(found.more), ratio: `${parts.length > 1 ? "≈\u202f" : ""}${ratio?.toFixed(2)}` };
+      lines.push(say(found.more ? "code_takes_without" : found.tied ? "code_takes_tied" : low ? "code_takes_times" : ratio ? "code_takes_ratio" : "code_takes", values));
     }
     if (ratio > 1 && !found.tied) lines.push(words.reason_usual);
     if (differences.length) lines.push(say("code_but", { differences }));

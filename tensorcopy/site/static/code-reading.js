@@ -373,7 +373,7 @@ const tensorCode = (() => {
         time: this.time(fastest, this.tensor(circumstances), !wanted.shares, numel),
         more,
         tied: Boolean(judged) && mine[1] !== "slower" && first[1] !== "slower",
-        ratio: judged ? (first[2] ?? 1) / (mine[2] ?? 1) : null,
+        interval: judged && first[1] === "fastest" ? mine[2] : [], // of the time of the chain over that of the answer
         // what differs for another tensor
         strided: [this.result(chain, { ...circumstances, contiguous, grad: grad && !works }), this.result(theirs, { ...circumstances, contiguous })],
         otherwise: [this.result(chain, other), this.result(theirs, other)],
