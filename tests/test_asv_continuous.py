@@ -17,7 +17,7 @@ WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.0, (0.5, 2.0))
 VARIES = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, before=524 / 3, after=518 / 3, unit="MB/s")
 ADDED = Change(Verdict.UNKNOWN, Reason.ONLY_AFTER)
 FAILED = Change(Verdict.UNKNOWN, Reason.FAILED_AFTER)
-MORE, ALONE = "would need more launches: -a rounds=N", "cannot be compared: failed, skipped, or on one side only"
+MORE, ALONE = "undecided, more launches needed: -a rounds=N", "cannot be compared: failed, skipped, or on one side only"
 
 
 @pytest.mark.parametrize(

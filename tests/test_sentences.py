@@ -70,6 +70,7 @@ def test_a_summary_has_no_numbers(reason):
     """So that cases can be counted by it."""
     change = unknown(reason, launches=(1, 2), more_launches=2, failure="3")
     assert not any(character.isdigit() for character in sentences.summary(change))
+    assert "wide" not in sentences.summary(change)  # an interval that excludes no change is undecided too, after the correction
 
 
 FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COUNT, after=900), unit="instructions")

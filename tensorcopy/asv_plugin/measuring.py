@@ -204,7 +204,7 @@ def _summary(rows: Sequence[_Line]) -> tuple[bool, list[str]]:
     of_timed = Counter(row.change.timed for row in rows if row.change.reason in now.UNDECIDED)
     alone = sum(row.change.reason not in now.UNDECIDED for row in rows if row.change.verdict is Verdict.UNKNOWN)
     of = f"of {len(rows)}"
-    sentences += [f"{counted(of_timed[True], 'case')} {of} would need more launches: -a rounds=N"] if of_timed[True] else []
+    sentences += [f"{counted(of_timed[True], 'case')} {of} undecided, more launches needed: -a rounds=N"] if of_timed[True] else []
     sentences += (
         [f"{counted(of_timed[False], 'case')} {of} tracked, with values that vary from launch to launch"] if of_timed[False] else []
     )
