@@ -88,7 +88,7 @@ def in_table(page: str, number: int) -> set[tuple[str, str]]:
     head, body = re.search(r'<table class="releases.*?<thead>(.*?)<tbody>(.*?)</table>', page, re.DOTALL).groups()
     titles = texts_of("th", head)
     column = [place for place, title in enumerate(titles) if title == "change"][number]
-    told = r"[▲▼] (?:\w+ )?" if number == 0 and "would be seen" in titles else ""  # of a time, the other sizes are no changes
+    told = r"[▲▼] (?:\w+ )?" if number == 0 and "seen 9 in 10" in titles else ""  # of a time, the other sizes are no changes
     changes = set()
     for row in elements("tr", body):
         cells = texts_of("t[hd]", row)
