@@ -22,7 +22,7 @@ from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import history
 from tests import launch_files
 from tests.conftest import measured, with_cases
-from tests.test_claims import false_lines, holds, text_of
+from tests.test_claims import false_lines, holds, of_row, text_of
 
 CSV = "data/epyc-2core.csv"
 METHODS = ("detach_clone", "tensor", "detach_numpy_copy", "numpy", "cpu")  # the slow tests have all
@@ -100,11 +100,9 @@ def in_table(page: str, number: int) -> set[tuple[str, str]]:
 
 
 def in_csv(rows: list[dict[str, str]], column: str) -> set[tuple[str, str]]:
-    """Return release and size of each change in the rows of a case in the CSV; that of a time lies in the interval beside it, without 1."""
+    """Return release and size of each change in the rows of a case in the CSV; that of a time has a verdict that its interval shows."""
     rows = [row for row in rows if row[column]]
-    for row in rows:
-        low, size, high = (float(row[name] or 1) for name in ("change_low", "change", "change_high"))  # a count has no interval
-        assert column != "change" or not row["change_low"] or (low <= size <= high and (low >= 1 or high <= 1))
+    assert all(all(of_row(row)) and row["time_verdict"] in ("slower", "faster") for row in rows if column == "time_ratio")
     return {(row["torch"], signed_percent(float(row[column]))) for row in rows}
 
 
@@ -127,10 +125,10 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
             in_headline(page) == expected,
             in_chart(svgs[0]) == sorted(change.size for change in changes),
             in_table(page, 0) == expected,
-            in_csv(of_case, "change") == expected,
+            in_csv(of_case, {"time": "time_ratio", "instructions": "instructions_ratio"}.get(case.spec.metric, "change")) == expected,
             not counted or in_chart(svgs[1]) == sorted(change.size for change in count_changes),
             not counted or in_table(page, -1) == expected_counts,
-            in_csv(of_case, "instructions_change") == expected_counts,
+            not counted or in_csv(of_case, "instructions_ratio") == expected_counts,
             all(change.text in text_of(page) for change in changes),
             not re.search(r"slower|faster", text_of(re.sub('<p class="note">.*?</p>', "", page))) or bool(changes),
         ]

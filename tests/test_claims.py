@@ -67,9 +67,6 @@ def of_row(row: Mapping[str, str]) -> Iterator[bool]:
         margin = log(1 + MARGIN) + 1e-4  # data is rounded
         may_be = {"slower": low > 0, "faster": high < 0, "unchanged": -margin <= low and high <= margin, "unknown": True}
         yield low <= ratio <= high and may_be[row["time_verdict"]]
-    if row.get("change_low"):
-        low, change, high = (float(row[name]) for name in ("change_low", "change", "change_high"))
-        yield low <= change <= high and (low >= 1 or high <= 1)
 
 
 def false_claims(site: Mapping[str, str], least: int) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 from xml.etree import ElementTree
 
@@ -12,13 +11,13 @@ from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import SECONDS
+from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS, TIME
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.svg import colours
 
 MEASURED = (
-    *("value", "error", "launches", "baseline", "change", "change_low", "change_high"),
-    *("instructions", "instructions_change"),
+    *("value", "error", "launches", "baseline", "time_verdict", "time_ratio", "time_low", "time_high"),
+    *("change", "instructions", "instructions_ratio"),
 )
 BADGE_LABEL, OPEN_LABEL = "tensorcopy", "open regressions"
 CHARACTER = 6.6  # width of a letter of the badge
@@ -28,8 +27,8 @@ NOT_MEASURED = "nothing measured yet"
 def machine_csv(machine: Machine) -> str:
     """Return a row for each time in seconds, count or tracked value of each result; an empty field is unknown.
 
-    An error is relative and standard; of a count, the difference of its repeats. A change is the new level over the old one, in the row of
-    its release, with the interval of the release over the one before it. The count of a timed case is in its row.
+    An error is relative and standard; of a count, the difference of its repeats. A ratio is that of a detected change, in the row of its
+    release over the one before it, with its interval. The count of a timed case is in its row; `change` is of another count or value.
     """
     rows: list[list[object]] = []
     for result in machine.results:
@@ -46,15 +45,16 @@ def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
         return []
     memcpy, counted = related.baseline_timing(result, case), machine.count_of(case)
     count = related.measured(result, counted) if counted else None
-    change, ends = _change(machine, result, case)
-    count_change, _ = _change(machine, result, counted)
+    change, metric = _change(machine, result, case), case.spec.metric
+    _, ratio, *_ = change if metric == INSTRUCTIONS else _change(machine, result, counted)
     return [
         six_digits(timing.seconds),
         _error(timing),
         timing.launches,
         six_digits(memcpy.seconds) if memcpy else "",
-        *(change, *(ends or ("", ""))),
-        *(six_digits(count.seconds) if count else "", count_change),
+        *(change if metric == TIME else [""] * len(change)),
+        change[1] if metric not in (TIME, INSTRUCTIONS) else "",
+        *(six_digits(count.seconds) if count else "", ratio),
     ]
 
 
@@ -63,8 +63,8 @@ def _error(timing: Timing) -> float | None:
     return float(f"{timing.error:.2g}") if isfinite(timing.error) else None
 
 
-def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object, Sequence[float]]:
-    """Return ratio and interval of the change of a case with a result; both empty without one.
+def _change(machine: Machine, result: Result, case: Case | None) -> list[object]:
+    """Return verdict, ratio and interval of the change of a case with a result; all empty without one.
 
     The ratio has the digits that the pages show, so that both round alike.
     """
@@ -72,8 +72,8 @@ def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object
         if (change.release, change.environment) == (result.version, result.environment):
             interval = change.step.interval if change.unit == SECONDS else None  # a tracked value's is no ratio
             ratio = round(change.step.ratio, 3) if change.step.before > 0 else ""
-            return ratio, [round(end, 3) for end in interval or ()]
-    return "", ()
+            return [change.verdict, ratio, *(round(end, 3) if end else "" for end in interval or (None, None))]
+    return [""] * 4
 
 
 def six_digits(number: float) -> float:
