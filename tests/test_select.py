@@ -43,8 +43,12 @@ def test_two_pythons_are_compared_on_a_machine_that_has_both(folder):
 
 
 def test_two_releases_are_compared_on_a_machine_that_has_both(folder):
-    """On its newest Python."""
+    """On its newest Python, or the newest that both share: a change of Python is none of torch."""
     assert selected(BEFORE.version, f"v{NEWEST.version}", folder) == [(BEFORE.sha, "both", "3.11"), (NEWEST.sha, "both", "3.11")]
+    measure(folder, (BEFORE, "both", "3.12", LATE), (BEFORE, "mixed", "3.9", LATE), (NEWEST, "mixed", "3.9", LATE))
+    measure(folder, (NEWEST, "mixed", "3.11", LATE))
+    assert selected(BEFORE.version, NEWEST.version, folder, "both") == [(BEFORE.sha, "both", "3.11"), (NEWEST.sha, "both", "3.11")]
+    assert selected(BEFORE.version, NEWEST.version, folder, "mixed") == [(BEFORE.sha, "mixed", "3.9"), (NEWEST.sha, "mixed", "3.9")]
 
 
 def test_without_a_shared_machine_the_error_names_the_machines(tmp_path):
@@ -69,7 +73,7 @@ def test_a_folder_selects_its_newest_release(folder, tmp_path):
     measure(other, (BEFORE, "elsewhere", "3.11", EARLY))
     assert selected(str(other), NEWEST.version, folder)[0] == (BEFORE.sha, "elsewhere", "3.11")
     sides = selected(f"{folder}:{BEFORE.version}@3.9", str(folder), other)
-    assert sides == [(BEFORE.sha, "both", "3.9"), (NEWEST.sha, "both", "3.11")]
+    assert sides == [(BEFORE.sha, "both", "3.9"), (NEWEST.sha, "both", "3.9")]
 
 
 def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_path):

@@ -6,14 +6,13 @@ chance. A case whose newest release is slower than that has an open regression.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tensorcopy.analysis import change_points, comparisons, declared
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import SECONDS
 
 
@@ -141,11 +140,6 @@ class OpenRegression:
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property
-    def cases(self) -> tuple[Case, ...]:
-        """The open cases."""
-        return tuple(standing.series.case for standing in self.standings)
-
-    @property
     def method(self) -> str:
         """The method's name, or the suite's where it has no methods."""
         case = self.worst.series.case
@@ -159,8 +153,5 @@ def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
         if each.is_open:
             case = each.series.case
             by_method.setdefault((dict(case.parameters).get("method", case.suite), case.device), []).append(each)
-    return sorted((OpenRegression(_ordered(members)) for members in by_method.values()), key=lambda each: -each.worst.ratio)
-
-
-def _ordered(standings: Sequence[Standing]) -> tuple[Standing, ...]:
-    return tuple(sorted(standings, key=lambda each: -each.ratio))
+    regressions = (OpenRegression(tuple(sorted(members, key=lambda each: -each.ratio))) for members in by_method.values())
+    return sorted(regressions, key=lambda each: -each.worst.ratio)

@@ -89,7 +89,8 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
         release = table[table.position(result.sha)]
         commit = result.revision or result.sha
         machine = _machine(result)
-        own = [launch for launch in launches if _is_of(launch, result)]
+        identity, name = result.series_key.identity, result.machine  # which may have a suffix to its folder's
+        own = [launch for launch in launches if launch.identity == identity and name.startswith(launch.machine)]
         midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
         files[f"{result.machine}/machine.json"] = {**machine, "version": Machine.api_version}
         files[get_filename(result.machine, commit, result.environment)] = {
@@ -141,11 +142,6 @@ def _machine(result: Result) -> dict[str, str]:
         "num_cpu": str(provenance.get("cores", "")),
         "ram": f"{memory} GiB" if memory else "",
     }
-
-
-def _is_of(launch: Launch, result: Result) -> bool:
-    """Return whether a launch is of the machine of a result, whose name may have a suffix to its folder's."""
-    return launch.identity == result.series_key.identity and result.machine.startswith(launch.machine)
 
 
 def _rows(result: Result, launches: Sequence[Launch]) -> dict[str, Row]:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
@@ -37,7 +38,7 @@ def add(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import terminal, why
+    from tensorcopy.report import findings, terminal, why
     from tensorcopy.results import select
 
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
@@ -56,7 +57,8 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     elif options.format == "json":
         text = why.as_json(cause)
     else:
-        console.print(terminal.Prose(why.text(cause, console.width).rstrip()))
+        known = [each for path in Path("docs").glob("findings.md") for each in findings.read(path.read_text(encoding="utf-8"))]
+        console.print(terminal.Prose(why.text(cause, console.width, known).rstrip()))
         text = ""
     sys.stdout.write(text)
     return 2 if pair.problems else 0

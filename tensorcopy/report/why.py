@@ -22,6 +22,7 @@ from tensorcopy.analysis.functions import Difference, FunctionChange, GroupChang
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_percent
+from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import functions, select
 from tensorcopy.results.cases import Case
@@ -152,8 +153,11 @@ def _expression(pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def text(cause: Cause, width: int = 110) -> str:
-    """Return the cause of a change, the answer first; width : of the table, in columns."""
+def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:
+    """Return the cause of a change, the answer first.
+
+    width : of the table, in columns; known : findings, of which those about the change are named
+    """
     difference = cause.difference
     python = " / ".join(dict.fromkeys([cause.before.python, cause.after.python]))
     sections = [
@@ -162,6 +166,11 @@ def text(cause: Cause, width: int = 110) -> str:
         table(difference, width),
         [kernel_text(difference)],
         [named_text(difference), python_text(difference), time_text(cause.time)],
+        [
+            ", ".join([f"Finding: {each.title}", *(f"pytorch/pytorch#{number}" for number, _ in each.pulls)])
+            for each in known
+            if each.is_about(cause.code, {cause.after.version})
+        ],
     ]
     return "\n\n".join("\n".join(filter(None, lines)) for lines in sections if any(lines)) + "\n"
 

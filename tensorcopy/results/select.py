@@ -99,7 +99,7 @@ def newest(results: Sequence[Result], release: str = "", machine: str = "", pyth
 def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
     """Return the results that `before` and `after` select.
 
-    Both are of one machine if any machine has measured both, and of one build of it unless a name selects one.
+    Both are of one machine and one Python if any has measured both, and of one build of the machine unless a name selects one.
 
     folder : of the results, for a name without a folder
     machine : restricts both sides where given
@@ -128,13 +128,16 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
         )
     first_result = newest(first)
     if shared:
-        second = [result for result in second if result.series_key.host == first_result.series_key.host]
+        host = first_result.series_key.host
+        first, second = ([result for result in side if result.series_key.host == host] for side in (first, second))
+    if pythons := {result.python for result in first} & {result.python for result in second}:  # a change of Python is none of torch
+        first, second = ([result for result in side if result.python in pythons] for side in (first, second))
+        first_result = newest(first)
     alike = [each for each in second if each.series_key.joined == first_result.series_key.joined]
     if is_build_named:  # which asks for a comparison with another build
         alike = [each for each in alike if each is not first_result]
     second_result = newest(alike or second)
-    chosen = (first_result, second_result)
-    machines = {result.machine for result in chosen}
+    machines = {first_result.machine, second_result.machine}
     warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
     problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines))
     return Pair(first_result, second_result, warnings, problems)

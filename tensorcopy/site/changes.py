@@ -126,11 +126,6 @@ class CauseLink:
     of: str
 
     @property
-    def address(self) -> str:
-        """The address of the page."""
-        return self.change.address
-
-    @property
     def labels(self) -> tuple[str, str]:
         """The two releases: "torch 2.9.1" and "torch 2.10.0"."""
         return labels(self.change.before, self.change.after)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 
 from markdown_it import MarkdownIt
@@ -24,7 +24,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
+from tensorcopy.report.findings import Finding, read
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
@@ -34,8 +34,6 @@ from tensorcopy.site.page import Page, breakable
 
 REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|[\w/]+\.(py|sh|json|toml)$)")
 
-ABOUT = re.compile(r"^`(.+?)`, torch (\S+) → (\S+),", re.MULTILINE)  # what a finding is about, as docs/tools/readme.py writes it
-PULL = re.compile(r"pytorch/pytorch#(\d+)")
 MIN_DESCRIPTION = 12  # characters: the link to another language is shorter
 
 
@@ -65,36 +63,12 @@ def pages(content: Content) -> Iterator[Page]:
         )
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A section of docs/findings.md: what was found out about the change of a method between two releases.
-
-    pulls : the number and the address of each pull request that it names
-    """
-
-    title: str
-    address: str
-    code: str
-    before: str
-    after: str
-    pulls: tuple[tuple[str, str], ...]
-
-    def is_about(self, code: str, releases: Collection[str]) -> bool:
-        """Return whether it explains a change of a method that came with one of some releases."""
-        order = release_table.in_order({self.before, self.after, *releases})
-        return code == self.code and any(order.index(self.before) < order.index(each) <= order.index(self.after) for each in releases)
-
-
 def findings(content: Content) -> tuple[Finding, ...]:
     """Return the findings that name a method and two releases, in the order of docs/findings.md."""
     text = content.docs.get("findings", "")
-    titles = list(_headings(_parse(text), "h2"))
-    known = []
-    for (name, title), section in zip(titles, re.split(r"^## ", text, flags=re.MULTILINE)[1:]):
-        if about := ABOUT.search(section):
-            pulls = tuple((number, f"https://github.com/pytorch/pytorch/pull/{number}") for number in dict.fromkeys(PULL.findall(section)))
-            known.append(Finding(title, f"{addresses.of_doc('findings')}#{name}", about[1], about[2], about[3], pulls))
-    return tuple(known)
+    anchors = {title: name for name, title in _headings(_parse(text), "h2")}
+    page = addresses.of_doc("findings")
+    return tuple(replace(each, address=f"{page}#{anchors[each.title]}") for each in read(text))
 
 
 def _parser() -> MarkdownIt:

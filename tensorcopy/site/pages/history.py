@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.numbers import count, duration_range, value_range
+from tensorcopy.report.findings import Finding
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -21,7 +22,7 @@ from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages import explorer, regressions
-from tensorcopy.site.pages.docs import Finding, findings
+from tensorcopy.site.pages.docs import findings
 from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
 
 TITLE = "History over torch releases"
@@ -130,7 +131,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
             (
                 f"{regressions.address_of(content, machine)}#{regressions.anchor(each)}"
                 for each in machine.regressions
-                if case in each.cases
+                if case in [standing.series.case for standing in each.standings]
             ),
             "",
         ),

@@ -9,6 +9,7 @@ from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
 from tensorcopy.report import why
+from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import acknowledged_text, extent_text, margins
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
@@ -16,7 +17,7 @@ from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
-from tensorcopy.site.pages.docs import Finding, findings
+from tensorcopy.site.pages.docs import findings
 from tensorcopy.site.plots import sparkline
 
 TITLE = "Open regressions"
