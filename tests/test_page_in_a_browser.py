@@ -98,6 +98,12 @@ def test_every_page_fits_and_is_accessible(offline, published_site):
     assert all(url.startswith(("file:", "data:")) for url in page.requests)
 
 
+def test_an_open_case_shows_all_its_figures_on_a_phone(offline, published_site):
+    page = offline(360)
+    page.goto((published_site / addresses.REGRESSIONS).as_uri())
+    assert page.evaluate("[...document.querySelectorAll('section table')].every((table) => table.scrollWidth <= 330)")
+
+
 def test_the_colour_scheme_is_remembered(offline, published_site):
     """On other pages too."""
     page = offline(1280)
