@@ -175,7 +175,7 @@ def test_a_lost_vectorisation_is_said_with_evidence_only(before, after, words):
 
 @pytest.mark.parametrize(
     ("numel", "of"),
-    [("1", ""), ("1024", "numel=1"), ("1024 grad", "numel=1, without grad")],
+    [("1", ""), ("1024", "numel=1"), ("1024 grad", "numel=1, no grad")],
 )
 def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, of):
     result = next(result for result in shipped_results.results if result.sha.startswith(NEWEST_SHIPPED.sha[:8]))

@@ -100,7 +100,7 @@ class Anatomy:
         """The question: "Where do 1.35 µs go?"; of a case that was not timed, about its instructions."""
         timing = self.newest.result.timings.get(self.case)
         amount = duration(timing.seconds) if timing else f"{whole(self.newest.total)} instructions"
-        return f"Where do {amount} go{' with grad' if functions.name_of(self.case).endswith(' grad') else ''}?"
+        return f"Where do {amount} go{' if x requires grad' if functions.name_of(self.case).endswith(' grad') else ''}?"
 
     @property
     def text(self) -> str:

@@ -119,7 +119,7 @@ def counted_changes(all_series: Iterable[tuple[Result, ...]]) -> dict[ProfileKey
 class CauseLink:
     """A link to the functions behind a change.
 
-    of : how the page's case differs from the one with the link: "numel=1, without grad"
+    of : how the page's case differs from the one with the link: "numel=1, no grad"
     """
 
     change: CountedChange
@@ -152,7 +152,7 @@ def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: C
     if kind[:2] != nearest_kind[:2]:
         differences.append(", ".join(nearest_kind[:2]))
     if kind[2:] != nearest_kind[2:]:
-        differences.append("requires grad" if nearest_kind[2:] else "without grad")
+        differences.append("requires grad" if nearest_kind[2:] else "no grad")
     return CauseLink(changes[result.place, nearest], ", ".join(differences))
 
 

@@ -151,11 +151,6 @@ class MachineChange:
         return self.change.release
 
     @property
-    def environment(self) -> str:
-        """The series' environment."""
-        return self.series.environment
-
-    @property
     def text(self) -> str:
         """The change as a sentence."""
         return change_text(self.change)

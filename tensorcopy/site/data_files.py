@@ -9,7 +9,7 @@ from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.numbers import counted
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
-from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS, TIME
 from tensorcopy.site.machine import Machine
@@ -49,18 +49,13 @@ def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
     _, ratio, *_ = change if metric == INSTRUCTIONS else _change(machine, result, counted)
     return [
         six_digits(timing.seconds),
-        _error(timing),
+        float(f"{timing.error:.2g}") if isfinite(timing.error) else None,
         timing.launches,
         six_digits(memcpy.seconds) if memcpy else "",
         *(change if metric == TIME else [""] * len(change)),
         change[1] if metric not in (TIME, INSTRUCTIONS) else "",
         *(six_digits(count.seconds) if count else "", ratio),
     ]
-
-
-def _error(timing: Timing) -> float | None:
-    """Return the relative standard error; None where it is unknown."""
-    return float(f"{timing.error:.2g}") if isfinite(timing.error) else None
 
 
 def _change(machine: Machine, result: Result, case: Case | None) -> list[object]:

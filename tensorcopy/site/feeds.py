@@ -7,11 +7,11 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from tensorcopy import __version__
-from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.report.sentences import cost_text, extent_text
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, MachineChange, changes_of, found
 from tensorcopy.site.machine import Machine
+from tensorcopy.site.page import circumstances, environment_text
 from tensorcopy.site.pages import regressions
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -39,13 +39,13 @@ def feeds(content: Content) -> Iterator[tuple[str, str]]:
 def _change(change: MachineChange) -> Entry:
     group = change.change.group
     size = "small" if group.small else "large"
-    largest = ", ".join(f"{case_name(case)} {size}" for case, size, _ in change.largest)
+    largest = "; ".join(f"{change.machine.case_code(case)}, {circumstances(case)} {size}" for case, size, _ in change.largest)
     return Entry(
-        (change.series.machine, change.environment, change.release, change.change.verdict.value, group.module, group.device, size),
+        (change.series.machine, change.series.environment, change.release, change.change.verdict.value, group.module, group.device, size),
         change.found,
         f"torch {change.release}: {change.text}",
         change.comparison_address,
-        f"{change.series.machine}, {change.environment}: {change.text}; largest: {largest}",
+        f"{change.series.machine}, {environment_text(change.series.environment)}: {change.text}; largest: {largest}",
     )
 
 
@@ -62,7 +62,7 @@ def _open(content: Content, machine: Machine) -> Iterator[Entry]:
             found(*series.sides(largest.index if largest else worst.newest)),
             f"torch {machine.newest.version}: {text}",
             f"{regressions.address_of(content, machine)}#{regressions.anchor(regression)}",
-            f"{machine.name}: {text}; largest: {case_name(series.case)}, {cost_text(worst)}{since}",
+            f"{machine.name}: {text}; largest: {circumstances(series.case)}, {cost_text(worst)}{since}",
         )
 
 

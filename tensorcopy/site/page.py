@@ -74,6 +74,12 @@ def circumstances(case: Case) -> str:
     return parameters([(name, value) for name, value in case.parameters if name != "method"]) or "default parameters"
 
 
+def environment_text(name: str) -> str:
+    """Format an environment, such as "py3.11-cuda": "Python 3.11, cuda build"."""
+    python, _, build = name.partition("-")
+    return f"Python {python.removeprefix('py')}, {build} build"
+
+
 def parameters(named: Iterable[tuple[str, str]]) -> str:
     """Format parameters: "2¹⁷ elements, float16"."""
     return ", ".join(_parameter(name, value) for name, value in named)

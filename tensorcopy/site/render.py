@@ -23,7 +23,7 @@ from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import machines
-from tensorcopy.site.page import File, Page, breakable, circumstances, parameters, translator
+from tensorcopy.site.page import File, Page, breakable, circumstances, environment_text, parameters, translator
 from tensorcopy.site.svg import ENDS, SHAPES
 
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
@@ -113,7 +113,8 @@ def templates_of(content: Content) -> Environment:
         circumstances=circumstances,
         parameters=parameters,
         values_of=values_of,
-        interval=lambda ends: unbroken(signed_interval(ends, " … ")),
+        interval=lambda ends: unbroken(signed_interval(ends)),
+        environment_text=environment_text,
         error=error,
         three_digits=three_digits,
         signed=signed,

@@ -258,7 +258,7 @@ def _regressions(machine: Machine, translate: Translate) -> list[dict[str, Any]]
                 "address": f"{addresses.REGRESSIONS}#{regressions.anchor(regression)}",
                 "line": regressions.line(machine, regression),
                 "cost": whole_percent(worst.ratio),
-                "interval": unbroken(signed_interval(worst.cost.interval, " … ", 0)) if worst.cost and worst.cost.interval else "",
+                "interval": unbroken(signed_interval(worst.cost.interval, digits=0)) if worst.cost and worst.cost.interval else "",
                 "cases": len(regression.standings),
                 "release": worst.series.releases[largest.index] if largest else "",
                 "size": whole_percent(largest.ratio) if largest else "",
