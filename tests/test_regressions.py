@@ -101,9 +101,12 @@ def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, s
 
 
 @pytest.mark.slow
-def test_the_issue_is_that_of_the_command(whole, monkeypatch, capsys):
-    """Of the change whose functions are shown, also where those are of another case than the largest slowdown: with its time."""
+def test_the_commands_have_the_methods_and_the_issues_of_the_page(whole, monkeypatch, capsys):
+    """An issue is of the change whose functions are shown, also where those are of another case than the largest slowdown."""
     monkeypatch.chdir(ROOT)
+    assert main(["history", "--open", "--machine", whole.machine.name]) == 0
+    shown = re.findall(r"^(\w+): (?:up to )?\+", capsys.readouterr().out, re.MULTILINE)
+    assert shown == [each.method for each in whole.machine.regressions]
     sections = sections_of(page_of(whole))
     for method, before, after in (("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")):
         assert main(["why", method, before, after, "--machine", whole.machine.name, "--issue"]) == 0
@@ -136,13 +139,3 @@ def test_the_feed_and_the_badge_have_the_methods_of_the_page(content, sections):
         sides = worst.series.sides(worst.largest.index if worst.largest else worst.newest)
         assert entry.updated[:10] == max(launch for side in sides for launch in side.launches)[:10]
         assert entry.summary.endswith(f", since {', '.join(worst.since)}" if worst.since else worst.best_release)
-
-
-@pytest.mark.slow
-def test_the_terminal_has_the_methods_of_the_page(whole, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    assert main(["history", "--open", "--machine", whole.machine.name]) == 0
-    shown = capsys.readouterr().out
-    methods = [each.method for each in whole.machine.regressions]
-    assert shown.startswith(f"Open regressions with torch 2.15.0: {len(methods)} methods in ")
-    assert [line.partition(":")[0] for line in shown.splitlines()[2:] if ": up to +" in line or ": +" in line] == methods

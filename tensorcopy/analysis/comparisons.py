@@ -24,7 +24,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import WITH_NUMPY_2
 from tensorcopy.results import reader, related
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column, Effects
+from tensorcopy.results.effects import Column
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
 from tensorcopy.worker import declarations
@@ -181,18 +181,13 @@ def _differences(before: Result, after: Result) -> dict[Case, Difference | None]
     if first is None or second is None or before.column is None or after.column is None:
         return {}
     if first is second:
-        return _within(first, before.column, after.column)
+        differences = paired.within(first.logs, before.column, after.column)
+        return {case: differences[number] for case, number in first.cases.items() if number in differences}
     return {
         case: paired.unpaired(first.logs[:, before.column, first.cases[case]], second.logs[:, after.column, second.cases[case]])
         for case in before.timings
         if case in after.timings
     }
-
-
-def _within(effects: Effects, before: int, after: int) -> dict[Case, Difference | None]:
-    """Return the differences of two sides that one machine has measured."""
-    differences = paired.within(effects.logs, before, after)
-    return {case: differences[number] for case, number in effects.cases.items() if number in differences}
 
 
 @lru_cache(maxsize=256)  # pairs of releases

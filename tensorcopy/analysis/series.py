@@ -328,17 +328,13 @@ def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSer
         return None
     values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
     cases = tuple(series.case for series in complete)
-    spreads = tuple(_group_error(result, cases) for result in longest.results)
+    spreads = tuple(
+        0.0 if result.effects is None or result.column is None else result.effects.error_of_mean(result.column, cases)
+        for result in longest.results
+    )
     steps = change_points.steps(values, spreads)
     changes = {step.index: comparisons.of_mean(*longest.sides(step.index), cases) for step in steps}
     return GroupSeries(group, cases, values, spreads, _sized(steps, values, changes))
-
-
-def _group_error(result: Result, cases: Sequence[Case]) -> float:
-    """Return the relative standard error of the mean of some cases with a release, over launches."""
-    if result.effects is None or result.column is None:
-        return 0.0
-    return result.effects.error_of_mean(result.column, cases)
 
 
 def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries], whole: GroupSeries | None) -> Iterator[ReleaseChange]:

@@ -113,7 +113,8 @@ def _read(path: Path, folder: Path) -> AsvSuite:
         if package.removeprefix("pip+") == "torch":
             ignored.append("torch in matrix, which is what is measured")
         elif asked:
-            requires.append(_requirement(package.removeprefix("pip+"), str(asked[-1])))
+            version = str(asked[-1])
+            requires.append(f"{package.removeprefix('pip+')}{'==' if version[:1].isdigit() else ''}{version}")
             ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
     pythons = sorted({int(each[2:]) for each in known.pythons if re.fullmatch(r"3\.\d+", each)}, reverse=True)
     return AsvSuite(
@@ -142,10 +143,6 @@ def _package(place: Path, known: _File) -> Path | None:
         if (top / "setup.py").is_file() or {"project", "build-system"} & set(tables):
             return top
     return None
-
-
-def _requirement(package: str, version: str) -> str:
-    return f"{package}=={version}" if version[:1].isdigit() else f"{package}{version}"
 
 
 def _why_not_on_index(name: str) -> str:

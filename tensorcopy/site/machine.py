@@ -155,10 +155,6 @@ class CostTable:
     baselines: tuple[Timing | None, ...]
     by: str = NUMEL
 
-    def sizes_among_fastest(self, row: int) -> int:
-        """Return the number of sizes at which a method is among the fastest."""
-        return sum(cost.among_fastest for cost in self.costs[row])
-
 
 @dataclass(frozen=True)
 class History:

@@ -184,7 +184,7 @@ def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
 
 def fastest(result: Result, table: CostTable, machine: Machine, translate: Translate) -> Markup:
     """Return which methods are the fastest or tied with it at the most sizes."""
-    among = {method: table.sizes_among_fastest(row) for row, method in enumerate(table.methods)}
+    among = {method: sum(cost.among_fastest for cost in table.costs[row]) for row, method in enumerate(table.methods)}
     codes = [code_markup(machine.code(method)) for method, sizes in among.items() if sizes == max(among.values())]
     total = len(table.numels)
     return translate("article_fastest", torch=result.version, codes=translate("and").join(codes), part=max(among.values()), total=total)

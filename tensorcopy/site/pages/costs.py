@@ -44,13 +44,14 @@ def pages(content: Content) -> Iterator[Page]:
     accelerators = [
         device for device in ACCELERATORS if any(memory_case("device_peak", name, device) in result.counts for name in result.methods)
     ]
+    units = (suite_specs.BYTES, suite_specs.ALLOCATIONS)
     values = {
         "machine": machine,
         "answer": _answer(result),
         "accelerators": accelerators,
         "rows": [(name, row, _memory_cells(result, name, accelerators)) for name, row in result.methods.items()],
         "changes": [text for name in result.methods for text in _peak_changes(series, name)],
-        "counted": sum(any(is_memory(case) for case in result.counts) for result in series.results),
+        "counted": sum(any(case.spec.shipped and case.spec.unit in units for case in result.counts) for result in series.results),
     }
     yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
 
@@ -79,11 +80,6 @@ def memory_case(metric: str, method: str, device: str) -> Case:
     (spec,) = suite_specs.counting(metric)
     values = {"method": method, "numel": str(2**20), "device": device}
     return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
-
-
-def is_memory(case: Case) -> bool:
-    """Return whether a case counts bytes or allocations."""
-    return case.spec.shipped and case.spec.unit in (suite_specs.BYTES, suite_specs.ALLOCATIONS)
 
 
 def _memory_cells(result: Result, method: str, accelerators: Sequence[str]) -> list[str]:
