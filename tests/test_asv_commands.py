@@ -26,7 +26,6 @@ WORKING = {  # with a regular expression of what is printed
     "compare": (["compare", BEFORE, TAG], rf"\| \+ +\| \S+s +\| \S+s +\| 1\.2\d* \(1\.\d+ to 1\.\d+\) +\| {COPY}\('tensor', 16\) +\|"),
     "update": (["update"], "Updating results data"),
     "setup": (["setup"], r"^· Creating environments\n· py3\.11-\w+(\n· py3\.9-\w+)?$"),  # as far as there are these Pythons
-    "setup of an interpreter": (["setup", "-E", "interpreter:same"], r"^· Creating environments\n· py3\.\d+-\w+-interpreter$"),
 }
 REFUSED = {  # with parts of the last line
     "rm": (["rm", "-y", f"commit_hash={TAG}"], ["several releases, and is never changed", "next: git rm the files of launches"]),
@@ -49,7 +48,6 @@ REFUSED = {  # with parts of the last line
         ["there is no torch", f"next: {PYTHON} -m pip install torch"],
     ),
 }
-SLOW = ("setup of an interpreter",)  # it imports torch
 # asv takes half a second to start: it is imported once, and each command runs in its own process
 RUN_ALL = """
 import json, os, sys
@@ -85,46 +83,33 @@ def checkout_in(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory, bare):
-    """Runs commands by their names, in a checkout with a few launches; returns the exit code and the output of each."""
+    """The exit code and the output of each command, by its name, in a checkout with a few launches."""
     home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
     cases = {f"{COPY} tensor 16": {BEFORE[1:]: 2.0, TAG[1:]: 2.4}, f"{COPY} clone_detach 16": {BEFORE[1:]: 1.0, TAG[1:]: 1.0}}
     launch_files.write(checkout / "results", cases, launches=6, common=0.01)
     before = {path: path.read_bytes() for path in checkout.rglob("results/box/*")}
-
-    def run(names):
-        commands = [[word.replace(PYTHON, bare) for word in {**WORKING, **REFUSED}[name][0]] for name in names]
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HOME": str(home)}
-        arguments = [sys.executable, "-c", RUN_ALL, json.dumps(commands)]
-        done = subprocess.run(arguments, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert {path: path.read_bytes() for path in checkout.rglob("results/box/*")} == before
-        return dict(zip(names, map(json.loads, done.stdout.splitlines()), strict=True))
-
-    return run
+    every = {**WORKING, **REFUSED}
+    commands = [[word.replace(PYTHON, bare) for word in command] for command, _ in every.values()]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HOME": str(home)}
+    arguments = [sys.executable, "-c", RUN_ALL, json.dumps(commands)]
+    done = subprocess.run(arguments, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {path: path.read_bytes() for path in checkout.rglob("results/box/*")} == before
+    return dict(zip(every, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
-@pytest.fixture(scope="module")
-def fast(outcomes):
-    return outcomes([name for name in (*WORKING, *REFUSED) if name not in SLOW])
-
-
-@pytest.fixture(scope="module")
-def slow(outcomes):
-    return outcomes(SLOW)
-
-
-@pytest.mark.parametrize("command", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in WORKING])
-def test_asv_s_commands_work(request, command):
+@pytest.mark.parametrize("command", WORKING)
+def test_asv_s_commands_work(outcomes, command):
     """They read a projection of the launches, which stay as they are. `setup` prints names and no objects, and is no failure."""
-    code, shown = request.getfixturevalue("slow" if command in SLOW else "fast")[command]
+    code, shown = outcomes[command]
     assert code == 0, shown
     assert re.search(WORKING[command][1], shown, re.MULTILINE), shown
 
 
 @pytest.mark.parametrize("command", REFUSED)
-def test_what_cannot_be_done_ends_in_one_line(fast, bare, command):
+def test_what_cannot_be_done_ends_in_one_line(outcomes, bare, command):
     """With exit code 2, before anything is measured; asv's lines before it name the Pythons of the configuration that are not used."""
-    code, shown = fast[command]
+    code, shown = outcomes[command]
     assert code == 2, shown
     *others, last = [line.strip("· ") for line in shown.splitlines()]
     assert all("not used" in line or line.startswith("no Python") for line in others), others

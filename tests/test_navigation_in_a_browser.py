@@ -45,16 +45,6 @@ def test_labels_of_pictures_can_be_read_on_a_phone(opened, published_site):
     assert page.locator(".n text:visible").last.text_content() == "2.15.0", "the newest release"
 
 
-def test_the_first_column_stays_in_sight_on_a_phone(opened):
-    """A wide table scrolls beneath it."""
-    page = opened("memory.html", 360, 740)
-    cell = page.locator(".scroll tbody th").first
-    before = cell.bounding_box()["x"]
-    page.locator(".scroll").first.evaluate("(scrolled) => { scrolled.scrollLeft = 200; }")
-    assert page.locator(".scroll").first.evaluate("(scrolled) => scrolled.scrollLeft") == 200
-    assert cell.bounding_box()["x"] == before
-
-
 def test_the_chooser_s_answer_is_in_sight_of_its_questions(opened):
     """On a phone each answer loads a page, which begins at its top; every choice is in sight, and not covered by the answer."""
     for address in ("choose/index.html", "ja/choose/index.html"):
