@@ -45,8 +45,8 @@ def test_two_pythons_are_compared_on_a_machine_that_has_both(folder):
 def test_two_releases_are_compared_on_a_machine_that_has_both(folder):
     """On its newest Python, or the newest that both share: a change of Python is none of torch."""
     assert selected(BEFORE.version, f"v{NEWEST.version}", folder) == [(BEFORE.sha, "both", "3.11"), (NEWEST.sha, "both", "3.11")]
-    measure(folder, (BEFORE, "both", "3.12", LATE), (BEFORE, "mixed", "3.9", LATE), (NEWEST, "mixed", "3.9", LATE))
-    measure(folder, (NEWEST, "mixed", "3.11", LATE))
+    older = [(release, "mixed", "3.9", LATE) for release in (BEFORE, NEWEST)]
+    measure(folder, (BEFORE, "both", "3.12", LATE), (NEWEST, "mixed", "3.11", LATE), *older)
     assert selected(BEFORE.version, NEWEST.version, folder, "both") == [(BEFORE.sha, "both", "3.11"), (NEWEST.sha, "both", "3.11")]
     assert selected(BEFORE.version, NEWEST.version, folder, "mixed") == [(BEFORE.sha, "mixed", "3.9"), (NEWEST.sha, "mixed", "3.9")]
 
