@@ -129,7 +129,7 @@ const historyReading = (() => {
       const small = element("small", {}, details.join(" · "));
       const others = this.drawn.filter((other) => other.over && other.entry.method === line.entry.method && other.y[at]).map((other) => this.readOver(other, line, at));
       const over = { onpointerenter: () => this.focusOn(method), onpointerleave: () => this.focusOn(""), onfocusin: () => this.focusOn(method), onfocusout: () => this.focusOn("") };
-      return element("tr", over, element("th", { scope: "row" }, this.checkBox(method, true), name, small, ...others), element("td", {}, this.valueText(line, at), error), element("td", {}, change, step ? this.stepMark(step) : null), seen);
+      return element("tr", over, element("th", { scope: "row" }, this.checkBox(method, true), name, small, ...others), element("td", {}, this.valueText(line, at), error), element("td", {}, step ? this.stepMark(step) : change), seen);
     },
 
     /** Return a change of a line with its sign. */
