@@ -3,6 +3,7 @@
 import colorsys
 import csv
 import json
+import posixpath
 import re
 from dataclasses import replace
 from html import escape
@@ -206,13 +207,7 @@ def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
 
 def resolved(address: str, link: str) -> str:
     """Return the address that a relative link of a page leads to."""
-    parts: list[str] = list(PurePosixPath(address).parts[:-1])
-    for part in link.split("/"):
-        if part == "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return "/".join(parts)
+    return posixpath.normpath(posixpath.join(posixpath.dirname(address), link))
 
 
 def test_the_landing_page_answers_for_the_newest_release(shipped, content):
