@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from operator import truediv
 from statistics import median
 from xml.etree import ElementTree
@@ -166,14 +165,6 @@ def test_the_function_returns_axes(monkeypatch):
 def test_an_impossible_request_is_an_error_in_one_line(worker_here, arguments, message, capsys):
     assert main(["plot", "copies", *arguments]) == 2
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.timed
-def test_the_articles_sizes_take_seconds(tmp_path):
-    """15 s on two quiet cores."""
-    started = time.monotonic()
-    assert main(["plot", "copies", "-o", str(tmp_path / "copies.svg")]) == 0
-    assert time.monotonic() - started < 30  # other load may take half of the time
 
 
 class OfTimer:
