@@ -54,7 +54,8 @@ WIDTH = 56  # columns of the axis of differences: a line is about 80 columns wit
 ZERO, DIFFERENCE, LOW, HIGH = "│", "●", "├", "┤"
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
-KEPT = re.compile(r" (?=%|[µnm]?s\b|\w+=)|(?<=[≤>hn]) (?=\d)")  # spaces in "3.1 %", "1.4 µs", "detach numel=16", "≤ 2¹⁷", "torch 2.15.0"
+# spaces in "3.1 %", "1.4 µs", "detach numel=16", "≤ 2¹⁷", "torch 2.15.0" and "Python 3.11"
+KEPT = re.compile(r" (?=%|[µnm]?s\b|\w+=)|(?:(?<=[≤>])|(?<=torch)|(?<=Python)) (?=\d)")
 Row = tuple[Case, Change]
 
 
