@@ -149,12 +149,18 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     results = reader.load_results(RESULTS)
     if not results.results and results.problems:
         raise results.problems[0]
-    result = select.newest(results.results, options.release, options.machine, options.python)
     by_size, wanted = not options.bench and declarations.project() is None, re.compile(options.bench or "")
-    measured = [*result.timings, *(case for case in result.counts if case.tracked)]
-    cases = [case for case in measured if (case.spec.rank == 0 if by_size else wanted.search(case.suite))]
+
+    def measured(result: Result) -> list[Case]:
+        return [*result.timings, *(case for case in result.counts if case.tracked)]
+
+    def listed(result: Result) -> list[Case]:
+        return [case for case in measured(result) if (case.spec.rank == 0 if by_size else wanted.search(case.suite))]
+
+    result = select.newest(results.results, options.release, options.machine, options.python, listed)
+    cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # a GPU alone has no suite by size
     if not cases:
-        suites = ", ".join(sorted({case.suite for case in measured})) or "none: every case has failed, or was skipped"
+        suites = ", ".join(sorted({case.suite for case in measured(result)})) or "none: every case has failed, or was skipped"
         raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
     tables: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
@@ -172,7 +178,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
-        "± is half the 95 % interval; memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once, "
+        "± is half the 95 % interval; memcpy copies the same bytes without torch, on the CPU into fresh memory, on a device into existing "
+        "memory; GB/s counts each byte once, "
         "and is the bandwidth of the cache or memory that holds the tensor and its copy.",
         soft_wrap=True,
     )

@@ -6,7 +6,7 @@ WORD is a Python ("3.9"), a machine or a build that has results; a name may have
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -77,12 +77,19 @@ def _releases(axes: Sequence[Sequence[Result]]) -> int:
     return len({result.sha for axis in axes for result in axis})
 
 
-def newest(results: Sequence[Result], release: str = "", machine: str = "", python: str = "") -> Result:
+def newest(
+    results: Sequence[Result],
+    release: str = "",
+    machine: str = "",
+    python: str = "",
+    having: Callable[[Result], object] = lambda result: True,
+) -> Result:
     """Return the newest release's result on the machine that measured last.
 
     Of several Pythons the newest is taken, of an interpreter's torch and the wheel's the wheel's.
 
     release, machine, python : restrict the choice where given
+    having : what is preferred, where any result has it
     Raises TensorcopyError where no result matches.
     """
     releases = release_table.load()
@@ -91,6 +98,7 @@ def newest(results: Sequence[Result], release: str = "", machine: str = "", pyth
     matching = [r for r in released if sha in ("", r.sha) and machine in ("", r.machine) and python in ("", r.python)]
     if not matching:
         raise _no_such_result(released, " ".join(filter(None, [release, machine, python])))
+    matching = [result for result in matching if having(result)] or matching
     machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
     on_machine = [result for result in matching if result.machine == machine]
     return max(on_machine, key=lambda result: (releases.position(result.sha), result.series_key.order))
