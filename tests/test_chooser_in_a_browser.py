@@ -79,7 +79,7 @@ def told(page, code: str) -> str:
 def data_of(result: Result) -> dict[str, Any]:
     """Return what the page's reader is given of a result."""
     (machine,) = render.content((result,)).machines
-    return {**chooser.code_data(machine, {}), "devices": recommend.devices(result)}
+    return chooser.code_data(dict.fromkeys(recommend.devices(result), machine), {})
 
 
 def steps() -> list[str]:

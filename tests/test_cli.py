@@ -14,7 +14,7 @@ from tensorcopy import cli
 from tensorcopy.cli import main, output
 from tensorcopy.releases import uv
 from tests import walk
-from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED, packages_after
+from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED, SHIPPED_GPU, packages_after
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
 
@@ -97,7 +97,17 @@ def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):
     assert 0.8 < multiple < 5
     assert 0 < half_interval < 30
     assert launches >= 2
-    assert "memcpy copies the same bytes into fresh memory without torch" in shown
+    assert "memcpy copies the same bytes without torch, on the CPU into fresh memory" in shown
+
+
+def test_times_of_a_machine_that_measured_only_its_gpu(small_checkout, capsys):
+    """Are those of its copies and conversions, if that machine is named: the newest launch alone does not hide the times by size."""
+    shutil.copytree(SHIPPED_GPU, small_checkout / "results" / SHIPPED_GPU.name)
+    assert main(["list", "times"]) == 0
+    assert "copies.BySize" in capsys.readouterr().out
+    assert main(["list", "times", "--machine", SHIPPED_GPU.name]) == 0
+    shown = capsys.readouterr().out
+    assert re.findall(r"^(\w+\.\w+)\.time_\w+$", shown, re.MULTILINE) == ["conversions.Latency", "copies.Latency", "copies.Throughput"]
 
 
 @pytest.mark.parametrize(

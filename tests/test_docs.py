@@ -43,7 +43,7 @@ def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
 
 def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
     """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
-    machine = readme.shown_machine(shipped_results.results)
+    machine = render.content(shipped_results.results).machine
 
     def links(source, site):
         text = readme.badges(machine, addresses.WebAddresses.of_configuration(source, site))

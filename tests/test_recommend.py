@@ -1,5 +1,6 @@
 """Which methods match a request, and which one is recommended."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -10,9 +11,9 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.report import advise
 from tensorcopy.site import addresses, data_files, render
-from tensorcopy.site.pages import chooser, landing
+from tensorcopy.site.pages import chooser, costs, landing
 from tests import launch_files
-from tests.conftest import NEW, SEEN, measured
+from tests.conftest import NEW, SEEN, SHIPPED, SHIPPED_GPU, measured
 
 OWN = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
 
@@ -113,6 +114,26 @@ def test_one_answer_is_shown_everywhere(newest):
     assert f"`{option.code}` for an independent tensor" in readme.answer(content.machine)
     request = recommend.common_request("tensor", "cpu")
     assert advise.advise(requires_grad=request.requires_grad, shipped=True).code == option.code
+
+
+def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
+    """Landing page, chooser, memory page, article and `advise`: the machine that measured it, beside the history of another."""
+    content = render.content(shipped_results.results)
+    gpu, source = content.by_device["cuda"], "torch 2.11.0 on NVIDIA H200"
+    assert (content.machine.name, gpu.name) == (SHIPPED.name, SHIPPED_GPU.name)
+    landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
+    row = next(row for row in landing_page.values["answers"] if row["device"] == "cuda")
+    assert row["source"].startswith(source)
+    assert not landing_page.values["own"]  # it has no copies on the CPU, which the history is of
+    code = gpu.recommended("tensor", "cuda").code
+    assert escape(code) in str(row["answer"]).replace("<wbr>", "")
+    assert advise.advise(device="cuda", requires_grad=True, shipped=True).code == code
+    launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]
+    (peaks,) = [launch["suites"]["memory.Device.track_peak"]["values"] for launch in launches if launch["kind"] == "counts"]
+    assert set(peaks.values()) >= {0.0, 2**22}
+    answer = next(page for page in costs.pages(content) if page.address == addresses.MEMORY).values["answer"]
+    assert "wastes 4 MiB of GPU memory" in answer.replace("\xa0", " ")
+    assert f"(measured with {source})" in answer
 
 
 def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad(tmp_path):

@@ -55,17 +55,19 @@ def agreement(machine: Machine) -> str | None:
         ) from error
 
 
-def memory(machine: Machine) -> str:
+def memory(machine: Machine, gpu: Machine | None = None) -> str:
     """Return the peaks of conversions on the host and on a CUDA device, by release.
+
+    gpu : the machine that measured such a device
 
     Bytes do not depend on Python, and are counted on one Python only.
     """
-    by_release: dict[str, Result] = {}
-    for result in machine.results:
-        if result.counts or result.sha not in by_release:
-            by_release[result.sha] = result
     parts = []
     for title, on_device in (("On the host, for a tensor on the CPU", False), ("On the device, for a tensor on CUDA", True)):
+        by_release: dict[str, Result] = {}
+        for result in (*machine.results, *(gpu.results if gpu and on_device else ())):
+            if result.counts or result.sha not in by_release:
+                by_release[result.sha] = result
         codes = [machine.results[-1].methods[name]["code_on_accelerator" if on_device else "code"] for name in TO_NUMPY]
         peaks = [(result.version, _peaks(result, on_device)) for result in release_table.load().in_order(by_release.values())]
         rows = []

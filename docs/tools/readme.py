@@ -24,13 +24,13 @@ from tensorcopy.numbers import count, duration
 from tensorcopy.report import advise, why
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
-from tensorcopy.results import reader, select, writing
+from tensorcopy.results import reader, writing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
-from tensorcopy.site import addresses, data_files, plots
+from tensorcopy.site import addresses, data_files, plots, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.drawings import draw_methods
-from tensorcopy.site.machine import HISTORY_NUMELS, Machine, longest_history, machines
+from tensorcopy.site.machine import HISTORY_NUMELS, Machine
 from tensorcopy.site.svg import STYLESHEET, colours
 from tensorcopy.worker.semantics import describe
 
@@ -46,13 +46,17 @@ WANTS = {
 
 def documents(results: Sequence[Result]) -> dict[Path, str]:
     """Return the text of every generated file, by path in the checkout, which is the current folder."""
-    machine = shown_machine(results)
+    content = render.content(results)
+    machine = content.machine
+    if machine is None:
+        raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     drawings = draw_methods(machine.result.methods)  # for readers of the Markdown
-    shipped = advise.shipped(machine.result)
-    codes = {name: row["code"] for name, row in select.newest(results).methods.items() if row["group"] in recommend.GROUPS}
+    shipped = advise.shipped({device: each.result for device, each in content.by_device.items()})
+    codes = {name: row["code"] for name, row in machine.result.methods.items() if row["group"] in recommend.GROUPS}
+    parts = {**PARTS, "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
-        **{path: with_parts(text, machine, PARTS) for path, text in pages.items() if PART.search(text)},
+        **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
         Path("docs/commands.md"): reference.commands(cli.parser()),
         Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
         Path("docs/history.svg"): history_svg(machine),
@@ -61,14 +65,6 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         why.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
     }
-
-
-def shown_machine(results: Sequence[Result]) -> Machine:
-    """Return the machine with the longest history. Raises TensorcopyError when nothing was measured."""
-    machine = longest_history(machines(results))
-    if machine is None:
-        raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
-    return machine
 
 
 def with_parts(text: str, machine: Machine, parts: Mapping[str, Callable[[Machine], str | None]]) -> str:

@@ -226,8 +226,8 @@ def _advice(
     return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"], source["left_out"])
 
 
-def shipped(result: Result) -> dict[str, Any]:
-    """Return the content of shipped.json: the advice from a result at every size."""
+def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
+    """Return the content of shipped.json: the advice from the result of each device at every size."""
 
     def row(match: MatchingMethod) -> list[Any]:
         """Return the fields that depend on the size, as `_as_shipped` reads them."""
@@ -236,7 +236,7 @@ def shipped(result: Result) -> dict[str, Any]:
         return [match.method, seconds, multiple, match.verdict, interval or None]
 
     answers = []
-    for device in recommend.devices(result):
+    for device, result in results.items():
         for request in recommend.requests(device):
             by_size = recommend.options_by_size(result, request)
             matches = {match.method: match for options in by_size.values() for match in map(_matching_method, options)}
@@ -250,9 +250,11 @@ def shipped(result: Result) -> dict[str, Any]:
                     },
                 }
             )
-    provenance = result.provenance
-    on = {"cpu": provenance["cpu"], **provenance["accelerators"]}
-    return {"torch": provenance["torch"], "on": on, "day": provenance["started"][:10], "answers": answers}
+    sources = {}
+    for device, result in results.items():
+        seen = result.provenance
+        sources[device] = {"torch": seen["torch"], "on": {"cpu": seen["cpu"], **seen["accelerators"]}[device], "day": seen["started"][:10]}
+    return {"sources": sources, "answers": answers}
 
 
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
@@ -274,9 +276,8 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
                     )
                     for name, seconds, multiple, verdict, interval in at_size["choices"]
                 ]
-                source = {**document, "on": document["on"][request.device]}
-                return _advice(request, measured, matches, at_size["why"], "shipped", source)
-        devices = dict.fromkeys(answer["request"]["device"] for answer in document["answers"])
+                return _advice(request, measured, matches, at_size["why"], "shipped", document["sources"][request.device])
+        devices = list(document["sources"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TensorcopyError(
             "the shipped results cannot be read",

@@ -20,6 +20,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.machine import Machine, Series, longest_history
 from tensorcopy.worker.declarations import Project
+from tensorcopy.worker.devices import DEVICES
 
 Pair = tuple[Result, Result]  # before and after
 
@@ -76,6 +77,13 @@ class Content:
     def machine(self) -> Machine | None:
         """The machine of the landing page and the chooser."""
         return longest_history(self.machines)
+
+    @cached_property
+    def by_device(self) -> dict[str, Machine]:
+        """The machine that answers for each measured device: that of the landing page, else the one that measured last."""
+        machines = [*self.machines[::-1], *([self.machine] if self.machine else [])]
+        found = {device: machine for machine in machines for device in machine.devices}
+        return {device: found[device] for device in DEVICES if device in found}
 
     @property
     def series(self) -> list[Series]:

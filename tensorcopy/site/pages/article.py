@@ -19,7 +19,7 @@ from tensorcopy.site.content import Content
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
-from tensorcopy.site.pages.costs import device_peaks, host_peak
+from tensorcopy.site.pages.costs import device_peaks, device_results, host_peak
 from tensorcopy.site.pages.methods import observed
 from tensorcopy.worker import toml
 
@@ -94,7 +94,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "conclusion": lambda result, table: conclusion(result, table, translate),
         "has_guide": "guide" in content.docs,
         "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
-        "waste": _waste(machine, translate),
+        "waste": _waste(device_results(content).get("cuda", machine.result), translate),
         "memory": [
             (
                 method,
@@ -204,13 +204,14 @@ def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup
     return translate("article_three", torch=result.version, apart=apart, sizes=len(complete), spread=f"×{NARROW_SPACE}{spread:.2f}")
 
 
-def _waste(machine: Machine, translate: Translate) -> Markup:
+def _waste(result: Result, translate: Translate) -> Markup:
     """Answer the open question: how much memory of the device the article's expression takes, and how much its alternative."""
-    peaks, source = device_peaks(machine.result, WASTES, ALTERNATIVE)
+    peaks, source = device_peaks(result, WASTES, ALTERNATIVE)
     if not peaks:
         return translate("article_not_counted")
-    codes = {"code": code_markup(machine.code(WASTES, "cuda")), "other": code_markup(machine.code(ALTERNATIVE, "cuda"))}
-    return translate("article_waste", **codes, clone=size(int(peaks[0])), copy=size(int(peaks[1])), source=translate(f"article_{source}"))
+    code, other = (code_markup(result.methods[name]["code_on_accelerator"]) for name in (WASTES, ALTERNATIVE))
+    how = translate(f"article_{source}", torch=result.version, device=result.provenance["accelerators"].get("cuda", ""))
+    return translate("article_waste", code=code, other=other, clone=size(int(peaks[0])), copy=size(int(peaks[1])), source=how)
 
 
 def _spans(values: Sequence[tuple[str, float | None]], translate: Translate) -> Markup:

@@ -34,9 +34,9 @@ Answers = Mapping[CopyRequest, Mapping[int, Sequence[Option]]]  # by request, th
 
 def pages(content: Content) -> Iterator[Page | File]:
     """Yield a page for each request and size, and the first page, in every language; and the data of the script that reads code."""
-    answers = _answers(content.machine) if content.machine else {}
+    answers = _answers(content.by_device)
     if content.machine:
-        data = json.dumps(code_data(content.machine, answers), ensure_ascii=False, separators=(",", ":"))
+        data = json.dumps(code_data(content.by_device, answers), ensure_ascii=False, separators=(",", ":"))
         yield File(addresses.CODE_DATA, f"tensorCode.receive({data});\n")
     shown: list[tuple[str, CopyRequest | None, int]] = [
         (addresses.of_request(request, numel), request, numel) for request, by_size in answers.items() for numel in by_size
@@ -54,23 +54,29 @@ def pages(content: Content) -> Iterator[Page | File]:
                 reason = translate(name, **placeholders)
                 questions = _questions(answers, request, numel, language)
                 of_code = {"request": request, "numel": numel, "examples": EXAMPLES, "longest": LONGEST_CODE}
-                values = {"machine": content.machine, "options": options, "questions": questions, "reason": reason, **of_code}
+                values = {
+                    "machine": content.by_device[request.device],
+                    "options": options,
+                    "questions": questions,
+                    "reason": reason,
+                    **of_code,
+                }
                 description = f"{options[0].code}: {reason}" if options else ""
             yield Page(translated, "choose.html", str(translate("chooser")), values, language, languages, description)
 
 
-def _answers(machine: Machine) -> Answers:
-    """Return the answers to every request that was measured at any size."""
+def _answers(machines: Mapping[str, Machine]) -> Answers:
+    """Return the answers to every request that was measured at any size, by the machine of its device."""
     answers = {
-        request: recommend.options_by_size(machine.result, request)
-        for device in recommend.devices(machine.result)
+        request: recommend.options_by_size(machines[device].result, request)
+        for device in machines
         for request in recommend.requests(device)
     }
     return {request: by_size for request, by_size in answers.items() if by_size}
 
 
-def code_data(machine: Machine, answers: Answers) -> dict[str, Any]:
-    """Return what `static/code-reading.js` reads of a machine's newest result.
+def code_data(machines: Mapping[str, Machine], answers: Answers) -> dict[str, Any]:
+    """Return what `static/code-reading.js` reads of the newest result of the machine of each device.
 
     steps : the rules of `steps.toml`
     outcome : the fields of an outcome that are left out of the others
@@ -79,9 +85,12 @@ def code_data(machine: Machine, answers: Answers) -> dict[str, Any]:
     answers : by address of the page, each method that matches, with rank and interval of its ratio to the fastest, recommended first
     words : by language
     """
-    result, usual = machine.result, asdict(Outcome())
-    observed = {name: row for name, row in result.methods.items() if row.get("observed")}
-    devices = list(dict.fromkeys(request.device for request in answers))
+    usual, results = asdict(Outcome()), {device: machine.result for device, machine in machines.items()}
+    observed: dict[str, dict[str, Any]] = {}  # the rows of each method, by device
+    for device, result in results.items():
+        for name, row in result.methods.items():
+            if device in row.get("observed", ()):
+                observed.setdefault(name, {})[device] = row
     sizes = sorted({numel for by_size in answers.values() for numel in by_size})
 
     def outcome(seen: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,11 +98,12 @@ def code_data(machine: Machine, answers: Answers) -> dict[str, Any]:
 
     def times(name: str, device: str, requires_grad: bool) -> dict[int, float]:
         request = CopyRequest("tensor", True, None, requires_grad, device)
-        cases = {numel: recommend.case_of(observed[name], name, request, numel) for numel in sizes}
-        return {numel: float(f"{result.timings[case].seconds * NANO:.5g}") for numel, case in cases.items() if case in result.timings}
+        cases = {numel: recommend.case_of(observed[name][device], name, request, numel) for numel in sizes}
+        timings = results[device].timings
+        return {numel: float(f"{timings[case].seconds * NANO:.5g}") for numel, case in cases.items() if case in timings}
 
     return {
-        "devices": devices,
+        "devices": list(results),
         "steps": toml.load(STEPS),
         "outcome": usual,
         "methods": {
@@ -101,14 +111,20 @@ def code_data(machine: Machine, answers: Answers) -> dict[str, Any]:
                 "code": row["code"],
                 **({"there": row["code_on_accelerator"]} if row["code_on_accelerator"] != row["code"] else {}),
                 "observed": {
-                    device: {kind: outcome(seen[kind]) for kind in ("plain", "with_grad")} for device, seen in row["observed"].items()
+                    device: {kind: outcome(of_device["observed"][device][kind]) for kind in ("plain", "with_grad")}
+                    for device, of_device in rows.items()
                 },
             }
-            for name, row in observed.items()
+            for name, rows in observed.items()
+            for row in [next(iter(rows.values()))]
         },
         "times": {
-            device: {name: {"plain": times(name, device, False), "with_grad": times(name, device, True)} for name in observed}
-            for device in devices
+            device: {
+                name: {"plain": times(name, device, False), "with_grad": times(name, device, True)}
+                for name, rows in observed.items()
+                if device in rows
+            }
+            for device in results
         },
         "answers": {
             addresses.of_request(request, numel): [

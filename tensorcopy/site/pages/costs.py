@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from markupsafe import Markup
@@ -23,7 +23,6 @@ from tensorcopy.worker.devices import ACCELERATORS
 TITLE = "Memory, in bytes"
 COUNTS = ("allocated", "peak", "allocations")
 COMPARED = ("detach_clone_numpy", "detach_numpy_copy")  # the article asks whether the first wastes GPU memory
-SOURCES = {"measured": "measured", "counted": "counted, not yet measured"}  # of the peaks on a device
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -40,20 +39,17 @@ def pages(content: Content) -> Iterator[Page]:
     if machine is None:
         yield Page(addresses.MEMORY, "memory.html", TITLE, {"machine": None})
         return
-    result, series = machine.result, machine.series[0]
-    accelerators = [
-        device for device in ACCELERATORS if any(memory_case("device_peak", name, device) in result.counts for name in result.methods)
-    ]
+    result, series, on_devices = machine.result, machine.series[0], device_results(content)
     units = (suite_specs.BYTES, suite_specs.ALLOCATIONS)
     values = {
         "machine": machine,
-        "answer": _answer(result),
-        "accelerators": accelerators,
-        "rows": [(name, row, _memory_cells(result, name, accelerators)) for name, row in result.methods.items()],
+        "answer": (answer := _answer(on_devices.get("cuda", result))),
+        "accelerators": on_devices,
+        "rows": [(name, row, _memory_cells(result, name, on_devices)) for name, row in result.methods.items()],
         "changes": [text for name in result.methods for text in _peak_changes(series, name)],
         "counted": sum(any(case.spec.shipped and case.spec.unit in units for case in result.counts) for result in series.results),
     }
-    yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
+    yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=answer.striptags())
 
 
 def has_sizes(content: Content, machine: Machine) -> bool:
@@ -66,8 +62,18 @@ def host_peak(method: str) -> Case:
     return memory_case("peak", method, "cpu")
 
 
+def device_results(content: Content) -> dict[str, Result]:
+    """Return the newest result that measured the memory of each accelerator."""
+    results = {device: machine.result for device, machine in content.by_device.items() if device in ACCELERATORS}
+    return {
+        device: result
+        for device, result in results.items()
+        if any(memory_case("device_peak", name, device) in result.counts for name in result.methods)
+    }
+
+
 def device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
-    """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and a name of `SOURCES`; none where one is unknown."""
+    """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and "measured" or "counted"; none where one is unknown."""
     for metric, source in (("device_peak", "measured"), ("cuda_peak", "counted")):
         peaks = tuple(peak for name in methods if (peak := result.counts.get(memory_case(metric, name, "cuda"))) is not None)
         if len(peaks) == len(methods):
@@ -82,13 +88,13 @@ def memory_case(metric: str, method: str, device: str) -> Case:
     return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
 
 
-def _memory_cells(result: Result, method: str, accelerators: Sequence[str]) -> list[str]:
+def _memory_cells(result: Result, method: str, on_devices: Mapping[str, Result]) -> list[str]:
     """Return a method's counts on the host and on each accelerator, and the peak that torch's dispatcher counts, as text."""
-    cases = [memory_case(count, method, "cpu") for count in COUNTS]
-    cases += [memory_case(f"device_{count}", method, device) for device in accelerators for count in COUNTS]
+    cases = [(memory_case(count, method, "cpu"), result) for count in COUNTS]
+    cases += [(memory_case(f"device_{count}", method, device), other) for device, other in on_devices.items() for count in COUNTS]
     cells = []
-    for case in [*cases, memory_case("cuda_peak", method, "cuda")]:
-        value = result.counts.get(case)
+    for case, counted in [*cases, (memory_case("cuda_peak", method, "cuda"), result)]:
+        value = counted.counts.get(case)
         known = "" if value is None else f"{value:.0f}" if case.spec.unit == suite_specs.ALLOCATIONS else size(int(value))
         cells.append(known or "not counted")
     return cells
@@ -106,8 +112,10 @@ def _answer(result: Result) -> Markup:
         if peaks[0] > peaks[1]
         else "Cloning on the device wastes no GPU memory"
     )
+    device = result.provenance["accelerators"]["cuda"] if source == "measured" else ""
+    how = f"measured with torch {result.version} on {device}" if device else "counted, not yet measured"
     return Markup("{}: for a 4 MiB tensor on a CUDA device, {} allocates {} there and {} allocates {} ({}).").format(
-        conclusion, code_markup(codes[0]), clone_first, code_markup(codes[1]), copy_last, SOURCES[source]
+        conclusion, code_markup(codes[0]), clone_first, code_markup(codes[1]), copy_last, how
     )
 
 

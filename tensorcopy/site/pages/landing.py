@@ -84,7 +84,7 @@ def pages(content: Content) -> Iterator[Page]:
         values: dict[str, Any] = {"machine": content.machine, "machines": content.machines, **shared}
         if content.machine:
             values |= {
-                "answers": _answers(content, content.machine, translate),
+                "answers": _answers(content, translate),
                 "regressions": _regressions(content.machine, translate),
                 "chart_data": _chart_data(shared["chart_documents"], translate),
                 "own_text": _own_text(content.machine, shared["own"], translate),
@@ -197,16 +197,15 @@ def _grids(machine: Machine, releases: Sequence[str]) -> list[tuple[CostTable, l
     return grids
 
 
-def _answers(content: Content, machine: Machine, translate: Translate) -> list[dict[str, Any]]:
-    """Return which copy and which conversion to use on every device, from the first machine that has it; the shown machine comes first.
+def _answers(content: Content, translate: Translate) -> list[dict[str, Any]]:
+    """Return which copy and which conversion to use on every device.
 
     answer, costs, source : the sentence, what each costs, and where it was measured; "" for a device that was not measured
     """
-    machines = [machine, *(other for other in content.machines if other is not machine)]
     answers = []
     for device in DEVICES:
         row: dict[str, Any] = {"device": device, "answer": "", "costs": [], "source": ""}
-        measured = next((other for other in machines if any(table.device == device for table in other.costs)), None)
+        measured = content.by_device.get(device)
         answered = (
             {name: _options(measured, to, device) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))} if measured else {}
         )
@@ -377,10 +376,10 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
 
 
 def own_machine(content: Content) -> OwnMachine | None:
-    """Return the machine that measured last; None where it is the one whose history is shown, or has no copies."""
+    """Return the machine that measured last; None where it is the one whose history is shown, or has no copies on the same device."""
     machine = content.machines[0] if content.machines else None
     shown = content.machine
-    if machine is None or shown is None or machine is shown:
+    if machine is None or shown is None or machine is shown or machine.device != shown.device:
         return None
     request = recommend.common_request("tensor", machine.device)
     option = recommend.recommended(machine.result, request, NUMEL)

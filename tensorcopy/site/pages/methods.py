@@ -29,11 +29,13 @@ def pages(content: Content) -> Iterator[Page]:
     machine = content.machine
     values: dict[str, Any] = {"machine": machine}
     if machine:
-        rows = {**machine.methods, **{name: row for name, row in content.methods.items() if name not in machine.methods}}
+        devices = {**dict.fromkeys(recommend.devices(machine.result), machine), **content.by_device}
         values |= {
-            "devices": recommend.devices(machine.result),
+            "devices": devices,
             "observations": lambda device, kind: [
-                (name, row, row["observed"][device][kind]) for name, row in rows.items() if device in (row.get("observed") or {})
+                (name, row, row["observed"][device][kind])
+                for name, row in {**content.methods, **devices[device].methods}.items()
+                if device in (row.get("observed") or {})
             ],
             "code": recommend.code,
             "changes": _changes(machine),
