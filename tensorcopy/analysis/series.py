@@ -157,7 +157,7 @@ def _cases(results: Sequence[Result]) -> list[Case]:
 def _over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
     """Return each case over results in order of release, without its steps."""
     newest = results[-1]
-    on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
+    on = f"{newest.processors} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
     releases = tuple(result.version for result in results)
     by_case = {}
     for case in _cases(results):

@@ -175,7 +175,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     for line in skips(result):
         console.print(f"skipped: {line}", soft_wrap=True)
     provenance = result.provenance
-    machine = f"{result.machine} ({provenance['cpu']})"
+    machine = f"{result.machine} ({result.processors})"
     console.print(
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
         "± is half the 95 % interval; memcpy copies the same bytes without torch, on the CPU into fresh memory, on a device into existing "

@@ -74,6 +74,13 @@ class Result:
         return release_table.load().version(self.sha) or str(self.provenance["torch"]).partition("+")[0]
 
     @property
+    def processors(self) -> str:
+        """The processor and the accelerators that its times are of: "AMD EPYC, NVIDIA H200"; only the GPU where nothing else was timed."""
+        timed = {case.device for case in self.timings} or {"cpu"}
+        names = {"cpu": self.provenance["cpu"], **self.provenance["accelerators"]}
+        return ", ".join(str(name) for device, name in names.items() if device in timed)
+
+    @property
     def place(self) -> tuple[str, str, str]:
         """What tells it from the other results of its machine: SHA, environment and revision."""
         return self.sha, self.environment, self.revision
