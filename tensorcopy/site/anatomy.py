@@ -21,6 +21,7 @@ from tensorcopy.site.machine import Machine
 
 NAMED_SHARE = 0.05  # of the instructions; the text names no smaller component
 LISTED_SHARE = 0.005  # of the instructions; only the heaviest function of a component may have less
+KERNEL_SHARE = 0.75  # of the instructions
 NAMED_CHANGES = 3  # components that the text names with their change
 
 
@@ -113,6 +114,11 @@ class Anatomy:
         largest = sorted(self.parts, key=lambda part: -abs(part.change))[:NAMED_CHANGES]
         changes = ", ".join(f"{part.name} {signed(part.change)}" for part in largest if signed(part.change) != "0")
         return f"{text} Since torch {self.since}, {whole(abs(total))} {'fewer' if total < 0 else 'more'}: {changes}." if changes else text
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the copy itself takes most instructions, so that a drawing would show little else."""
+        return any(part.name == "kernel" and part.share >= KERNEL_SHARE for part in self.parts)
 
     @property
     def step_text(self) -> str:
