@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import partial
 from http import HTTPStatus
@@ -14,8 +13,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.site.addresses import MISSING
 
 PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
-# names that a browser on this machine uses; any other name is DNS rebinding: a foreign domain that resolves to this machine
-HOSTS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 PATIENCE = 30.0  # seconds that a client may be silent: otherwise it would keep a thread for ever
 
 
@@ -52,16 +49,6 @@ class _Server(ThreadingHTTPServer):
 class _QuietHandler(SimpleHTTPRequestHandler):
     timeout = PATIENCE
 
-    def parse_request(self) -> bool:
-        """Read the request, and refuse one that names another host."""
-        if not super().parse_request():
-            return False
-        hosts = self.headers.get_all("Host", [])
-        if len(hosts) > 1 or not all(HOSTS.fullmatch(host.strip()) for host in hosts):
-            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "The Host header names another host")
-            return False
-        return True
-
     def send_head(self) -> Any:
         """Answer an address that no file system takes like any missing one."""
         try:
@@ -71,13 +58,6 @@ class _QuietHandler(SimpleHTTPRequestHandler):
                 raise
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
-
-    def translate_path(self, path: str) -> str:
-        """Return the file of an address. Raises OSError for one that a link leads out of the site."""
-        translated = super().translate_path(path)
-        if not Path(translated).resolve().is_relative_to(Path(self.directory).resolve()):
-            raise FileNotFoundError(translated)
-        return translated
 
     def list_directory(self, path: Any) -> None:
         """Answer a folder without a page as a missing address."""
