@@ -17,7 +17,7 @@ import json5
 import tomlkit
 
 from tensorcopy.results import functions
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tests import launch_files
 from tests.conftest import ROOT
 
@@ -75,7 +75,7 @@ def mutate(path: Path, choose: Choose) -> str:
 def _mutate_value(path: Path, choose: Choose) -> str:
     """Change a value somewhere in the JSON."""
     data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    document: Any = toml.loads(data.decode()) if path.suffix == ".toml" else json5.loads(data.decode())
+    document: Any = files.toml_values(data.decode()) if path.suffix == ".toml" else json5.loads(data.decode())
     node, keys = document, [choose(list(document))]
     while isinstance(node[keys[-1]], (dict, list)) and node[keys[-1]] and choose([True, True, True, False]):
         node = node[keys[-1]]

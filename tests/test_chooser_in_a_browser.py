@@ -17,7 +17,7 @@ from tensorcopy.numbers import duration
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, render, writer
 from tensorcopy.site.pages import chooser
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tests.conftest import write_files
 
 pytestmark = pytest.mark.slow
@@ -84,7 +84,8 @@ def data_of(result: Result) -> dict[str, Any]:
 
 def steps() -> list[str]:
     """Return every call that is known, alone and with each of its arguments, of `_`."""
-    return sorted({each for kind in toml.load(chooser.STEPS).values() for code, rule in kind.items() for each in _variants(code, rule)})
+    kinds = files.read_toml(chooser.STEPS).values()
+    return sorted({each for kind in kinds for code, rule in kind.items() for each in _variants(code, rule)})
 
 
 def _variants(code: str, rule: Mapping[str, Any]) -> Iterator[str]:
@@ -169,7 +170,7 @@ def test_a_chain_does_on_torch_what_the_page_tells(opened, newest):
 
 def of(step: str) -> set[str]:
     """Return what a step is called on: "tensor", "ndarray" or both."""
-    return {kind for kind, known in toml.load(chooser.STEPS).items() for code, rule in known.items() if step in _variants(code, rule)}
+    return {kind for kind, known in files.read_toml(chooser.STEPS).items() for code, rule in known.items() if step in _variants(code, rule)}
 
 
 def test_the_steps_of_a_method_do_what_was_observed_of_the_whole(opened, shipped_results):

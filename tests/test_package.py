@@ -16,10 +16,10 @@ from uv import find_uv_bin
 from tensorcopy import cli
 from tensorcopy.releases import release_table, uv
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tests.conftest import ROOT, require
 
-PROJECT = toml.load(ROOT / "pyproject.toml")
+PROJECT = files.read_toml(ROOT / "pyproject.toml")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 WITHOUT_EXTRAS = """
 import contextlib, io, json, sys

@@ -16,7 +16,7 @@ from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import runners
 from tensorcopy.releases import uv
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tests.conftest import ROOT
 from tests.test_layers import MODULES
 
@@ -164,7 +164,7 @@ def test_a_lock_has_hashes_and_no_address(path):
 
 def test_the_package_is_built_with_the_locked_build_system():
     """By the command that CONTRIBUTING.md shows, so that another person gets the same files."""
-    project = toml.load(ROOT / "pyproject.toml")
+    project = files.read_toml(ROOT / "pyproject.toml")
     assert project["dependency-groups"]["build"] == project["build-system"]["requires"]
     assert set(locked(BUILD_LOCKED)) >= set(project["build-system"]["requires"])
     build = runs(ROOT / ".github" / "workflows" / "release.yml")[0]

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.worker import declarations, toml
+from tensorcopy.worker import declarations, files
 
 Pattern = Annotated[str, Meta(min_length=1, max_length=300)]
 
@@ -83,7 +83,7 @@ def current() -> Declared:
 @lru_cache(maxsize=4)
 def _read(path: Path, modified: int) -> Declared:
     try:
-        tables = msgspec.convert(toml.load(path), _Tables)
+        tables = msgspec.convert(files.read_toml(path), _Tables)
         margins = tuple((re.compile(pattern), percent / 100) for pattern, percent in tables.margin.items())
         acknowledged = tuple((re.compile(row.case), release_table.find(row.release).version, row.why) for row in tables.acknowledged)
     except (OSError, ValueError, re.error, RecursionError, OverflowError) as error:

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tensorcopy.worker.declarations import PROJECT_NAME
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
@@ -135,7 +135,7 @@ def _package(place: Path, known: _File) -> Path | None:
         top = (folder / known.repo_subdir).resolve()
         tables: dict[str, Any] = {}
         with suppress(OSError, ValueError):
-            tables = toml.load(top / "pyproject.toml")
+            tables = files.read_toml(top / "pyproject.toml")
         named = tables.get("project")
         name = str(named.get("name", "")) if isinstance(named, dict) else ""
         if name and not is_local and canonicalize_name(name) != canonicalize_name(known.project):

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tensorcopy.worker.devices import DEVICES
 
 FILE = Path(".github/runners.toml")
@@ -39,7 +39,7 @@ class _File(Struct, forbid_unknown_fields=True):
 def load(path: Path = FILE) -> list[Runner]:
     """Read the list of runners. Raises TensorcopyError for an unreadable file or an invalid row."""
     try:
-        runners = msgspec.convert(toml.load(path), _File).runner
+        runners = msgspec.convert(files.read_toml(path), _File).runner
         names = [runner.machine for runner in runners]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{twice[0]} twice")

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from packaging.version import InvalidVersion, Version
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import declarations, toml
+from tensorcopy.worker import declarations, files
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
 UNKNOWN = date.min  # the day of an upload that an index does not tell
@@ -234,7 +234,7 @@ def add(release: Release, table: Path) -> None:
 @cache
 def _document(table: Path) -> dict[str, Any]:
     try:
-        return toml.load(table)
+        return files.read_toml(table)
     except (OSError, ValueError) as error:
         raise _unreadable(table, str(error), "TOML") from error
 

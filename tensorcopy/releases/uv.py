@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 
 NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies and release candidates of torch
 UNSOLVABLE = "No solution found"  # begins what uv says of requirements that exclude each other
@@ -158,7 +158,7 @@ def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool =
 def _locked(package: str, version: str, pythons: str, index: str) -> dict[str, Any]:
     with _project(f"{package}=={version}", pythons, index) as project:
         _run("lock", "--quiet", "--project", str(project))
-        lock = toml.load(project / "uv.lock")
+        lock = files.read_toml(project / "uv.lock")
     return next(entry for entry in lock["package"] if entry["name"] == package)
 
 

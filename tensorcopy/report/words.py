@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 
 LANGUAGES = ("en", "ja")
 TABLE = Path(__file__).with_name("words.toml")
@@ -14,7 +14,7 @@ TABLE = Path(__file__).with_name("words.toml")
 @cache
 def texts() -> dict[str, dict[str, str]]:
     """Return every text by name, then by language."""
-    table: dict[str, dict[str, str]] = toml.load(TABLE)
+    table: dict[str, dict[str, str]] = files.read_toml(TABLE)
     return table
 
 

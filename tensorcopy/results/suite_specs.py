@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import files, toml
+from tensorcopy.worker import files
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
@@ -89,7 +89,7 @@ def table() -> dict[str, SuiteSpec]:
     """Return every row of the table by name, in its order. Raises TensorcopyError for a damaged table."""
     path = interpreters.own_suites() / "suites.toml"
     try:
-        return {spec.name: spec for module, rows in toml.load(path).items() for spec in _of_module(module, rows)}
+        return {spec.name: spec for module, rows in files.read_toml(path).items() for spec in _of_module(module, rows)}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise files.damaged(path, error, "TOML with the fields of SuiteSpec") from error
 

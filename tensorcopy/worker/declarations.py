@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tensorcopy.worker.devices import DEVICES
 
 FILE = "tensorcopy.toml"
@@ -168,7 +168,7 @@ def operations_of_file(path: Path) -> Iterator[Operation]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        return toml.load(path)
+        return files.read_toml(path)
     except (OSError, ValueError) as error:
         raise _refused(str(error), "TOML") from error
 

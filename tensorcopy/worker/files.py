@@ -1,8 +1,14 @@
-"""Read a file that anybody may have put there: a device or a pipe may never end."""
+"""Read text and TOML files that anybody may have put there: a device or a pipe may never end.
+
+TOML is read with tomllib from Python 3.11 on, with tomli before. The reader is imported only when a file is read: the environments of old
+releases have no tomli.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 
@@ -21,3 +27,21 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
 def damaged(path: Path, error: Exception, allowed: str) -> TensorcopyError:
     """Return the error of a file of the checkout that cannot be read; allowed : what it may hold."""
     return TensorcopyError(f"{path.name} cannot be read", got=str(error), allowed=allowed, next=f"git checkout {path.name}")
+
+
+def toml_values(text: str) -> dict[str, Any]:
+    """Return a TOML document as plain values. Raises ValueError for text that is not TOML, or is nested too deeply for the reader."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document: dict[str, Any] = tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("values that are nested too deeply") from error
+    return document
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return a TOML file as plain values. Raises OSError where it cannot be read, ValueError where it is not TOML."""
+    return toml_values(read_text(path))

@@ -21,7 +21,7 @@ from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
 from tensorcopy.site.pages.costs import device_peaks, device_results, host_peak
 from tensorcopy.site.pages.methods import observed
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 
 TABLE = Path(__file__).with_name("article.toml")
 THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
@@ -111,7 +111,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
 @cache
 def questions() -> list[dict[str, Any]]:
     """Return the sections of article.toml."""
-    sections: list[dict[str, Any]] = toml.load(TABLE)["section"]
+    sections: list[dict[str, Any]] = files.read_toml(TABLE)["section"]
     return sections
 
 

@@ -16,7 +16,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page, translator
-from tensorcopy.worker import toml
+from tensorcopy.worker import files
 from tensorcopy.worker.semantics import Outcome
 
 STEPS = Path(__file__).with_name("steps.toml")
@@ -104,7 +104,7 @@ def code_data(machines: Mapping[str, Machine], answers: Answers) -> dict[str, An
 
     return {
         "devices": list(results),
-        "steps": toml.load(STEPS),
+        "steps": files.read_toml(STEPS),
         "outcome": usual,
         "methods": {
             name: {
