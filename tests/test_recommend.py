@@ -128,6 +128,9 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     code = gpu.recommended("tensor", "cuda").code
     assert escape(code) in str(row["answer"]).replace("<wbr>", "")
     assert advise.advise(device="cuda", requires_grad=True, shipped=True).code == code
+    request = recommend.common_request("ndarray", "cuda")
+    once = recommend.options_by_size(gpu.result, request)[2**24]  # measured in one launch: there is no interval
+    assert ({option.rank for option in once}, recommend.reason(request, once)[0]) == ({""}, "reason_few_launches")
     launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]
     (peaks,) = [launch["suites"]["memory.Device.track_peak"]["values"] for launch in launches if launch["kind"] == "counts"]
     assert set(peaks.values()) >= {0.0, 2**22}

@@ -130,6 +130,7 @@ class Option:
     timing : None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
     change : from the fastest option to this one; None for the fastest, and without a timing
+    judged : whether there are enough launches to tell which option is the fastest
     caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since",
         "timed_without_grad", and for a tensor that requires no grad what differs once it does: "grad_raises", "grad_warns", "grad_flows",
         "grad_own"
@@ -143,17 +144,18 @@ class Option:
     multiple: float | None
     change: Change | None
     caveats: tuple[tuple[str, str], ...]
+    judged: bool = True
     usual: bool = False
 
     @property
     def among_fastest(self) -> bool:
         """True for the fastest option, and for those that are tied with it."""
-        return self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
+        return self.judged and self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
 
     @property
     def rank(self) -> str:
-        """ "fastest", "tied" with it or "slower"; "" if it was not measured."""
-        if self.timing is None:
+        """ "fastest", "tied" with it or "slower"; "" if it was not measured, or in too few launches."""
+        if self.timing is None or not self.judged:
             return ""
         return "fastest" if self.change is None else "tied" if self.among_fastest else "slower"
 
@@ -190,9 +192,9 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
     """Return the matching methods at each size, the recommended one first.
 
     The others follow by time, then those without a time.
-    The usual form is recommended unless another one is faster: significantly, and by at least `FASTER` and `FASTER_BY`. That one does not
-    warn, and is among the fastest, if there is such a method; of several it is the one that is significantly slower than the fastest at the
-    smallest share of sizes.
+    The usual form is recommended unless another one is faster, in enough launches to tell: significantly, and by at least `FASTER` and
+    `FASTER_BY`. That one does not warn, and is among the fastest, if there is such a method; of several it is the one that is significantly
+    slower than the fastest at the smallest share of sizes.
     """
     groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
     by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
@@ -213,7 +215,7 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
         options = sorted(row.values(), key=rank)
         for usual in (option for option in row.values() if option.usual):
             slower = usual.time >= FASTER * options[0].time and usual.time - options[0].time >= FASTER_BY
-            if usual.timing is None or usual.among_fastest or not slower:
+            if usual.timing is None or not usual.judged or usual.among_fastest or not slower:
                 options = [usual, *(option for option in options if option is not usual)]
         answers[numel] = tuple(options)
     return answers
@@ -228,6 +230,8 @@ def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[s
         return ("reason_usual_unmeasured" if options[0].usual and measured else "reason_unmeasured"), {}
     if len(options) == 1:
         return "reason_only", {}
+    if not options[0].judged:
+        return "reason_few_launches", {"measured": measured}
     if options[0].change is None:
         return "reason_fastest", {"measured": measured}
     if options[0].usual:
@@ -241,7 +245,7 @@ def nearest_size(numel: int, sizes: Iterable[int]) -> int:
 
 
 def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:
-    """Return the change from the fastest of the cases to each; None for the fastest.
+    """Return the change from the fastest of the cases to each; None for the fastest. Nothing where there are too few launches to tell.
 
     Only measured cases are judged, all together: by their differences within each launch of the result.
     """
@@ -253,7 +257,8 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
     differences = {
         case: paired.of_launches(each[~np.isnan(each)]) for case in measured if len(each := logs[case] - logs[fastest]) and case != fastest
     }
-    return {fastest: None, **paired.judge(differences, kind=kind)}
+    changes = {case: change for case, change in paired.judge(differences, kind=kind).items() if change.interval}
+    return {fastest: None, **changes} if changes or not differences else {}
 
 
 def code(row: Mapping[str, Any], device: str) -> str:
@@ -273,6 +278,7 @@ def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Se
             timing=result.timings.get(case),
             multiple=related.times_memcpy(result, case) if request.own else None,
             change=changes.get(case),
+            judged=case in changes,
             caveats=(*caveats(result.methods[name], request), *(stands_for if case in result.timings else [])),
             usual=name == USUAL.get((request.to, request.own, bool(request.keeps_graph))),
         )

@@ -465,7 +465,7 @@ def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable
             change = changes[numel].get(case)
             fastest = case in changes[numel] and change is None
             among = fastest or (change is not None and change.verdict is not Verdict.SLOWER)
-            row.append(SizeCost(result.timings[case] if case in changes[numel] else None, fastest=fastest, among_fastest=among))
+            row.append(SizeCost(result.timings.get(case), fastest=fastest, among_fastest=among))
         rows.append(tuple(row))
     baselines = tuple(related.baseline_timing(result, at_size[numel][0]) for numel in numels)
     return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines, by)
