@@ -73,17 +73,6 @@ def test_methods_lists_what_each_method_does(small_checkout, capsys):
     assert main(["list", "methods"]) == 0
     listed = capsys.readouterr().out
     assert re.search(r"detach_clone +x.detach\(\).clone\(\) +independent, out of the graph", listed)
-    assert main(["list", "methods", "asarray_copy"]) == 0
-    listed = capsys.readouterr().out
-    assert re.search(r"1.9.0\+cu102 +3.9 +not available", listed)
-    assert re.search(rf"{NEWEST_SHIPPED.version}\+\w+ +3.11 +independent, out of the graph +independent, in the graph, warns", listed)
-
-
-def test_an_unknown_method_is_an_error_that_lists_the_methods(small_checkout, capsys):
-    assert main(["list", "methods", "klone"]) == 2
-    error = capsys.readouterr().err
-    assert LINE.match(error)
-    assert "detach_clone" in error
 
 
 def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):

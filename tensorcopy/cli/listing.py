@@ -37,7 +37,6 @@ def add(commands: Any) -> None:
     releases.set_defaults(command=_releases)
 
     methods = kinds.add_parser("methods", help="list the methods and their observed behaviour")
-    methods.add_argument("name", nargs="?", help="show one method on every measured release")
     methods.set_defaults(command=_methods)
 
     times = kinds.add_parser("times", help="list times, also relative to memcpy and in bytes per second")
@@ -116,25 +115,14 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
                 next="tensorcopy check, which observes the installed torch",
             ),
         )
-    newest, methods = measured[-1].provenance["torch"], measured[-1].methods
-    if options.name is not None and options.name not in methods:
-        raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(methods), next="tensorcopy list methods")
+    newest = measured[-1]
+    console.print(f"Observed with torch {newest.provenance['torch']} on the CPU, for a leaf that requires grad.\n")
     rows = []
-    if options.name is None:
-        console.print(f"Observed with torch {newest} on the CPU, for a leaf that requires grad.\n")
-        header = ["method", "code", "result"]
-        for name, row in methods.items():
-            behaviour = row["observed"].get("cpu")
-            result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
-            rows.append([name, row["code"], result])
-    else:
-        console.print(f"{options.name}: {methods[options.name]['code']}\n")
-        header = ["torch", "Python", "plain tensor", "tensor that requires grad"]
-        for each in measured:
-            behaviour = each.methods.get(options.name, {}).get("observed", {}).get("cpu")
-            texts = [describe(behaviour[of]) for of in ("plain", "with_grad")] if behaviour else ["not available, or not observed yet", ""]
-            rows.append([each.provenance["torch"], each.python, *texts])
-    console.print(terminal_table(header, rows, "l" * len(header)))
+    for name, row in newest.methods.items():
+        behaviour = row["observed"].get("cpu")
+        result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
+        rows.append([name, row["code"], result])
+    console.print(terminal_table(["method", "code", "result"], rows, "lll"))
     print_warnings(results.warnings)
     return print_errors(results.problems)
 
