@@ -71,7 +71,7 @@ def skip_without_memory(numel, device):
 
 
 @cache
-def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, threads=1, each_waited_for=False):
+def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, each_waited_for=False):
     """Return the loop of `method` on one tensor, ready to be timed.
 
     Skips methods and devices that this torch or this machine does not have.
@@ -80,15 +80,12 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     skip_without_memory(numel, device)
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
-    if threads > devices.cores():
-        skip(f"{threads} threads on {devices.cores()} cores")
     code = method.code if device == "cpu" else method.code_on_accelerator
     return Loop(
         code,
         lambda: {"x": make_tensor(numel, device, dtype, layout, requires_grad)},
         device=device,
         each_waited_for=each_waited_for,
-        threads=threads,
         nbytes=4 * numel if numel <= MOVED else 0,
         namespace=method.names,
     )

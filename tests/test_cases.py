@@ -75,10 +75,9 @@ def test_a_tensor_has_the_requested_layout_dtype_and_size(layout, contiguous, de
     ("method", "arguments", "version", "reason"),
     [
         (COPIES["clone_detach"], {"device": "xpu"}, "", "no xpu here"),
-        (COPIES["clone_detach"], {"threads": 4096}, "", "4096 threads on "),
         (ALTERNATIVES["asarray_copy"], {}, "1.9.0", r"torch.asarray\(x, copy=True\) exists from torch 1.11.0 on"),
     ],
-    ids=["device", "threads", "a later method"],
+    ids=["device", "a later method"],
 )
 def test_a_case_that_cannot_run_is_skipped_with_a_reason(monkeypatch, method, arguments, version, reason):
     """The launch has the reason."""

@@ -45,7 +45,6 @@ def count(before: float, after: float, repeatability: float = 0.002) -> CountPai
             {"method": "cpu", "numel": "1"},
             Case("instructions.Others.track_instructions", (("method", "cpu"), ("numel", "1"), ("requires_grad", "False"))),
         ),
-        ("threads.ByThreads.time_copy", {"method": "tensor", "numel": "16777216", "threads": "1"}, None),
         ("copies.Latency.time_copy", {"method": "tensor", "numel": "16", "device": "cuda"}, None),
     ],
 )

@@ -441,15 +441,15 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch, tmp_path):
     times = {
         "copies.BySize.time_copy a 16": both,
         "copies.BySize.time_copy b 16": {"1.0.0": 2.0},
-        "threads.ByThreads.time_copy numel=16": both,
+        "retired.Suite.time_copy numel=16": both,
     }
     launch_files.write(tmp_path / "whole", times)
     for release, names in (("1.0.0", "ab"), ("2.0.0", "a")):
         launch_files.write_counts(tmp_path / "whole", release, {}, methods={name: launch_files.observed() for name in names})
     site = dict(render.files(render.content(launch_files.load(tmp_path / "whole"))))
-    assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/threads.ByThreads/16.html"} <= set(site)
+    assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/retired.Suite.time_copy/16.html"} <= set(site)
     follow_all_links(html(site), {*site, *writer.ASSETS})
-    launch_files.write(tmp_path / "part", {"threads.ByThreads.time_copy a 16 2": {"2.0.0": 1.0}})
+    launch_files.write(tmp_path / "part", {"retired.Suite.time_copy numel=16": {"2.0.0": 1.0}})
     site = dict(render.files(render.content(launch_files.load(tmp_path / "part"))))
     assert "Nothing is measured yet" in site["choose/index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})

@@ -61,7 +61,7 @@ def timed_cases(root: Path, device: str) -> list[TimedCase]:
         for index, values in enumerate(product(*benchmark._params)):
             arguments = dict(zip(benchmark.param_names, values))
             method = METHODS.get(arguments.pop("method"))
-            if method is None or arguments.get("device", "cpu") != device or arguments["numel"] > LARGEST or "threads" in arguments:
+            if method is None or arguments.get("device", "cpu") != device or arguments["numel"] > LARGEST:
                 continue
             code = method.code if device == "cpu" else method.code_on_accelerator
             cases.append(TimedCase(benchmark.name, index, code, arguments))

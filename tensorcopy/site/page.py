@@ -90,6 +90,4 @@ def _parameter(name: str, value: str) -> str:
         return f"{count(int(value))} element{'' if value == '1' else 's'}"
     if name == "requires_grad":
         return "requires grad" if value == "True" else "no grad"
-    if name == "threads":
-        return f"{value} thread{'' if value == '1' else 's'}"
     return value if name in NAMED_BY_VALUE else f"{name}={value}"

@@ -59,7 +59,6 @@ class Loop:
         *,
         device: str = "cpu",
         each_waited_for: bool = False,
-        threads: int = 1,
         nbytes: int = 0,
         slowed: bool = True,
         namespace: Mapping[str, Any] = NAMES,
@@ -72,7 +71,7 @@ class Loop:
         slowed : whether an injected slowdown applies: to torch's code, not to baselines
         namespace : other names that the code may use
         """
-        torch.set_num_threads(threads)
+        torch.set_num_threads(1)
         self.device, self.nbytes, self.each_waited_for = device, nbytes, each_waited_for
         self._place, self.names, self._random = place, place(), Random()  # noqa: S311 - addresses are no secrets
         self._held: list[tuple[Any, ...]] = []

@@ -35,7 +35,6 @@ TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts long
 TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
 CALIBRATION_SECONDS = 0.02
 END = "end\n"
-THREADS = "threads"  # a parameter of suites that use several
 LONGEST_ERROR = 200  # characters of an exception
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "setup_cache_key", "timeout")  # of what asv's discovery tells
 
@@ -121,8 +120,6 @@ class Side:
         from asv_runner.discovery import get_benchmark_from_name
 
         benchmark = get_benchmark_from_name(self._suites, f"{name}-{index}" if index >= 0 else name)
-        if THREADS in benchmark.param_names and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, range(os.cpu_count() or 1))  # several threads need more than the core of the launch
         if benchmark.setup_cache_key is not None:
             benchmark.set_cache(self._cached(benchmark))
         with redirect_stdout(io.StringIO()) as printed:

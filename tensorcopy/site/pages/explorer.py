@@ -47,7 +47,6 @@ class Place(NamedTuple):
     dtype: str = "float32"
     layout: str = "contiguous"
     device: str = "cpu"
-    threads: int = 1
     timed: str = "throughput"
 
 
@@ -71,7 +70,6 @@ def place_of(machine: Machine, case: Case) -> Place | None:
         dtype=parameters.get("dtype", "float32"),
         layout=parameters.get("layout", "contiguous"),
         device=parameters.get("device", spec.device),
-        threads=int(parameters.get("threads", "1")),
         timed="latency" if spec.latency else "throughput",
     )
 

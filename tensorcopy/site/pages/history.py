@@ -313,4 +313,4 @@ def _axis_label(axis: str, value: Any, *, by_n: bool) -> str:
         return f"n={value}" if by_n else count(value)
     if axis == "grad":
         return GRAD[value]
-    return f"{value} thread{'' if value == 1 else 's'}" if axis == "threads" else str(value)
+    return str(value)

@@ -11,7 +11,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
   const { Controls, PHONE, element, label, order, words } = historyControls;
   const { miniatureOf, palette } = historyAxes;
-  const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed", "threads"];
+  const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed"];
   const COLOURS = 5;
 
   /* ---- the chart ---- */

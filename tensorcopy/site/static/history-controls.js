@@ -4,7 +4,7 @@
 const historyControls = (() => {
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
   const ROW = ["group", "numel", "grad", "unit", "machine"]; // always shown
-  const MORE = ["dtype", "layout", "device", "timed", "threads", "scale", "python", "over"]; // of the explorer
+  const MORE = ["dtype", "layout", "device", "timed", "scale", "python", "over"]; // of the explorer
   const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] }; // shown where they were not measured, too
   const DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"];
   const PHONE = "(max-width: 40rem)";
@@ -12,7 +12,7 @@ const historyControls = (() => {
   /* ---- words ---- */
 
   const ENGLISH = {
-    group: "what", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed", threads: "threads",
+    group: "what", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed",
     python: "Python", unit: "show", scale: "axis", over: "overlay", machine: "machine", joined: "joined", none: "none", yes: "yes", no: "no", log: "log", linear: "linear",
     copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", own: "own operations", throughput: "throughput", latency: "latency",
     time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
@@ -32,7 +32,7 @@ const historyControls = (() => {
     tap: "Touch the chart and slide to read a release.", line: "method",
   };
   const JAPANESE = {
-    group: "対象", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "レイアウト", device: "デバイス", timed: "測定方式", threads: "スレッド",
+    group: "対象", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "レイアウト", device: "デバイス", timed: "測定方式",
     python: "Python", unit: "表示", scale: "軸", over: "重ねる", machine: "マシン", joined: "連結", none: "なし", yes: "あり", no: "なし", log: "対数", linear: "線形",
     copies: "コピー", conversions: "ndarray への変換", primitives: "基本操作", alternatives: "代替手段", own: "独自の操作", throughput: "スループット", latency: "レイテンシ",
     time: "時間", memcpy: "memcpy 比", percent: "%", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
@@ -60,7 +60,7 @@ const historyControls = (() => {
     if (field === "method") return machine.code(value, "cpu");
     if (field === "python") return value || words.joined;
     if (field === "over") return value.replace(/^(machine|device):/, "").replace("python:", "Python ") || words.none;
-    return ["dtype", "layout", "device", "threads", "machine"].includes(field) ? value : wordOf(value);
+    return ["dtype", "layout", "device", "machine"].includes(field) ? value : wordOf(value);
   }
 
   /* ---- elements ---- */

@@ -4,7 +4,7 @@ The state of the explorer is in the fragment of its address (docs/reading.md); w
 
   group=copies                        or conversions, primitives, alternatives, own
   method=clone_detach,detach_clone    all methods of the group by default
-  numel=16384  grad=yes  dtype=float16  layout=strided  device=cuda  threads=2  timed=latency
+  numel=16384  grad=yes  dtype=float16  layout=strided  device=cuda  timed=latency
   python=3.9                          one Python; by default the Pythons are joined on one axis
   unit=memcpy                         time, memcpy, percent, instructions, allocated, peak, allocations, …
   base=2.5.1  with=2.15.0             the releases that are compared; `base` is also the 100 % of unit=percent
@@ -15,14 +15,14 @@ The state of the explorer is in the fragment of its address (docs/reading.md); w
 "use strict";
 
 const tensorHistory = (() => {
-  const CASE = { quantity: "time", grad: "no", dtype: "float32", layout: "contiguous", device: "cpu", threads: "1", timed: "throughput" };
-  const PLACE = ["quantity", "group", "numel", "grad", "dtype", "layout", "device", "threads", "timed"];
+  const CASE = { quantity: "time", grad: "no", dtype: "float32", layout: "contiguous", device: "cpu", timed: "throughput" };
+  const PLACE = ["quantity", "group", "numel", "grad", "dtype", "layout", "device", "timed"];
   const STATE = {
-    group: "copies", method: [], numel: "1024", grad: "no", dtype: "float32", layout: "contiguous", device: "cpu", threads: "1",
+    group: "copies", method: [], numel: "1024", grad: "no", dtype: "float32", layout: "contiguous", device: "cpu",
     timed: "throughput", python: "", unit: "time", base: "", with: "", from: "", to: "", scale: "log", over: "",
   };
   const TIME_UNITS = ["time", "memcpy", "percent"];
-  const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, threads: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
+  const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
   const UNIT = 1e3; // half widths of intervals and detectable changes are in these parts of the value
   const LINE = ["drawn", "measured", "within", "detect", "python", "memcpy"]; // what a line has at every release
 
@@ -97,7 +97,7 @@ const tensorHistory = (() => {
       Object.assign(this.devices, data.devices);
       if (data.machines) this.machines = data.machines;
       for (const row of data.cases) {
-        const entry = { ...CASE, ...row, group: data.methods[row.method].group, numel: String(row.numel), threads: String(row.threads || 1) };
+        const entry = { ...CASE, ...row, group: data.methods[row.method].group, numel: String(row.numel) };
         entry.columns = this.columns(row.values);
         entry.memcpy = row.memcpy === undefined ? {} : this.columns(data.memcpy[row.memcpy]);
         [entry.suiteName, entry.suiteFolder] = data.suites[row.suite];
@@ -126,7 +126,7 @@ const tensorHistory = (() => {
     /** Return the values of an axis, those that this machine measured. */
     values(axis, matches = () => true) {
       const values = [...new Set([...this.cases.values()].filter(matches).map((entry) => entry[axis]))];
-      return axis === "numel" || axis === "threads" ? values.sort((a, b) => a - b) : values;
+      return axis === "numel" ? values.sort((a, b) => a - b) : values;
     }
 
     /** Return the groups and, of one, the sizes: also those that are not loaded yet. */

@@ -56,7 +56,7 @@ const historyDrawing = (() => {
       const { state, machine } = this;
       const size = state.group.endsWith("-by-n") ? `n = ${state.numel}` : `${format.elements(Number(state.numel))} ${state.dtype}`, where = machine.devices[state.device] || state.device;
       const unit = state.unit === "percent" ? words.against(this.axis[this.baseIndex()]) : state.unit === "time" ? words.perCall : words[state.unit];
-      const facts = [size, state.grad === "yes" ? "requires_grad" : "", state.layout === "contiguous" ? "" : state.layout, state.threads === "1" ? "" : `${state.threads} threads`].filter(Boolean);
+      const facts = [size, state.grad === "yes" ? "requires_grad" : "", state.layout === "contiguous" ? "" : state.layout].filter(Boolean);
       return [element("strong", {}, `${wordOf(state.group)}, ${facts.join(", ")}`), ` ${unit} · ${where}`];
     },
 
