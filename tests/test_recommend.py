@@ -129,6 +129,9 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     assert escape(code) in str(row["answer"]).replace("<wbr>", "")
     assert advise.advise(device="cuda", requires_grad=True, shipped=True).code == code
     request = recommend.common_request("ndarray", "cuda")
+    copying = {option.method for option in recommend.options_by_size(gpu.result, request)[1] if ("device_copy", "") in option.caveats}
+    assert copying == {"clone_detach_numpy", "detach_clone_numpy"}
+    assert "allocates another tensor" in row["costs"][1]
     once = recommend.options_by_size(gpu.result, request)[2**24]  # measured in one launch: there is no interval
     assert ({option.rank for option in once}, recommend.reason(request, once)[0]) == ({""}, "reason_few_launches")
     launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]

@@ -11,10 +11,10 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped, markdown_table
+from tensorcopy.results import related
 from tensorcopy.results.reader import Result
 from tensorcopy.site import publisher
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.pages.costs import memory_case
 from tensorcopy.worker import files
 
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
@@ -84,7 +84,7 @@ def _peaks(result: Result, on_device: bool) -> tuple[tuple[float | None, ...], s
     """Return the peaks of `TO_NUMPY` in bytes, and how they were obtained."""
 
     def values_of(metric: str, device: str = "cuda") -> tuple[float | None, ...]:
-        return tuple(result.counts.get(memory_case(metric, name, device)) for name in TO_NUMPY)
+        return tuple(result.counts.get(related.memory_case(metric, name, device)) for name in TO_NUMPY)
 
     if not on_device:
         return values_of("peak", "cpu"), ""

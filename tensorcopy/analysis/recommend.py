@@ -132,8 +132,8 @@ class Option:
     change : from the fastest option to this one; None for the fastest, and without a timing
     judged : whether there are enough launches to tell which option is the fastest
     caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since",
-        "timed_without_grad", and for a tensor that requires no grad what differs once it does: "grad_raises", "grad_warns", "grad_flows",
-        "grad_own"
+        "timed_without_grad", "device_copy" where an ndarray was seen to take memory on the device, and for a tensor that requires no grad
+        what differs once it does: "grad_raises", "grad_warns", "grad_flows", "grad_own"
     usual : whether it is the form that is recommended unless another is clearly faster
     """
 
@@ -268,6 +268,8 @@ def code(row: Mapping[str, Any], device: str) -> str:
 
 def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Sequence[str], numel: int) -> dict[str, Option]:
     stands_for = [("timed_without_grad", "")] if timed.requires_grad is not request.requires_grad else []
+    peaks = {name: result.counts.get(related.memory_case("device_peak", name, request.device), 0.0) for name in names}
+    copies = {name: [("device_copy", "")] if peaks[name] and request.to == "ndarray" else [] for name in names}
     cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
     changes = against_fastest(result, list(cases.values()))
     return {
@@ -279,7 +281,7 @@ def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Se
             multiple=related.times_memcpy(result, case) if request.own else None,
             change=changes.get(case),
             judged=case in changes,
-            caveats=(*caveats(result.methods[name], request), *(stands_for if case in result.timings else [])),
+            caveats=(*caveats(result.methods[name], request), *copies[name], *(stands_for if case in result.timings else [])),
             usual=name == USUAL.get((request.to, request.own, bool(request.keeps_graph))),
         )
         for name, case in cases.items()

@@ -65,6 +65,13 @@ def counted_case(case: Case) -> Case | None:
     return None
 
 
+def memory_case(metric: str, method: str, device: str) -> Case:
+    """Return the case that counts bytes or allocations of a method, for an input of 4 MiB on a device."""
+    (spec,) = suite_specs.counting(metric)
+    values = {"method": method, "numel": str(2**20), "device": device}
+    return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
+
+
 def count_of(result: Result, case: Case) -> Count | None:
     """Return the count of a timed or counted case; None where nothing was counted."""
     counted = case if case in result.counts else counted_case(case)

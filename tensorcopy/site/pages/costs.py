@@ -59,7 +59,7 @@ def has_sizes(content: Content, machine: Machine) -> bool:
 
 def host_peak(method: str) -> Case:
     """Return the case of a method's peak memory on the host, for an input of 4 MiB."""
-    return memory_case("peak", method, "cpu")
+    return related.memory_case("peak", method, "cpu")
 
 
 def device_results(content: Content) -> dict[str, Result]:
@@ -68,32 +68,25 @@ def device_results(content: Content) -> dict[str, Result]:
     return {
         device: result
         for device, result in results.items()
-        if any(memory_case("device_peak", name, device) in result.counts for name in result.methods)
+        if any(related.memory_case("device_peak", name, device) in result.counts for name in result.methods)
     }
 
 
 def device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
     """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and "measured" or "counted"; none where one is unknown."""
     for metric, source in (("device_peak", "measured"), ("cuda_peak", "counted")):
-        peaks = tuple(peak for name in methods if (peak := result.counts.get(memory_case(metric, name, "cuda"))) is not None)
+        peaks = tuple(peak for name in methods if (peak := result.counts.get(related.memory_case(metric, name, "cuda"))) is not None)
         if len(peaks) == len(methods):
             return peaks, source
     return (), ""
 
 
-def memory_case(metric: str, method: str, device: str) -> Case:
-    """Return the case that counts bytes or allocations of a method, for an input of 4 MiB on a device."""
-    (spec,) = suite_specs.counting(metric)
-    values = {"method": method, "numel": str(2**20), "device": device}
-    return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
-
-
 def _memory_cells(result: Result, method: str, on_devices: Mapping[str, Result]) -> list[str]:
     """Return a method's counts on the host and on each accelerator, and the peak that torch's dispatcher counts, as text."""
-    cases = [(memory_case(count, method, "cpu"), result) for count in COUNTS]
-    cases += [(memory_case(f"device_{count}", method, device), other) for device, other in on_devices.items() for count in COUNTS]
+    cases = [(related.memory_case(count, method, "cpu"), result) for count in COUNTS]
+    cases += [(related.memory_case(f"device_{count}", method, device), other) for device, other in on_devices.items() for count in COUNTS]
     cells = []
-    for case, counted in [*cases, (memory_case("cuda_peak", method, "cuda"), result)]:
+    for case, counted in [*cases, (related.memory_case("cuda_peak", method, "cuda"), result)]:
         value = counted.counts.get(case)
         known = "" if value is None else f"{value:.0f}" if case.spec.unit == suite_specs.ALLOCATIONS else size(int(value))
         cells.append(known or "not counted")

@@ -228,7 +228,7 @@ def _options(machine: Machine, to: str, device: str) -> tuple[Option, ...]:
 
 
 def _cost(options: Sequence[Option], translate: Translate) -> Markup:
-    """Return what the first method costs, how many are tied with it, and how long the slowest takes that is significantly slower."""
+    """Return what the first method costs in time and device memory, how many are tied with it, and what the slowest costs."""
     first, *others = options
     tied = sum(option.among_fastest for option in others) if first.among_fastest else 0
     slower = max((option for option in others if option.timing and not option.among_fastest), key=lambda option: option.time, default=None)
@@ -237,6 +237,7 @@ def _cost(options: Sequence[Option], translate: Translate) -> Markup:
     if slower and slower.change and slower.change.interval and first.change is None:  # the ratio to the fastest is that to the first
         low, high = (f"{ratio:.2f}" for ratio in slower.change.interval)
         parts.append(translate("cost_slower", code=code_markup(slower.code), low=low, high=high))
+    parts += [translate(key) for key, _ in first.caveats if key == "device_copy"]
     return translate("semicolon").join(parts)
 
 
