@@ -156,7 +156,8 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
 
     It is installed under `directory` unless it exists. Raises TensorcopyError, and OSError.
     """
-    path = path_of(directory, release, python, build)
+    # without links: the bytecode of its packages is kept by their path, and each commit of a pull request has a link to its environments
+    path = path_of(directory, release, python, build).resolve()
     complete = path / COMPLETE
     declared = declarations.project()
     own = [package for operation in declarations.operations() for package in operation.requires] + (
@@ -224,14 +225,6 @@ def remove(path: Path) -> None:
 
 
 def _install(path: Path, release: Release, python: str, requirements: list[str]) -> None:
-    folder = path.parent
-    if folder.is_symlink() and not folder.exists():  # uv says only that it cannot create a folder there
-        raise TensorcopyError(
-            f"{folder} is a broken link",
-            got=f"{folder.readlink()}, which does not exist",
-            allowed="a folder for environments, or a link to one",
-            next=f"remove {folder}, or make that folder",
-        )
     interpreter = uv.find_python(python)
     if interpreter is None:
         raise TensorcopyError(
