@@ -23,6 +23,7 @@ from filelock import FileLock
 from jinja2.bccache import Bucket, BytecodeCache
 from msgspec import UNSET, structs
 
+from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import launches, reader, select
@@ -32,7 +33,7 @@ from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
 from tests import emulated_cuda as emulation
-from tests import worker_in_process
+from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
 from tests.launch_files import PROVENANCE, SEEN
 
@@ -125,6 +126,13 @@ LONGEST = (
     *("test_project_pull_request", "test_bisect", "test_operations", "test_asv_commands"),
     *("test_no_traceback", "test_site", "test_measure"),
 )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import a file without a test of the one mark that is asked for: importing all of them takes each process seconds."""
+    mark = config.option.markexpr
+    is_marked = not mark.isidentifier() or collection_path.suffix != ".py" or f"mark.{mark}" in collection_path.read_text(encoding="utf-8")
+    return None if is_marked else True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -418,8 +426,10 @@ class Checkout:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A copy of this checkout for the tests of one module; no release is installed in it."""
-    return copied(tmp_path_factory)
+    """A copy of this checkout for the tests of one module; the reference and the newest release are installed in it."""
+    made = copied(tmp_path_factory)
+    link_environments(made.root, installed(tmp_path_factory, REFERENCE, NEWEST_SHIPPED.version))
+    return made
 
 
 @pytest.fixture(scope="session")
@@ -428,15 +438,45 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return copied(tmp_path_factory)
 
 
-def copied(tmp_path_factory: pytest.TempPathFactory, shas: Sequence[str] = ()) -> Checkout:
-    """Return a copy of this checkout, as git lists it, with few launches.
+def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[Path]:
+    """Return the environments of this checkout with these releases.
 
-    shas : the releases in them; the oldest and the newest if empty
+    The first test process that needs one installs it, for all and for the next run of the tests: torch is also compiled once.
     """
+    releases, folder = map(release_table.find, versions), ROOT / ".asv" / "env"
+    paths = [environments.path_of(folder, each, "3.11" if each.runs_on("3.11") else "3.9", "cuda") for each in releases]
+    with made_once(tmp_path_factory, "environments"):
+        for version, path in zip(versions, paths, strict=True):
+            if not environments.is_complete(path):
+                environments.build(folder, release_table.find(version), path.name.split("-")[1].removeprefix("py"), "cuda")
+    return paths
+
+
+def link_environments(folder: Path, environments: Iterable[Path]) -> None:
+    """Link environments into a copy of this checkout, or into a project."""
+    (folder / ".asv" / "env").mkdir(parents=True)
+    for path in environments:
+        (folder / ".asv" / "env" / path.name).symlink_to(path)
+
+
+@pytest.fixture(scope="session")
+def old_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Python with the oldest torch, which a process imports in a third of the time that the newest takes."""
+    require_pythons()
+    return str(uv.interpreter(installed(tmp_path_factory, OLDEST_SHIPPED.version)[0]))
+
+
+def require_pythons() -> None:
+    """Skip a test where its releases cannot be installed."""
     if environments.expected_build() != "cuda":
         pytest.skip("the table's sizes and SHAs are those of PyPI's default wheels for Linux x86-64")
     missing = [python for python in ("3.9", "3.11") if uv.find_python(python) is None]
     require(not missing, f"uv finds no Python {' and '.join(missing)}: uv python install {' '.join(missing)}")
+
+
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Return a copy of this checkout, as git lists it, with the results of a machine that has measured few cases."""
+    require_pythons()
     root = tmp_path_factory.mktemp("checkout")
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -445,7 +485,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory, shas: Sequence[str] = ()) -
         if (ROOT / name).exists() and (ROOT / name).parent != SHIPPED:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
-    copy_launches(root / "results", shas or [OLDEST_SHIPPED.sha, NEWEST_SHIPPED.sha])
+    launch_files.write_small(root / "results", REFERENCE, NEWEST_SHIPPED.version)
     cache = subprocess.run([uv._program(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
     home = Path.home()
     environment = {
