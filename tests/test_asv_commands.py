@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.results import launches
 from tests import launch_files
-from tests.conftest import ROOT
+from tests.conftest import ROOT, installed, link_environments, require_pythons
 from tests.test_cli import LINE
 
 BEFORE, TAG = "v2.14.1", "v2.15.0"
+OLD = ("1.9.0", "1.9.1")  # are measured: a process imports them in a third of the time that the newest takes
 PYTHON = "PYTHON"  # stands for a Python without any package
 RELEASE = f"{TAG}^!"
 COPY = "copies.BySize.time_copy"
@@ -120,11 +122,10 @@ def test_what_cannot_be_done_ends_in_one_line(outcomes, bare, command):
 
 @pytest.fixture(scope="module")
 def measuring(tmp_path_factory):
-    """Runs asv in a checkout whose environments are those of this one, installed where they are missing."""
+    """Runs asv in a checkout whose environments are those of this one."""
     home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
-    (ROOT / ".asv" / "env").mkdir(parents=True, exist_ok=True)
-    (checkout / ".asv").mkdir()
-    (checkout / ".asv" / "env").symlink_to(ROOT / ".asv" / "env")
+    require_pythons()
+    link_environments(checkout, installed(tmp_path_factory, REFERENCE, *OLD))
     cache = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
     variables = {
         **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
@@ -142,7 +143,7 @@ def measuring(tmp_path_factory):
             "--machine",
             "box",
             "-E",
-            "release:3.11",
+            "release:3.9",
             "--bench",
             f"{COPY}.*'tensor', (16|128)\\)",
         ]
@@ -156,18 +157,18 @@ def measuring(tmp_path_factory):
 @pytest.mark.slow
 def test_asv_run_takes_launches_beside_the_reference(measuring):
     """It prints what asv would, of times that the launches have; --quick keeps none."""
-    code, shown, taken = measuring("run", RELEASE, "--quick")
+    code, shown, taken = measuring("run", f"v{OLD[1]}^!", "--quick")
     assert (code, taken) == (0, []), shown
     assert re.search(r"tensor +16 +\d\S*[nμ]s", shown), shown
-    code, shown, taken = measuring("run", RELEASE, "-a", "rounds=2")
+    code, shown, taken = measuring("run", f"v{OLD[1]}^!", "-a", "rounds=2")
     assert code == 0, shown
     assert re.search(rf"{re.escape(COPY)} +ok$", shown, re.MULTILINE), shown
     assert re.search(r"tensor +16 +\d\S*±\S*[nμ]s", shown), shown
-    shas = [launch_files.sha_of(version) for version in ("2.15.0", "2.8.0")]
+    shas = [launch_files.sha_of(version) for version in (OLD[1], REFERENCE)]
     assert [[side.sha for side in launch.sides] for launch in taken] == [shas, shas]
     assert [launch.reference for launch in taken] == [1, 1]
     assert len(taken[0].suites[COPY].rows) == 2
-    code, shown, after = measuring("run", RELEASE, "--skip-existing")
+    code, shown, after = measuring("run", f"v{OLD[1]}^!", "--skip-existing")
     assert (code, after) == (0, taken)
     assert "has a result" in shown
 
@@ -175,8 +176,9 @@ def test_asv_run_takes_launches_beside_the_reference(measuring):
 @pytest.mark.slow
 def test_asv_continuous_lets_two_releases_take_turns(measuring):
     """A table as asv's, with the interval of each ratio."""
-    code, shown, taken = measuring("continuous", BEFORE, TAG, "-a", "rounds=3", "--no-only-changed", "--factor", "3")
+    before, after = (f"v{version}" for version in OLD)
+    code, shown, taken = measuring("continuous", before, after, "-a", "rounds=3", "--no-only-changed", "--factor", "3")
     assert code == 0, shown
     assert re.search(rf"\| +\| \S+s +\| \S+s +\| ~?\d\.\d+ \(\d\.\d+ to \d\.\d+\) +\| {COPY}\('tensor', 16\)", shown), shown
     assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED." in shown
-    assert {launch_files.sha_of(tag[1:]) for tag in (BEFORE, TAG)} == {side.sha for side in taken[-1].sides}
+    assert {launch_files.sha_of(version) for version in OLD} == {side.sha for side in taken[-1].sides}

@@ -155,10 +155,10 @@ def test_names_of_a_third_party_are_shown_as_the_schema_allows():
     assert len(row["failure"]) <= schema["failure"]["maxLength"]
 
 
-def compared(folder: Path, head: str) -> tuple[int, dict[str, dict[str, Any]], str]:
+def compared(folder: Path, head: str, python: str) -> tuple[int, dict[str, dict[str, Any]], str]:
     """Compare a head with the branch main; return the exit code, the changes by operation and the comment."""
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    few = ["--interpreter", "same", "--launches", "3", "--bench", r"^own\.BySize.*, 1024\)"]
+    few = ["--interpreter", python, "--launches", "3", "--bench", r"^own\.BySize.*, 1024\)"]
     command = [sys.executable, "-m", "tensorcopy", "ci", "pull-request", "--base", "main", "--head", head, *few]
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     out = folder / "comparison"
@@ -172,11 +172,11 @@ def compared(folder: Path, head: str) -> tuple[int, dict[str, dict[str, Any]], s
 
 
 @pytest.mark.slow
-def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder):
+def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder, old_python):
     """Its operations fail, with the error of their import; nothing is compared, and the command says so."""
     edited(folder / "operations.py", "import torch\n", "import nothing_of_the_kind\n")
     commit_all(folder, "head")
-    request, paths = PullRequest(sha(folder, "HEAD~1"), sha(folder), 1, "own.BySize.*, 16", interpreter="same"), configuration.paths()
+    request, paths = PullRequest(sha(folder, "HEAD~1"), sha(folder), 1, "own.BySize.*, 16", interpreter=old_python), configuration.paths()
     (pair,) = pull_request.pairs(request, paths)
     result = pull_request.measure_and_judge(pair, request, paths, monotonic() + 60, lambda done, doing: None)
     assert not result.compared
@@ -186,8 +186,8 @@ def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder):
 
 
 @pytest.mark.slow
-def test_a_slower_operation_is_found_and_the_other_is_not(folder):
-    """In the torch of these tests; the project is what its commits have, not the files of the current folder."""
+def test_a_slower_operation_is_found_and_the_other_is_not(folder, old_python):
+    """In the oldest torch; the project is what its commits have, not the files of the current folder."""
     with (folder / "tensorcopy.toml").open("a") as declared, (folder / "operations.py").open("a") as code:
         declared.write(STEADY)
         code.write(HALVED)
@@ -196,7 +196,7 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder):
     edited(folder / "operations.py", *SLOW)
     commit_all(folder, "slow")
     git(folder, "checkout", "-q", "main")
-    code, changes, comment = compared(folder, "slow")
+    code, changes, comment = compared(folder, "slow", old_python)
     assert (code, changes["rms_norm"]["time_verdict"]) == (1, "slower")
     assert changes["rms_norm"]["time_ratio"] > 4  # about 10
     assert 0.8 < changes["halved"]["time_ratio"] < 1.25

@@ -73,8 +73,8 @@ def repository(workshop, tmp_path_factory):
 
 
 @pytest.fixture
-def measured(repository, workshop):
-    """A function that runs the step of pull-request.yml between the branch main and a head, with the torch of these tests.
+def measured(repository, workshop, old_python):
+    """A function that runs the step of pull-request.yml between the branch main and a head, with the oldest torch.
 
     It returns the finished process, the one pair of its document, and the comment without the commits' names.
     """
@@ -85,7 +85,7 @@ def measured(repository, workshop):
         out = repository.folder / "comparison"
         shutil.rmtree(out, ignore_errors=True)
         written = step if stored else step.replace(" --stored", "")  # nothing is stored that asv has measured
-        options = [*shlex.split(written.replace('"$BASE"', "main").replace('"$HEAD"', head)), "--interpreter", "same", *FEW]
+        options = [*shlex.split(written.replace('"$BASE"', "main").replace('"$HEAD"', head)), "--interpreter", old_python, *FEW]
         done = run_module(repository, workshop, "tensorcopy", *options)
         assert (out / "comparison.json").exists(), done.stderr
         document = json.loads((out / "comparison.json").read_text())
@@ -98,21 +98,21 @@ def measured(repository, workshop):
     return measure
 
 
-def asv_steps(repository, workshop, head: str) -> list[tuple[int, str]]:
-    """Return the exit code and output of the steps of pull-request.yml that call asv, with the torch of these tests, and of `asv show`."""
+def asv_steps(repository, workshop, old_python: str, head: str) -> list[tuple[int, str]]:
+    """Return the exit code and output of the steps of pull-request.yml that call asv, with the oldest torch, and of `asv show`."""
     workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
     steps = re.findall(r"run: uv run --no-default-groups --extra dashboard asv ((?:continuous|compare) [^>\n]*)", workflow)
     outcomes = []
     for step in (*steps, "show HEAD"):
         words = shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head).replace("HEAD", head))
-        options = ["-E", "interpreter:same", *(["-a", "rounds=3", "--bench", FEW[-1]] if "continuous" in words else [])]
+        options = ["-E", f"interpreter:{old_python}", *(["-a", "rounds=3", "--bench", FEW[-1]] if "continuous" in words else [])]
         done = run_module(repository, workshop, "asv", *words, *options)
         outcomes.append((done.returncode, done.stdout + done.stderr))
     return outcomes
 
 
 @pytest.mark.slow
-def test_extra_clones_are_detected_and_named(repository, measured, workshop):
+def test_extra_clones_are_detected_and_named(repository, measured, workshop, old_python):
     """No time has a wrong name, although the registry of head has another order, and one method more.
 
     asv measures, prints and exits as its users know it; the judged comment needs no further launch.
@@ -120,7 +120,7 @@ def test_extra_clones_are_detected_and_named(repository, measured, workshop):
     ten = DETACH_CLONE.replace(".clone()", 10 * ".clone()")
     twice = DETACH_CLONE.replace("detach_clone", "detach_twice").replace("x.detach()", "x.detach().detach()")
     head = repository.head((METHODS, CLONE_DETACH, ""), (METHODS, DETACH_CLONE, ten + twice + CLONE_DETACH))
-    continuous, compare, show = asv_steps(repository, workshop, head)
+    continuous, compare, show = asv_steps(repository, workshop, old_python, head)
     slower = re.compile(r"^\| \+ +\| .*\| copies\.BySize\.time_copy\('detach_clone', 16\) +\|$", re.MULTILINE)
     assert continuous[0] == 1, continuous
     assert "PERFORMANCE DECREASED." in continuous[1]

@@ -149,7 +149,7 @@ def time_broken():
 
 
 @pytest.mark.slow
-def test_a_suite_is_measured_published_and_fails_again_until_it_is_mended(tmp_path):
+def test_a_suite_is_measured_published_and_fails_again_until_it_is_mended(tmp_path, old_python):
     """With torch: the second run of the same command measures nothing, and ends as the first."""
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "__init__.py").write_text("")
@@ -159,11 +159,11 @@ def test_a_suite_is_measured_published_and_fails_again_until_it_is_mended(tmp_pa
         return subprocess.run([sys.executable, "-m", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert run("tensorcopy", "init", "--suites", "benchmarks", "--name", "lab").returncode == 0
-    measure = ("tensorcopy", "measure", "2.15.0", "--interpreter", "same", "--launches", "1", "--machine", "box")
+    measure = ("tensorcopy", "measure", "1.9.0", "--interpreter", old_python, "--launches", "1", "--machine", "box")
     for _ in range(2):
         done = run(*measure)
         assert done.returncode == 2, done.stdout + done.stderr
-        assert "failed with torch 2.15.0: suite.time_broken: RuntimeError: The size of tensor a (3) must match" in done.stdout
+        assert "failed with torch 1.9.0: suite.time_broken: RuntimeError: The size of tensor a (3) must match" in done.stdout
     (times,) = [json.loads(path.read_text()) for path in (tmp_path / "results/box").glob("*.json") if '"kind":"times"' in path.read_text()]
     assert times["suites"]["suite.Ones.time_ones"]["skipped"] == {"0": {"*": "by skip_for_params"}}
     listed = run("tensorcopy", "list", "times").stdout
