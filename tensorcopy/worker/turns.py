@@ -6,7 +6,8 @@
 {"case": NAME, "index": N, "calls": C} : a fork sets up case N of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
     calibrate. It answers {"pid": …}, then {"calls": …}, {"skipped": reason} or {"failed": error}
 "turn" : the fork makes new inputs, times a turn and answers {"turn": [seconds, page faults, involuntary context switches]}
-{"value": NAME, "index": N} : a fork runs a benchmark that is not timed and answers {"value": …}, "skipped" or "failed"
+{"value": NAME, "index": N} : a fork runs a benchmark that is not timed and answers {"value": …}, "skipped" or "failed"; after a value it
+    takes the next such request, or ends after "null"
 {"suites": true} : the benchmarks, as asv's discovery describes them, with the fields `DESCRIBED`
 
 A fork ends after "end", or when its case was skipped or has failed; then the process answers {"ended": status}.
@@ -100,10 +101,12 @@ class Side:
             if "suites" in request:
                 self._answer(suites=_described(self._suites))
             elif "value" in request:
-                benchmark = self._benchmark(request["value"], request["index"])
-                value = _number(benchmark.do_run())
-                benchmark.do_teardown()
-                self._answer(value=value)
+                while request:
+                    benchmark = self._benchmark(request["value"], request["index"])
+                    value = _number(benchmark.do_run())
+                    benchmark.do_teardown()
+                    self._answer(value=value)
+                    request = json.loads(sys.stdin.readline() or "null")
             else:
                 self._take_turns(self._loop(request["case"], request["index"]), request["calls"])
         except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
