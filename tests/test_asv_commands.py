@@ -182,3 +182,10 @@ def test_asv_continuous_lets_two_releases_take_turns(measuring):
     assert re.search(rf"\| +\| \S+s +\| \S+s +\| ~?\d\.\d+ \(\d\.\d+ to \d\.\d+\) +\| {COPY}\('tensor', 16\)", shown), shown
     assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED." in shown
     assert {launch_files.sha_of(version) for version in OLD} == {side.sha for side in taken[-1].sides}
+
+
+@pytest.mark.weekly
+def test_asv_checks_the_suites(checkout):
+    checked = checkout.run("asv", "check", "-E", "release:3.11")
+    assert checked.returncode == 0, checked.stdout
+    assert "No problems found." in checked.stdout

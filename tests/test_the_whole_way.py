@@ -114,9 +114,6 @@ def test_asv_itself_works_from_the_root(checkout, measured):
     shown = checkout.run("asv", "show", "v1.9.0", "--machine", "ci")
     assert shown.returncode == 0
     assert "copies.BySize.time_copy" in shown.stdout
-    checked = checkout.run("asv", "check", "-E", f"interpreter:{python_of_oldest(checkout)}")
-    assert checked.returncode == 0, checked.stdout
-    assert "No problems found." in checked.stdout
     alone = checkout.run("asv", "run", "v1.9.0^!", "-E", "release:3.11", "--machine", "ci")
     assert alone.returncode == 2
     assert LINE.search(alone.stdout)
