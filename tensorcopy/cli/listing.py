@@ -129,6 +129,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
 
 def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.sentences import failures, not_included, skips
+    from tensorcopy.report.terminal import Prose
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
     from tensorcopy.results.related import own_group, own_groups
@@ -164,13 +165,12 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         console.print(f"skipped: {line}", soft_wrap=True)
     provenance = result.provenance
     machine = f"{result.machine} ({result.processors})"
-    console.print(
+    note = (
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
         "± is half the 95 % interval; memcpy copies the same bytes without torch, on the CPU into fresh memory, on a device into existing "
-        "memory; GB/s counts each byte once, "
-        "and is the bandwidth of the cache or memory that holds the tensor and its copy.",
-        soft_wrap=True,
+        "memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor and its copy."
     )
+    console.print(Prose(note))
     problems = concerning(results.problems, [result.machine])
     for line in not_included(problems):
         console.print(line, soft_wrap=True)

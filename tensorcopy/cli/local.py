@@ -72,7 +72,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
     from tensorcopy.report.advise import advise, against_fastest, can_measure, cost, origin, time_text
-    from tensorcopy.report.terminal import terminal_table
+    from tensorcopy.report.terminal import Prose, terminal_table
 
     requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
     if options.shipped or not can_measure(options.interpreter):
@@ -85,13 +85,13 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         output.write_json(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.choices else 1
     if not advice.choices:
-        console.print(advice.why, soft_wrap=True)
+        console.print(Prose(advice.why))
         return 1
     first = advice.choices[0]
     console.print(Text.assemble("use     ", (first.code, "bold"), f"   {cost(first)}".rstrip()), soft_wrap=True)
-    console.print(f"        {advice.why}", soft_wrap=True)
+    console.print(Prose(f"        {advice.why}"))
     for caveat in first.caveats:
-        console.print(f"caveat  {caveat}", soft_wrap=True)
+        console.print(Prose(f"caveat  {caveat}"))
     if len(advice.choices) > 1:
         console.print("")
         # each caveat once, by a letter in the table, and without the text of a warning
@@ -103,8 +103,8 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
             rows.append([choice.code, time_text(choice), against_fastest(choice), caveats])
         console.print(terminal_table(("matching methods", "time", "vs fastest", "caveats"), rows, "lrll"))
         for note, letter in letters.items():
-            console.print(f"{letter}  {note}", soft_wrap=True)
-    console.print(f"\n{origin(advice)}", soft_wrap=True)
+            console.print(Prose(f"{letter}  {note}"))
+    console.print(Prose(f"\n{origin(advice)}"))
     return 0
 
 
