@@ -155,14 +155,13 @@ def search_path(folders: Sequence[Path], python: Path) -> str:
 def _package() -> Iterator[Path]:
     """Yield a folder that contains this package and no other.
 
-    An installed package is copied: the packages installed beside it are for this Python, not for the other one.
+    An installed package is linked: the packages installed beside it are for this Python, not for the other one.
     """
     if is_checkout():
         yield CHECKOUT
         return
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(PACKAGE, Path(folder) / "tensorcopy", ignore=shutil.ignore_patterns("__pycache__"))
-        yield Path(folder)
+        yield _linked(Path(folder), {"tensorcopy": PACKAGE})
 
 
 def is_checkout() -> bool:
