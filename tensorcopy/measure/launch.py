@@ -298,15 +298,15 @@ def count(
             process.send({"value": name, "index": index if suite.params else -1})
             pid = pid or process.answer().get("pid", 0)
             answer = process.answer(LONGEST_VALUE if suites[name]["setup_cache_key"] else suites[name]["timeout"] or LONGEST_VALUE)
-            if "value" not in answer:
-                (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: _reason(process, pid, answer)}
-                pid = 0
-                continue
-            suite.values[str(index)] = answer["value"]
-            if not (is_shipped[done] and is_shipped[done + 1]):
+            if "value" in answer:
+                suite.values[str(index)] = answer["value"]
+                if is_shipped[done] and is_shipped[done + 1]:
+                    continue
                 process.send("null")
                 process.answer()
-                pid = 0
+            else:
+                (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: _reason(process, pid, answer)}
+            pid = 0
     shared, own = launches.shared_provenance([side.provenance])
     return Launch(
         version=launches.VERSION,
