@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
@@ -20,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from filelock import FileLock
-from jinja2.bccache import Bucket, BytecodeCache
-from msgspec import UNSET, structs
+from jinja2 import FileSystemBytecodeCache
 
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -29,7 +29,6 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.results import launches, reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
-from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
 from tests import emulated_cuda as emulation
@@ -62,25 +61,12 @@ def _no_power_failure() -> Generator[None, None, None]:
 GOLDEN = ROOT / "tests" / "golden"
 
 
-class CompiledTemplates(BytecodeCache):
-    """The compiled templates of this process, which writes many sites; compiling them takes longer than writing a small one."""
-
-    def __init__(self) -> None:
-        self._code: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._code:
-            bucket.bytecode_from_string(self._code[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._code[bucket.key] = bucket.bytecode_to_string()
-
-
 @pytest.fixture(scope="session", autouse=True)
-def _templates_are_compiled_once() -> Generator[None, None, None]:
-    """Each template once in a test process."""
+def _templates_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Each template once in a test process, which writes many sites; compiling them takes longer than writing a small one."""
+    compiled = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=CompiledTemplates()))
+        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=compiled))
         yield
 
 
@@ -276,48 +262,15 @@ OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEAS
 FEW_LAUNCHES = 4  # of the shipped ones, on each Python: a checkout of a test need not have all
 
 
-def with_sides(launch: Launch, shas: Sequence[str]) -> Launch:
-    """Return a launch with only the sides of some releases."""
-    kept = [number for number, side in enumerate(launch.sides) if side.sha in shas]
-    new = {str(number): str(place) for place, number in enumerate(kept)}
-
-    def of_kept(by_side: Mapping[str, Any]) -> dict[str, Any]:
-        return {new.get(number, number): value for number, value in by_side.items() if number in new or number == launches.ALL}
-
-    suites = {}
-    for name, suite in launch.suites.items():
-        rows = {
-            index: structs.replace(
-                row,
-                effects=[row.effects[number] for number in kept],
-                spreads=[row.spreads[number] for number in kept],
-                faults=of_kept(row.faults),
-                switches=of_kept(row.switches),
-            )
-            for index, row in suite.rows.items()
-        }
-        reasons = {field: {index: of_kept(each) for index, each in getattr(suite, field).items()} for field in ("skipped", "failed")}
-        suites[name] = structs.replace(suite, rows=rows, **reasons)
-    return structs.replace(launch, sides=[launch.sides[number] for number in kept], suites=suites, reference=UNSET)
-
-
-def copy_launches(folder: Path, shas: Sequence[str] = (), few: int = FEW_LAUNCHES) -> None:
-    """Copy a few of the shipped launches of each Python into a folder of results, with only the sides of some releases."""
-    taken: dict[object, int] = {}
-    for launch in reader.load_results(ROOT / "results").launches:
-        kind = launch.kind, launch.sides[0].sha if launch.kind == "counts" else len(launch.sides)
-        if launch.machine == SHIPPED.name and taken.get(kind, 0) < few:
-            reduced = with_sides(launch, shas) if shas else launch
-            if reduced.sides:
-                launches.write(folder, reduced)
-                taken[kind] = taken.get(kind, 0) + 1
-
-
 @pytest.fixture(scope="session")
 def few_launches(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with few launches, of only the oldest and the newest shipped release."""
-    folder = tmp_path_factory.mktemp("few")
-    copy_launches(folder, [OLDEST_SHIPPED.sha, NEWEST_SHIPPED.sha])
+    """A folder with a few of the shipped launches of each kind."""
+    folder, taken = tmp_path_factory.mktemp("few"), Counter[object]()
+    for launch in reader.load_results(ROOT / "results").launches:
+        kind = launch.kind, launch.sides[0].sha if launch.kind == "counts" else len(launch.sides)
+        if launch.machine == SHIPPED.name and taken[kind] < FEW_LAUNCHES:
+            launches.write(folder, launch)
+            taken[kind] += 1
     return folder
 
 

@@ -388,7 +388,7 @@ def instead(wheel: Path) -> dict[str, str]:
     return {
         "python -m venv .venv": "python -m venv --without-pip .venv",
         'pip install "tensorcopy[dashboard]"': f'uv pip install --quiet "tensorcopy[dashboard] @ {wheel.as_uri()}"',
-        "tensorcopy measure 2.8.0 2.15.0 --launches 4": "tensorcopy measure 2.8.0 2.15.0 --launches 1 --bench \"BySize.*, 1024\"",
+        "tensorcopy measure 2.8.0 2.15.0 --launches 4": 'tensorcopy measure 2.8.0 2.15.0 --launches 1 --bench "BySize.*, 1024"',
         "tensorcopy compare 2.8.0 2.15.0": "tensorcopy compare 2.8.0 2.15.0 || test $? -eq 3",  # one launch is too few to compare
         "python -m http.server --directory site": "",
     }
