@@ -215,12 +215,8 @@ def forget_pages(prefix: Path) -> None:
         return
     for folder in prefix.glob("lib/python*/site-packages/torch"):
         for path in (*folder.glob("lib/*.so*"), *folder.glob("*.so")):
-            with suppress(OSError):
-                descriptor = os.open(path, os.O_RDONLY)
-                try:
-                    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-                finally:
-                    os.close(descriptor)
+            with suppress(OSError), path.open("rb") as library:
+                os.posix_fadvise(library.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def take(

@@ -182,22 +182,18 @@ class Side:
         os.write(self._answers, f"{json.dumps(document, default=str)}\n".encode())
 
 
-def _discovered(suites: str) -> list[Any]:
+def _described(suites: str) -> list[dict[str, Any]]:
     """Return what asv's discovery finds. Raises ImportError, with the file of the suite, for what one cannot import."""
     from asv_runner.discovery import disc_benchmarks
 
     try:
-        return [*disc_benchmarks(suites)]
+        return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in disc_benchmarks(suites)]
     except ImportError as error:
         files = [Path(frame.filename) for frame in extract_tb(error.__traceback__) if "importlib" not in frame.filename]
         first = max(number for number, file in enumerate(files) if "asv_runner" in file.parts) + 1
         if first == len(files):
             raise
         raise type(error)(f"{error} in {'/'.join(files[first].parts[-2:])}") from error
-
-
-def _described(suites: str) -> list[dict[str, Any]]:
-    return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in _discovered(suites)]
 
 
 def _number(value: Any) -> float:
