@@ -259,7 +259,6 @@ SHIPPED, SHIPPED_GPU = ROOT / "results" / "epyc-2core", ROOT / "results" / "h200
 _SHAS = {sha for path in SHIPPED.glob("*.json") for sha in re.findall(r'"sha":"(\w{40})"', path.read_text(encoding="utf-8"))}
 MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
 OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
-FEW_LAUNCHES = 4  # of the shipped ones, on each Python: a checkout of a test need not have all
 
 
 @pytest.fixture(scope="session")
@@ -268,7 +267,7 @@ def few_launches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, taken = tmp_path_factory.mktemp("few"), Counter[object]()
     for launch in reader.load_results(ROOT / "results").launches:
         kind = launch.kind, launch.sides[0].sha if launch.kind == "counts" else len(launch.sides)
-        if launch.machine == SHIPPED.name and taken[kind] < FEW_LAUNCHES:
+        if launch.machine == SHIPPED.name and taken[kind] < 4:  # a checkout of a test need not have all
             launches.write(folder, launch)
             taken[kind] += 1
     return folder
@@ -396,6 +395,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
 
     The first test process that needs one installs it, for all and for the next run of the tests: torch is also compiled once.
     """
+    require_pythons()
     releases, folder = map(release_table.find, versions), ROOT / ".asv" / "env"
     paths = [environments.path_of(folder, each, "3.11" if each.runs_on("3.11") else "3.9", "cuda") for each in releases]
     with made_once(tmp_path_factory, "environments"):
@@ -415,7 +415,6 @@ def link_environments(folder: Path, environments: Iterable[Path]) -> None:
 @pytest.fixture(scope="session")
 def old_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A Python with the oldest torch, which a process imports in a third of the time that the newest takes."""
-    require_pythons()
     return str(uv.interpreter(installed(tmp_path_factory, OLDEST_SHIPPED.version)[0]))
 
 

@@ -14,7 +14,7 @@ import pytest
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.results import launches
 from tests import launch_files
-from tests.conftest import ROOT, installed, link_environments, require_pythons
+from tests.conftest import ROOT, installed, link_environments
 from tests.test_cli import LINE
 
 BEFORE, TAG = "v2.14.1", "v2.15.0"
@@ -124,7 +124,6 @@ def test_what_cannot_be_done_ends_in_one_line(outcomes, bare, command):
 def measuring(tmp_path_factory):
     """Runs asv in a checkout whose environments are those of this one."""
     home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
-    require_pythons()
     link_environments(checkout, installed(tmp_path_factory, REFERENCE, *OLD))
     cache = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
     variables = {
@@ -134,19 +133,10 @@ def measuring(tmp_path_factory):
         "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv")),
     }
 
+    options = ("--machine", "box", "-E", "release:3.9", "--bench", f"{COPY}.*'tensor', (16|128)\\)")
+
     def asv(*words):
-        command = [
-            sys.executable,
-            "-m",
-            "asv",
-            *words,
-            "--machine",
-            "box",
-            "-E",
-            "release:3.9",
-            "--bench",
-            f"{COPY}.*'tensor', (16|128)\\)",
-        ]
+        command = [sys.executable, "-m", "asv", *words, *options]
         done = subprocess.run(command, cwd=checkout, env=variables, capture_output=True, text=True, check=False)
         taken = [launches.read(path) for path in sorted(checkout.glob("results/box/*.json"))]
         return done.returncode, done.stdout + done.stderr, taken

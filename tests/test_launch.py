@@ -217,6 +217,25 @@ def test_a_setup_cache_runs_once_on_each_side(taken, sides, tmp_path):
     assert launches.read(launches.write(tmp_path, counted)) == counted
 
 
+MEMORY = """
+import os
+
+class Host:
+    params = ["a", "ends", "b", "c"]
+
+    def track_peak(self, method):
+        return os._exit(3) if method == "ends" else os.getpid()
+"""
+
+
+def test_the_counts_of_a_shipped_suite_share_a_fork(sides):
+    """After a case that ends it, which is named, another one goes on."""
+    (sides[0].suites / "memory.py").write_text(MEMORY)
+    peak = launch.count(sides[0], "box", selection="^memory").suites["memory.Host.track_peak"]
+    assert peak.values["0"] != peak.values["2"] == peak.values["3"]
+    assert peak.failed == {"1": {ALL: "ended with exit code 3"}}
+
+
 CLONE = {"code": "x.clone()", "group": "copies", "observed": {}}
 ODD = """
 import numpy, torch

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tensorcopy.site import addresses
 from tests.conftest import require
 from tests.test_claims import false_claims
-from tests.test_site import follow_all_links, html
+from tests.test_site import follow_links_in
 
 pytestmark = pytest.mark.slow
 
@@ -136,9 +136,7 @@ def test_pages_can_be_used_by_keyboard(offline, published_site):
 
 def test_no_link_of_the_shipped_history_is_dead(published_site):
     """All pages are checked."""
-    files = {str(path.relative_to(published_site)): path for path in published_site.rglob("*") if path.is_file()}
-    site = {name: path.read_text() for name, path in files.items() if name.endswith(".html") and name != addresses.MISSING}
-    follow_all_links(html(site), set(files))
+    follow_links_in(published_site)
 
 
 def test_no_time_is_called_slower_or_faster_without_evidence(published_site):

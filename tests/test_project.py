@@ -33,6 +33,7 @@ from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
 from tests import launch_files, test_workflows
 from tests.conftest import NEW, ROOT, require_pythons, with_cases
+from tests.test_site import follow_links_in
 from tests.test_workflows import program
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
@@ -40,8 +41,6 @@ PUBLISHED = Origin(" @ git+https://github.com/OWNER/tensorcopy", options=install
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 COMMANDS = re.search(r"In an empty folder:\n\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()
 COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
-
-
 SHA = "0123456789" * 4
 
 
@@ -417,18 +416,6 @@ def texts(site: Path) -> dict[str, str]:
     return pages
 
 
-def dead_links(site: Path) -> list[str]:
-    """Return the local links of a site that lead nowhere."""
-    dead = []
-    for path in site.rglob("*.html"):
-        if path.name == "404.html":
-            continue
-        for link in re.findall(r'(?:href|src)="?([^"#> ]+)', path.read_text()):
-            if not link.startswith(("http", "data:")) and not (path.parent / link).exists():
-                dead.append(f"{path.relative_to(site)}: {link}")
-    return dead
-
-
 def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group(tmp_path):
     """Each with its own sizes, beside those of a tensor x; what is at one n is no number of elements."""
     rows = {"scale": ("heads", "numel=16"), "attend": ("heads", "n=16 n=256"), "gather": ("rows", "n=64")}
@@ -484,7 +471,7 @@ def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
     assert "operations .rms_norm(x)" in re.sub(r"\s+", " ", history)
     assert all(release in history for release in ("2.8.0", "2.15.0"))
     assert {address: found[0] for address, text in pages.items() if (found := COPIES.search(text))} == {}
-    assert dead_links(lab / "site") == []
+    follow_links_in(lab / "site")
     results = reader.load_results(lab / "results").results
     assert {result.provenance["settings"]["OMP_NUM_THREADS"] for result in results} == {"1"}
     assert {name for result in results for name in result.methods} == {"rms_norm"}
@@ -505,7 +492,7 @@ def test_the_example_times_a_suite_unchanged(lab):
     landing = re.sub(r"\s+", " ", texts(folder / "site")["index.html"])
     for code in ("nearest(points, queries, k)", "normalized(x)", "time_cdist", "time_broadcast", "time_topk", "time_forward_backward"):
         assert code in landing, code
-    assert dead_links(folder / "site") == []
+    follow_links_in(folder / "site")
 
 
 @pytest.mark.slow

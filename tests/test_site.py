@@ -9,7 +9,7 @@ from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 from io import StringIO
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 import feedparser
@@ -203,6 +203,12 @@ def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
             assert target in files, (address, link)
             state = "=" in anchor and target.endswith("/index.html")  # of the explorer, or of the choice of two releases
             assert not anchor or state or anchor in ids[target], (address, link)
+
+
+def follow_links_in(site: Path) -> None:
+    """Fail on a dead link of a published site; the page of missing addresses is looked at from several depths."""
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    follow_all_links(html({name: (site / name).read_text() for name in files - {addresses.MISSING} if name.endswith(".html")}), files)
 
 
 def resolved(address: str, link: str) -> str:
