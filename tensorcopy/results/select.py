@@ -207,7 +207,7 @@ def _words(result: Result) -> tuple[str, str, str]:
 
 
 def _no_such_result(released: Sequence[Result], got: str) -> TensorcopyError:
-    available = sorted({f"torch {result.provenance['torch']} on {result.machine}, Python {result.python}" for result in released})
+    available = dict.fromkeys(f"torch {result.provenance['torch']} on {result.machine}, Python {result.python}" for result in released)
     return TensorcopyError(
         "no such result",
         got=got or "no results",
