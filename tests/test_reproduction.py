@@ -88,7 +88,7 @@ def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
     assert all(line.startswith("#") for line in script.splitlines() if "exit()" in line)
 
 
-@pytest.mark.timed
+@pytest.mark.slow
 def test_a_script_shows_a_real_change_in_a_folder_of_its_own(tmp_path, causes):
     """Run as its first lines say, the script is faster with the release that needs fewer instructions."""
     cause = causes["detach"]
