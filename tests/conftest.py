@@ -97,12 +97,12 @@ def assert_golden(name: str, text: str) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return the number of test processes: one for each core, at most four; one alone for tests that measure times.
 
-    Slow tests wait a part of their time, for installations, quiet cores and a browser: they get a process more than cores, at most four.
+    Slow tests wait a part of their time, for installations, quiet cores and a browser: they get two processes more than cores.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if config.option.markexpr == "timed":
         return 1
-    return min(4, cores) if "not slow" in config.option.markexpr else min(4, cores + 1)
+    return min(4, cores) if "not slow" in config.option.markexpr else min(4, cores + 2)
 
 
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
