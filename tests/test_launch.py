@@ -195,7 +195,7 @@ def test_two_revisions_have_their_own_suites(sides, tmp_path):
         6: [False, True],
         8: [True, True],
     }
-    assert all(row.seconds == pytest.approx(number / 1000, rel=0.3) for number, row in seconds.items())
+    assert all(number * 0.97 < row.seconds * 1000 < number + 2 for number, row in seconds.items()), seconds  # a busy core wakes late
     assert suite.failed == suite.skipped == {}
 
 
