@@ -250,10 +250,10 @@ def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
                     },
                 }
             )
-    sources = {}
-    for device, result in results.items():
-        seen = result.provenance
-        sources[device] = {"torch": seen["torch"], "on": {"cpu": seen["cpu"], **seen["accelerators"]}[device], "day": seen["started"][:10]}
+    sources = {
+        device: {"torch": result.provenance["torch"], "on": result.hardware(device), "day": result.provenance["started"][:10]}
+        for device, result in results.items()
+    }
     return {"sources": sources, "answers": answers}
 
 

@@ -77,8 +77,11 @@ class Result:
     def processors(self) -> str:
         """The processor and the accelerators that its times are of: "AMD EPYC, NVIDIA H200"; only the GPU where nothing else was timed."""
         timed = {case.device for case in self.timings} or {"cpu"}
-        names = {"cpu": self.provenance["cpu"], **self.provenance["accelerators"]}
-        return ", ".join(str(name) for device, name in names.items() if device in timed)
+        return ", ".join(map(self.hardware, sorted(timed, key=lambda device: (device != "cpu", device))))
+
+    def hardware(self, device: str) -> str:
+        """Return the vendor's name of a device."""
+        return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
 
     @property
     def place(self) -> tuple[str, str, str]:

@@ -116,9 +116,9 @@ class Anatomy:
         return f"{text} Since torch {self.since}, {whole(abs(total))} {'fewer' if total < 0 else 'more'}: {changes}." if changes else text
 
     @property
-    def is_kernel(self) -> bool:
+    def is_mostly_kernel(self) -> bool:
         """Whether the copy itself takes most instructions, so that a drawing would show little else."""
-        return any(part.name == "kernel" and part.share >= KERNEL_SHARE for part in self.parts)
+        return any(part.name == analysis.KERNEL and part.share >= KERNEL_SHARE for part in self.parts)
 
     @property
     def step_text(self) -> str:

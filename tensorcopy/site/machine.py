@@ -367,10 +367,6 @@ class Machine:
         """The device of the landing page: the CPU when it was measured."""
         return "cpu" if "cpu" in self.devices or not self.devices else self.devices[0]
 
-    def hardware(self, device: str) -> str:
-        """Return the vendor's name of a device."""
-        return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
-
     def recommended(self, to: str, device: str = "cpu") -> Option | None:
         """Return what to use for an independent tensor or ndarray; None where no method for it was observed, or none was measured."""
         return recommend.recommended(self.result, recommend.common_request(to, device))

@@ -210,7 +210,7 @@ def _waste(result: Result, translate: Translate) -> Markup:
     if not peaks:
         return translate("article_not_counted")
     code, other = (code_markup(result.methods[name]["code_on_accelerator"]) for name in (WASTES, ALTERNATIVE))
-    how = translate(f"article_{source}", torch=result.version, device=result.provenance["accelerators"].get("cuda", ""))
+    how = translate(f"article_{source}", torch=result.version, device=result.hardware("cuda"))
     return translate("article_waste", code=code, other=other, clone=size(int(peaks[0])), copy=size(int(peaks[1])), source=how)
 
 

@@ -105,8 +105,8 @@ def _answer(result: Result) -> Markup:
         if peaks[0] > peaks[1]
         else "Cloning on the device wastes no GPU memory"
     )
-    device = result.provenance["accelerators"]["cuda"] if source == "measured" else ""
-    how = f"measured with torch {result.version} on {device}" if device else "counted, not yet measured"
+    measured = f"measured with torch {result.version} on {result.hardware('cuda')}"
+    how = measured if source == "measured" else "counted, not yet measured"
     return Markup("{}: for a 4 MiB tensor on a CUDA device, {} allocates {} there and {} allocates {} ({}).").format(
         conclusion, code_markup(codes[0]), clone_first, code_markup(codes[1]), copy_last, how
     )

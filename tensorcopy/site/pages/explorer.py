@@ -129,7 +129,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         "dates": [dates[release] for release in releases],
         "pythons": [series.results[0].python for series in all_series],
         "environments": [series.environment for series in all_series],
-        "devices": {device: machine.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
+        "devices": {device: machine.result.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
         "methods": dict(sorted(methods.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order))),
         "suites": [
             [suite_specs.find(suite).label, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites

@@ -213,7 +213,7 @@ def _answers(content: Content, translate: Translate) -> list[dict[str, Any]]:
         if measured and "copy" in codes:
             row["answer"] = translate("answer" if "conversion" in codes else "answer_copy", **codes)
             row["costs"] = [_cost(options, translate) for options in answered.values() if options and options[0].timing]
-            day, hardware = str(measured.provenance["started"])[:10], measured.hardware(device)
+            day, hardware = str(measured.provenance["started"])[:10], measured.result.hardware(device)
             row["source"] = translate("answer_source", torch=measured.newest.version, hardware=hardware, day=day)
         answers.append(row)
     return answers
