@@ -391,23 +391,25 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[Path]:
-    """Return the environments of this checkout with these releases.
+    """Return the environments of this checkout with these releases, such as "2.15.0", or "2.8.0@3.9" for another Python than the usual one.
 
     The first test process that needs one installs it, for all and for the next run of the tests: torch is also compiled once.
     """
     require_pythons()
-    releases, folder = map(release_table.find, versions), ROOT / ".asv" / "env"
-    paths = [environments.path_of(folder, each, "3.11" if each.runs_on("3.11") else "3.9", "cuda") for each in releases]
+    folder, paths = ROOT / ".asv" / "env", []
     with made_once(tmp_path_factory, "environments"):
-        for version, path in zip(versions, paths, strict=True):
-            if not environments.is_complete(path):
-                environments.build(folder, release_table.find(version), path.name.split("-")[1].removeprefix("py"), "cuda")
+        for version, _, python in (name.partition("@") for name in versions):
+            release = release_table.find(version)
+            python = python or ("3.11" if release.runs_on("3.11") else "3.9")
+            paths.append(environments.path_of(folder, release, python, "cuda"))
+            if not environments.is_complete(paths[-1]):
+                environments.build(folder, release, python, "cuda")
     return paths
 
 
 def link_environments(folder: Path, environments: Iterable[Path]) -> None:
     """Link environments into a copy of this checkout, or into a project."""
-    (folder / ".asv" / "env").mkdir(parents=True)
+    (folder / ".asv" / "env").mkdir(parents=True, exist_ok=True)
     for path in environments:
         (folder / ".asv" / "env" / path.name).symlink_to(path)
 

@@ -124,7 +124,7 @@ def test_what_cannot_be_done_ends_in_one_line(outcomes, bare, command):
 def measuring(tmp_path_factory):
     """Runs asv in a checkout whose environments are those of this one."""
     home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
-    link_environments(checkout, installed(tmp_path_factory, REFERENCE, *OLD))
+    link_environments(checkout, installed(tmp_path_factory, f"{REFERENCE}@3.9", *OLD))
     cache = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
     variables = {
         **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},

@@ -225,7 +225,7 @@ def nightlies(tmp_path):
     server.server_close()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_nightlies_and_candidates_of_an_index_are_among_the_builds(monkeypatch, nightlies, tmp_path):
     """Those between both ends, where the index is set, and they are installed from it; releases come from uv's own."""
     monkeypatch.setenv(uv.NIGHTLY_INDEX, nightlies)

@@ -495,7 +495,7 @@ def test_the_example_times_a_suite_unchanged(lab):
     follow_links_in(folder / "site")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_workflows_of_a_project_install_tensorcopy_as_written(lab):
     """In a checkout of it, which has the wheel that `init` was installed from; each way of installing runs what its job calls."""
     lines = {line for path in (lab / ".github/workflows").glob("*.yml") for line in test_workflows.runs(path) if "pip install" in line}

@@ -101,7 +101,7 @@ def test_comments_between_rows_are_kept(tmp_path):
     assert table.read_text() == text.replace('1.26.4"', '1.26.5"', 2).replace('1.26.5"', '1.26.4"', 1)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
     """Removed rows come back, and patches are added; then nothing is missing."""
     rows = release_table.load()

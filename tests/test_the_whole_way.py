@@ -10,8 +10,10 @@ import time
 
 import pytest
 
+from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import launches, reader
+from tests.conftest import installed, link_environments
 
 pytestmark = pytest.mark.slow
 
@@ -119,14 +121,15 @@ def test_asv_itself_works_from_the_root(checkout, measured):
     assert LINE.search(alone.stdout)
 
 
-def test_the_launches_of_two_pythons_are_joined_by_the_reference(checkout, measured):
+def test_the_launches_of_two_pythons_are_joined_by_the_reference(checkout, measured, tmp_path_factory):
     """Each has its releases and the reference as sides, on one core, and the fit compares them by way of it."""
+    link_environments(checkout.root, installed(tmp_path_factory, f"{REFERENCE}@3.9"))
     command = ["measure", "1.9.0", NEWEST.version, "--launches", "1", "--machine", "joined", "--bench", ONE_CASE, "--no-counts"]
     done = checkout.run("tensorcopy", *command)
     assert done.returncode == 0, done.stdout + done.stderr
     taken = launches_of(checkout, "joined").values()
     assert [len(each.sides) for each in taken] == [2, 2]
-    assert {each.sides[each.reference].sha for each in taken} == {release_table.find("2.8.0").sha}
+    assert {each.sides[each.reference].sha for each in taken} == {release_table.find(REFERENCE).sha}
     compared = checkout.run("tensorcopy", "compare", "1.9.0@joined", f"{NEWEST.version}@joined", "--all")
     assert "2 releases with 1 launch, in results/joined" in done.stdout
     assert compared.returncode in (0, 3), compared.stderr
