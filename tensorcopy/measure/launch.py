@@ -107,13 +107,25 @@ class Turns:
 
 
 class SideFailed(CannotRun):
-    """A side that cannot import torch, or its suites."""
+    """A side that cannot import torch, or its suites, or whose process ends before its launch does."""
 
     side: Side
 
     @staticmethod
+    def ended(side: Side, status: int) -> SideFailed:
+        """Return the error of a side whose process has ended, as where memory is short; status : as `subprocess` gives it."""
+        error = SideFailed(
+            f"the process of {side.environment} ended during a launch",
+            got=signal.Signals(-status).name if status < 0 else f"exit code {status}",
+            allowed="a process that runs until its launch has ended",
+            next="free some memory, then repeat: finished launches are kept",
+        )
+        error.side = side
+        return error
+
+    @staticmethod
     def of(side: Side, got: str) -> SideFailed:
-        """Return the error of a side."""
+        """Return the error of a side that cannot import what it needs."""
         following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
         if (missing := re.search(r"No module named '(\w+)", got)) and declarations.project():
             package = f'requires = ["{missing[1]}"] in [project] of {declarations.FILE}, or the package that has it'
@@ -133,6 +145,7 @@ class _Process:
 
     def __init__(self, side: Side, core: int | None, folder: str) -> None:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
+        self._side = side
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)],
@@ -166,6 +179,10 @@ class _Process:
         line, _, self._buffer = self._buffer.partition(b"\n")
         document: dict[str, Any] = json.loads(line)
         return document
+
+    def ended(self) -> SideFailed:
+        """Return the error of a process that has ended."""
+        return SideFailed.ended(self._side, self._process.wait())
 
     def errors(self) -> str:
         """Return what the process has written to standard error."""
@@ -234,7 +251,7 @@ def take(
     reference : the number of the side that every launch of the machine has
 
     The cases are those that any of the sides has. All sides are pinned to one core that this process may use, at random, on a system that
-    can. Raises TensorcopyError where nothing was timed.
+    can. Raises TensorcopyError where nothing was timed, and SideFailed.
     """
     core = chance.choice(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None
     now = datetime.now(timezone.utc)
@@ -273,7 +290,7 @@ def count(
     report: Mapping[str, Any] = MappingProxyType({}),
     report_case: ReportCase = lambda done, of, suite: None,
 ) -> Launch:
-    """Run every benchmark of a selection that counts something, once, and return the launch.
+    """Run every benchmark of a selection that counts something, once, and return the launch. Raises SideFailed.
 
     report : of the probe of the environment, with what its methods were observed to do
     """
@@ -498,7 +515,9 @@ def _shuffled(numbers: Iterable[int]) -> list[int]:
 
 
 def _reason(process: _Process, pid: int, answer: Mapping[str, Any]) -> str:
-    """Return why a side has no turn, and wait until its fork has ended."""
+    """Return why a side has no turn, and wait until its fork has ended. Raises SideFailed where its process has ended, too."""
+    if "closed" in answer:
+        raise process.ended()
     if "skipped" in answer or "failed" in answer:
         process.answer()
         return str(answer.get("skipped", answer.get("failed")))
