@@ -267,7 +267,7 @@ def take(
             by_case[name, suite["selected"][text]] = (
                 Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
                 if "refused" in suite
-                else take_turns(processes, name, of_sides, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE)
+                else time_case(processes, name, of_sides, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE)
             )
             if full := of_text(" ".join(by_case[name, suite["selected"][text]].failed.values()), NOWHERE):
                 raise full  # the case is not at fault
@@ -423,7 +423,7 @@ def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
     return [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
 
 
-def take_turns(processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE) -> Turns:
+def time_case(processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE) -> Turns:
     """Let all sides time one case in turns, in random order.
 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
