@@ -45,6 +45,7 @@ REFUSED = {  # with parts of the last line
     "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
     "publish into a link": (["publish", "-o", "benchmarks"], ["got benchmarks, a link"]),  # as `checkout_in` makes it
     "publish over the results": (["publish", "-o", "."], ["removes the folder of the site", "got ., a folder that has"]),
+    "publish over the environments": (["publish", "-o", ".asv"], ["removes the folder of the site", "got .asv, a folder that has"]),
     "a Python without torch": (
         ["run", "-E", f"interpreter:{PYTHON}", RELEASE],
         ["there is no torch", f"next: {PYTHON} -m pip install torch"],
@@ -52,10 +53,11 @@ REFUSED = {  # with parts of the last line
 }
 # asv takes half a second to start: it is imported once, and each command runs in its own process
 RUN_ALL = """
-import json, os, sys
+import gc, json, os, sys
 from pathlib import Path
-import tensorcopy.asv_plugin, tensorcopy.site.publisher
+import numpy.ma, tensorcopy.asv_plugin, tensorcopy.site.publisher
 from asv import main
+gc.freeze()
 for number, command in enumerate(json.loads(sys.argv[1])):
     if not os.fork():
         with Path(f"{number}.txt").open("w") as shown:

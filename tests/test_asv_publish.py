@@ -16,38 +16,24 @@ from tests.conftest import ROOT
 ERROR = TensorcopyError("no torch", got="none", allowed="one", next="install it")
 
 
-@pytest.mark.parametrize(
-    ("replaced", "by", "text"),
-    [
-        (', ".tensorcopy.site.publisher"', "", "asv publish has no pages of tensorcopy to write: got asv.conf.json without the plugin"),
-        ('"html_dir": "site"', '"html_dir": "."', "asv publish removes the folder of the site before it writes it"),
-        ('"html_dir": "site"', '"html_dir": ".asv"', "asv publish removes .* got .asv, a folder that has env/ in it"),
-    ],
-    ids=["without the plugin of the pages", "a site that holds more", "a site that holds the environments"],
-)
-def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path, replaced, by, text):
-    """Its last line, in one line."""
-    written = (ROOT / "asv.conf.json").read_text()
-    assert replaced in written
-    (tmp_path / "asv.conf.json").write_text(written.replace(replaced, by))
+def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path):
+    """Its last line, in one line; here the plugin of the pages is missing."""
+    plugin, written = ', ".tensorcopy.site.publisher"', (ROOT / "asv.conf.json").read_text()
+    (tmp_path / "asv.conf.json").write_text(written.replace(plugin, ""))
     (tmp_path / "tensorcopy").mkdir()
     shutil.copy(ROOT / "tensorcopy/releases.toml", tmp_path / "tensorcopy")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(TensorcopyError, match=f"asv publish failed: got {text}"):
+    with pytest.raises(TensorcopyError, match=r"asv publish failed: got asv publish has no pages .*: got asv.conf.json without the plugin"):
         _publish(configuration.paths())
 
 
-@pytest.mark.parametrize(("field", "value"), [("pythons", "3"), ("html_dir", "5"), ("env_dir", "[]")])
-def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path, field, value):
+def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path):
     """What asv itself reads without an error, before it knows this plugin."""
-    written = re.sub(rf'"{field}": (\[[^]]*\]|"[^"]*")', f'"{field}": {value}', (ROOT / "asv.conf.json").read_text())
-    (tmp_path / "asv.conf.json").write_text(written)
+    (tmp_path / "asv.conf.json").write_text((ROOT / "asv.conf.json").read_text().replace('"html_dir": "site"', '"html_dir": 5'))
     completed = subprocess.run([sys.executable, "-m", "asv", "publish"], cwd=tmp_path, check=False, capture_output=True, text=True)
     shown = completed.stdout + completed.stderr
     assert completed.returncode == 2, shown
-    assert shown.count("\n") == 1
-    assert "asv.conf.json cannot be read: got Expected" in shown
-    assert f"`$.{field}`" in shown
+    assert re.fullmatch(r".*asv.conf.json cannot be read: got Expected .*`\$\.html_dir`.*\n", shown)
 
 
 def test_an_interruption_ends_asv_in_one_line():
