@@ -23,6 +23,7 @@ import pytest
 from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
 
+from tensorcopy import cli
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
@@ -62,11 +63,14 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _templates_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
-    """Each template once in a test process, which writes many sites; compiling them takes longer than writing a small one."""
-    compiled = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Compiling the templates takes longer than writing a small site, and describing all arguments longer than a small command."""
+    with made_once(tmp_path_factory, "templates") as (folder, _):
+        folder.mkdir(exist_ok=True)
+    compiled = FileSystemBytecodeCache(str(folder))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=compiled))
+        patch.setattr(cli, "parser", lru_cache(cli.parser))
         yield
 
 

@@ -29,6 +29,7 @@ TURNS = 3  # of a case and side; they differ by a thousandth
 LAUNCHES = 12
 COMMON = 0.05  # standard deviation of what a launch has in common, as a share of a time
 Times = Union[float, str, Sequence["float | None"]]
+_documents: dict[str, Launch] = {}  # that this process has made: the fixture of a test file makes the same ones for each test
 
 PROVENANCE = {
     "torch": "2.15.0+cu132",
@@ -256,19 +257,21 @@ def _stored(
     names: Sequence[str],
     reference: str,
 ) -> Path:
-    described, places = _suites(by_case)
-    document = launch.document(
-        sides,
-        described,
-        {places[text]: turns for text, turns in by_case.items()},
-        machine=machine,
-        id=_id(start, seed),
-        started=start.isoformat(),
-        ended=(start + EVERY / 2).isoformat(),
-        core=0,
-        reference=names.index(reference) if reference else None,
-    )
-    return launches.write(folder, document)
+    key = repr((sides, by_case, machine, start, seed, reference))
+    if key not in _documents:
+        described, places = _suites(by_case)
+        _documents[key] = launch.document(
+            sides,
+            described,
+            {places[text]: turns for text, turns in by_case.items()},
+            machine=machine,
+            id=_id(start, seed),
+            started=start.isoformat(),
+            ended=(start + EVERY / 2).isoformat(),
+            core=0,
+            reference=names.index(reference) if reference else None,
+        )
+    return launches.write(folder, _documents[key])
 
 
 def _id(start: datetime, seed: int) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import json5
 import tomlkit
 
+from tensorcopy.configuration import FILE
 from tensorcopy.results import functions
 from tensorcopy.worker import files
 from tests import launch_files
@@ -75,7 +76,8 @@ def mutate(path: Path, choose: Choose) -> str:
 def _mutate_value(path: Path, choose: Choose) -> str:
     """Change a value somewhere in the JSON."""
     data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    document: Any = files.toml_values(data.decode()) if path.suffix == ".toml" else json5.loads(data.decode())
+    loads = files.toml_values if path.suffix == ".toml" else json5.loads if path.name == FILE else json.loads
+    document: Any = loads(data.decode())
     node, keys = document, [choose(list(document))]
     while isinstance(node[keys[-1]], (dict, list)) and node[keys[-1]] and choose([True, True, True, False]):
         node = node[keys[-1]]

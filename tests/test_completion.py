@@ -21,7 +21,8 @@ def scripts(tmp_path_factory):
     paths = {shell: folder / shell for shell in arguments.SHELLS}
     for shell, path in paths.items():
         path.write_text(arguments.completion(shell, cli.parser()), encoding="utf-8")
-    return paths
+    yield paths
+    cli.parser.cache_clear()  # the scripts have changed it
 
 
 @pytest.mark.parametrize(

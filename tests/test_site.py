@@ -90,8 +90,10 @@ class Tags(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.tags, self.open, self.text = [], [], ""
+        self.tags, self.open, texts = [], [], []
+        self.handle_data, self.updatepos = texts.append, lambda _, end: end  # without counting lines
         self.feed(page)
+        self.text = "".join(texts)
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
@@ -103,9 +105,6 @@ class Tags(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def foreign_scripts(page: Tags) -> list[dict[str, str | None]]:
