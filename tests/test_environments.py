@@ -1,7 +1,6 @@
 """An environment matches its release, or is refused."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -103,7 +102,8 @@ def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
 def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     """Not when a build, a measurement or an environment has written beside them."""
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\nrequires = ["."]\n')
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "lab"\nversion = "1"\n[tool.setuptools]\npy-modules = ["lab"]\n')
+    built = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "lab"\nversion = "1"\n{built}')
     module = tmp_path / "lab.py"
     environment = environments.path_of(tmp_path / ".asv", NEW, "3.11", "cuda")
     monkeypatch.chdir(tmp_path)
@@ -115,7 +115,6 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     seen = []
     for value, written in ((1, "results/box/1.json"), (1, "build/lib/other.py"), (2, "lab.egg-info/PKG-INFO"), (2, "site/index.html")):
         module.write_text(f"VALUE = {value}")
-        os.utime(module, (value * 1e9, value * 1e9))  # setuptools copies what is newer
         environments.build(tmp_path / ".asv", NEW, "3.11", "cuda")
         command = [uv.interpreter(environment), "-c", "import lab; print(lab.VALUE)"]
         printed = subprocess.run(command, cwd=tmp_path / ".asv", check=True, capture_output=True, text=True).stdout

@@ -90,8 +90,8 @@ def test_changes_are_grouped_by_direction(tmp_path):
 
 
 def test_groups_without_a_change_have_none(tmp_path):
-    """Ten seeds of twelve releases."""
-    for seed in range(10):
+    """Five seeds of twelve releases."""
+    for seed in range(5):
         by_case = series.joined([results(tmp_path / str(seed), lambda index, method: 1.0, machine=f"box{seed}")])
         assert not series.changes_by_release(by_case)
 
