@@ -18,6 +18,7 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import json5
 import numpy as np
 import pytest
 from filelock import FileLock
@@ -67,10 +68,10 @@ def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFact
     """Compiling the templates takes longer than writing a small site, and describing all arguments longer than a small command."""
     with made_once(tmp_path_factory, "templates") as (folder, _):
         folder.mkdir(exist_ok=True)
-    compiled = FileSystemBytecodeCache(str(folder))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=compiled))
+        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
+        patch.setattr(json5, "loads", lru_cache(json5.loads))  # of asv.conf.json, which no test changes in memory
         yield
 
 

@@ -77,7 +77,7 @@ def _mutate_value(path: Path, choose: Choose) -> str:
     """Change a value somewhere in the JSON."""
     data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
     loads = files.toml_values if path.suffix == ".toml" else json5.loads if path.name == FILE else json.loads
-    document: Any = loads(data.decode())
+    document: Any = deepcopy(loads(data.decode()))  # tests read asv.conf.json once
     node, keys = document, [choose(list(document))]
     while isinstance(node[keys[-1]], (dict, list)) and node[keys[-1]] and choose([True, True, True, False]):
         node = node[keys[-1]]
