@@ -56,7 +56,7 @@ def test_every_kind_of_page_is_two_clicks_away(site, prefix):
         addresses.MEMORY,
     }
     kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.ACCURACY, addresses.GLOSSARY, addresses.DATA, addresses.of_doc("findings")}
-    assert {*kinds, addresses.RUN_IT, *map(addresses.of_doc, ("guide", "reading", "measurement", "api"))} <= listed
+    assert {*kinds, *map(addresses.of_doc, ("run-it", "guide", "reading", "measurement", "api"))} <= listed
 
 
 def test_a_page_marks_its_place(site):
@@ -127,7 +127,7 @@ def test_an_unpublished_checkout_names_no_address(monkeypatch):
 
 def test_the_commands_to_run_it_clone_this_repository(site):
     """Three lines, in both languages; a fork names itself."""
-    for address in (addresses.RUN_IT, f"ja/{addresses.RUN_IT}"):
+    for address in (addresses.of_doc("run-it"), addresses.of_doc("run-it.ja")):
         block = re.search(r"<pre[^>]*><code[^>]*>(.*?)</code></pre>", site[address], re.DOTALL)[1]
         lines = re.sub("<.*?>", "", block).replace("&amp;", "&").strip().splitlines()
         assert lines == [f"git clone {WEB.source} && cd tensorcopy", "pip install uv", "uv run tensorcopy dashboard"]

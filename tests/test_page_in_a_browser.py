@@ -43,11 +43,8 @@ KINDS = [
     "data.html",
 ]  # one page of each template, with the longest words; the explorer and the chooser have tests of their own
 
-
 SIZES = [(360, "light"), (1280, "dark")]  # of every page
 MORE_SIZES = [(3840, "light")]  # of one page of each template
-
-
 MEASURE = "[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
 ON_A_PHONE = {"index.html"}  # its controls are others there: all rules
 FEW_ROWS = "document.querySelectorAll('tbody tr:nth-child(n + 9)').forEach((row) => row.remove())"  # alike, and slow to check

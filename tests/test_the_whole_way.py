@@ -111,16 +111,6 @@ def test_a_second_run_measures_nothing(checkout, measured):
     assert {path: path.read_bytes() for path in launches_of(checkout)} == before
 
 
-def test_asv_itself_works_from_the_root(checkout, measured):
-    """Releases are its commits, and launches its results."""
-    shown = checkout.run("asv", "show", "v1.9.0", "--machine", "ci")
-    assert shown.returncode == 0
-    assert "copies.BySize.time_copy" in shown.stdout
-    alone = checkout.run("asv", "run", "v1.9.0^!", "-E", "release:3.11", "--machine", "ci")
-    assert alone.returncode == 2
-    assert LINE.search(alone.stdout)
-
-
 def test_the_launches_of_two_pythons_are_joined_by_the_reference(checkout, measured, tmp_path_factory):
     """Each has its releases and the reference as sides, on one core, and the fit compares them by way of it."""
     link_environments(checkout.root, installed(tmp_path_factory, f"{REFERENCE}@3.9"))

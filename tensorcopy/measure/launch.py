@@ -112,20 +112,8 @@ class SideFailed(CannotRun):
     side: Side
 
     @staticmethod
-    def ended(side: Side, status: int) -> SideFailed:
-        """Return the error of a side whose process has ended, as where memory is short; status : as `subprocess` gives it."""
-        error = SideFailed(
-            f"the process of {side.environment} ended during a launch",
-            got=signal.Signals(-status).name if status < 0 else f"exit code {status}",
-            allowed="a process that runs until its launch has ended",
-            next="free some memory, then repeat: finished launches are kept",
-        )
-        error.side = side
-        return error
-
-    @staticmethod
     def of(side: Side, got: str) -> SideFailed:
-        """Return the error of a side that cannot import what it needs."""
+        """Return the error of a side that cannot import them."""
         following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
         if (missing := re.search(r"No module named '(\w+)", got)) and declarations.project():
             package = f'requires = ["{missing[1]}"] in [project] of {declarations.FILE}, or the package that has it'
@@ -181,8 +169,16 @@ class _Process:
         return document
 
     def ended(self) -> SideFailed:
-        """Return the error of a process that has ended."""
-        return SideFailed.ended(self._side, self._process.wait())
+        """Return the error of a process that has ended, as where memory is short."""
+        status = self._process.wait()
+        error = SideFailed(
+            f"the process of {self._side.environment} ended during a launch",
+            got=signal.Signals(-status).name if status < 0 else f"exit code {status}",
+            allowed="a process that runs until its launch has ended",
+            next="free some memory, then repeat: finished launches are kept",
+        )
+        error.side = self._side
+        return error
 
     def errors(self) -> str:
         """Return what the process has written to standard error."""

@@ -36,7 +36,6 @@ MACHINES = "machines.html"
 ACCURACY = "report-card.html"
 GLOSSARY = "glossary.html"
 DOCS = "docs/index.html"
-RUN_IT = "docs/run-it.html"
 DATA = "data.html"
 FEED = "changes.xml"
 OPEN_FEED = "regressions.xml"  # in place of asv's own feed, which is not judged

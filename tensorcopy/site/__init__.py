@@ -1,1 +1,0 @@
-"""Results as web pages: pages/ has a module for each kind of page, templates/ their HTML."""
