@@ -82,7 +82,7 @@ def landing(offline, published):
 def test_what_is_asked_first_is_on_the_first_screen(landing):
     """The answers and their costs, the newest release, and what is still slower: on a desk the worst methods, on a phone the way there."""
     for language in ("", "ja"):
-        for width, height, last in ((1280, 800, ".open tbody tr"), (360, 740, "#open")):
+        for width, height, last in ((1280, 800, ".open tbody tr"), (360, 780, "#open")):
             page = landing(width, height, language)
             parts = (".device:visible .answer", ".device:visible .costs", ".news", "#open", last, ".chart canvas")
             ends = [page.locator(part).last.bounding_box() for part in parts]
