@@ -361,8 +361,9 @@ def test_a_side_that_cannot_start_is_named(sides, tmp_path):
 def test_no_launch_is_kept_of_a_process_that_ends(sides):
     """As where memory is short. No case has failed: the next launch may have its time."""
     sides[0].suites.joinpath("kills.py").write_text("import os\n\ndef time_kill():\n    os.kill(os.getppid(), 9)\n")
-    with pytest.raises(SideFailed, match=r"the process of py3\.11-cuda ended during a launch: got SIGKILL"):
-        launch.take(sides, "box", selection="kill")
+    revisions = [replace(side, revision=str(number) * 40) for number, side in enumerate(sides)]
+    with pytest.raises(SideFailed, match=r"the process of py3\.11-cuda \([01]{8}\) ended during a launch: got SIGKILL"):
+        launch.take(revisions, "box", selection="kill")
 
 
 def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(sides, tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from tensorcopy.releases.release_table import load as releases
 from tensorcopy.site import writer
 from tests.conftest import measured
 
-TIMES = {(method, numel): 1e-6 * (1 + index) for index, method in enumerate(("clone_detach", "tensor")) for numel in (16,)}
+TIMES = {("clone_detach", 16): 1e-6, ("tensor", 16): 2e-6}
 
 if __name__ == "__main__":
     writer.START, writer.FEW_MACHINES, directory = sys.argv[1], int(sys.argv[3]), Path(sys.argv[4])

@@ -80,6 +80,9 @@ class Side:
     prefix: Path | None = None
     revision: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.environment} ({self.revision[:8]})" if self.revision else self.environment
+
     @property
     def benchmarks(self) -> tuple[Path, str]:
         """What its benchmarks come from: sides that are equal in it have the same."""
@@ -113,13 +116,13 @@ class SideFailed(CannotRun):
 
     @staticmethod
     def of(side: Side, got: str) -> SideFailed:
-        """Return the error of a side that cannot import them."""
+        """Return the error of a side that cannot import torch or its suites."""
         following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
         if (missing := re.search(r"No module named '(\w+)", got)) and declarations.project():
             package = f'requires = ["{missing[1]}"] in [project] of {declarations.FILE}, or the package that has it'
             following = package if side.prefix else f"install {missing[1]} where this torch is"
         error = SideFailed(
-            f"the suites cannot be imported in {side.environment}{f' ({side.revision[:8]})' if side.revision else ''}",
+            f"the suites cannot be imported in {side}",
             got=got,
             allowed="torch, numpy, and what the suites import",
             next=following,
@@ -172,7 +175,7 @@ class _Process:
         """Return the error of a process that has ended, as where memory is short."""
         status = self._process.wait()
         error = SideFailed(
-            f"the process of {self._side.environment} ended during a launch",
+            f"the process of {self._side} ended during a launch",
             got=signal.Signals(-status).name if status < 0 else f"exit code {status}",
             allowed="a process that runs until its launch has ended",
             next="free some memory, then repeat: finished launches are kept",
@@ -209,9 +212,7 @@ def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool
     processes: list[_Process] = []
     with tempfile.TemporaryDirectory(prefix="tensorcopy-") as folder:
         try:
-            order = list(range(len(sides)))
-            chance.shuffle(order)
-            by_number = {number: _Process(sides[number], core, folder) for number in order}
+            by_number = {number: _Process(sides[number], core, folder) for number in _shuffled(range(len(sides)))}
             processes = [by_number[number] for number in range(len(sides))]
             for side, process in zip(sides, processes):
                 if "ready" not in process.answer(LONGEST_START):
@@ -506,8 +507,7 @@ def _turn(process: _Process, calls: int, longest: float) -> dict[str, Any]:
 
 def _shuffled(numbers: Iterable[int]) -> list[int]:
     order = list(numbers)
-    chance.shuffle(order)
-    return order
+    return chance.sample(order, len(order))
 
 
 def _reason(process: _Process, pid: int, answer: Mapping[str, Any]) -> str:
