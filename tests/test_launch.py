@@ -14,11 +14,12 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch
-from tensorcopy.measure.launch import Side, SideFailed
+from tensorcopy.measure.launch import Side, SideFailed, Turns
 from tensorcopy.results import launches
 from tensorcopy.results.launches import ALL, UNIT, Launch
 from tests.conftest import ROOT
@@ -330,6 +331,23 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     }
     (raised,) = counted.suites["odd.mem_list"].failed.values()
     assert raised == {ALL: "ModuleNotFoundError: mem_ benchmarks need pympler: name it in `requires`"}
+
+
+@pytest.mark.parametrize("sides", [2, 3, 6])
+def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides):
+    """Of any number of sides: +5 % where turns vary by 10 %, and one of ten by much more."""
+    chance, suite = np.random.default_rng(sides), {"version": "1", "param_names": [], "params": []}
+    made = [Side("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
+    cases = {}
+    for number in range(200):
+        noise = chance.normal(0, 0.1, (sides, launch.TURNS)) + (chance.random((sides, launch.TURNS)) < 0.1) * chance.exponential(
+            1, (sides, 1)
+        )
+        noise[0] += log(1.05)
+        cases[f"a.time_{number}", 0] = Turns({side: [*np.exp(each) * 1e-5] for side, each in enumerate(noise)}, 100)
+    taken = launch.document(made, dict.fromkeys((name for name, _ in cases), suite), cases, machine="box", id="", started="", ended="")
+    effects = np.array([stored.rows["0"].effects for stored in taken.suites.values()]) / UNIT
+    assert np.mean(effects[:, 0] - effects[:, 1]) == pytest.approx(log(1.05), abs=0.006)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no system call")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
 from itertools import product
-from math import exp, prod
+from math import exp, prod, sqrt
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
@@ -38,17 +38,17 @@ from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.turns import TRIES
 
-# Of a case and side in a launch. Between launches of 17 releases, a difference of two varies by 2.3 % with 8 turns, 2.0 % with 12, 1.9 %
-# with 16 and 1.8 % with 20 (median of the cases up to 2^14; 2^17: 2.2, 1.7, 1.4 and 1.2 %). A fork and its setup cost as much as 24 turns
-TURNS, FEWEST_TURNS = 20, 5
+# Of a case and side in a launch. Between launches of three releases on two shared cores, a difference of two varies by 3.5 % with 20 turns,
+# 2.6 % with 40, 2.4 % with 80 and 2.2 % with 120 (up to 2^14; 2^17: 3.1, 2.2, 1.8 and 1.5 %). A fork and its setup cost as much as 24 turns
+TURNS, FEWEST_TURNS = 40, 5
 SHORT_TURN = 0.1  # seconds; a longer one is interrupted on any busy core, however often it is tried
-# Forks of a case of slow calls, and turns of each: one fork differs from another by 22 to 46 % at 2^20, by 1.3 % at 2^10. Between launches
-# of three releases, a difference of two varies by 14 % at 2^20 with three forks, 8 % with six and 6 % with nine (median of ten cases)
-FORKS, FEWEST_FORKS, FORK_TURNS = 9, 3, 7
-FORKS_SECONDS = 1.0  # of a side, after which no fork begins but the fewest: setting up a device takes as long
+# Forks of a case of slow calls, and turns of each. At 2^20 a difference of two varies by 7.8 % with nine forks of seven turns, 4.4 % with
+# nine of 14, 3.3 % with six of 28 and 3.0 % with nine of 28
+FORKS, FEWEST_FORKS, FORK_TURNS = 6, 3, 28
+FORKS_SECONDS = 2.0  # of a side, after which no fork begins but the fewest: setting up a device takes as long
 SLOW_CALLS = 32  # in a turn, at most; a single call in a turn takes so long that its setup would double what a launch costs
-SIDE_SECONDS = 0.1  # that a side's turns of a case take, unless they are the fewest
-SIDE_WALL_SECONDS = 0.5  # the same with their setup, which asv runs before each call
+SIDE_SECONDS = 0.4  # that a side's turns of a case take, unless they are the fewest
+SIDE_WALL_SECONDS = 0.8  # the same with their setup, which asv runs before each call
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
@@ -95,14 +95,12 @@ class Turns:
 
     seconds : a call's, by turn
     calls : in a turn, the same for all sides
-    forks : that have taken as many turns each
     faults, switches : page faults and involuntary context switches, of all turns
     skipped, failed : reasons
     """
 
     seconds: Mapping[int, Sequence[float]]
     calls: int
-    forks: int = 1
     faults: Mapping[int, int] = field(default_factory=dict)
     switches: Mapping[int, int] = field(default_factory=dict)
     skipped: Mapping[int, str] = field(default_factory=dict)
@@ -426,7 +424,7 @@ def time_case(processes: Sequence[_Process], name: str, indices: Sequence[int | 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
     longest : seconds that a side may take to set it up
 
-    Where a call takes 30 µs to 1 ms, several forks take turns: the physical pages of one decide by up to 20 % what it costs.
+    Where a call takes 30 µs to 1 ms, several forks take turns: the physical pages of one decide what it costs.
     """
     first = _turns_of_fork(processes, name, indices, 0, longest)
     if not 1 < first.calls <= SLOW_CALLS:
@@ -436,11 +434,9 @@ def time_case(processes: Sequence[_Process], name: str, indices: Sequence[int | 
         able = [of_side if number in forks[-1].seconds else None for number, of_side in enumerate(indices)]
         forks.append(_turns_of_fork(processes, name, able, first.calls, longest))
     last = forks[-1].seconds.keys()
-    each_has = min((len(times) for fork in forks for times in fork.seconds.values()), default=0)  # fewer where a fork was disturbed
     return Turns(
-        seconds={number: [each for fork in forks for each in fork.seconds[number][:each_has]] for number in last},
+        seconds={number: [each for fork in forks for each in fork.seconds[number]] for number in last},
         calls=first.calls,
-        forks=len(forks),
         faults={number: sum(fork.faults[number] for fork in forks) for number in last},
         switches={number: sum(fork.switches[number] for fork in forks) for number in last},
         skipped=first.skipped,
@@ -488,7 +484,7 @@ def _turns_of_fork(processes: Sequence[_Process], name: str, indices: Sequence[i
         elif strange := [each for each in seconds[number] if not launches.SHORTEST < each < launches.LONGEST]:
             failed[number] = f"its own timer gave {strange[0]:g} s for a call"
     seconds = {number: times for number, times in seconds.items() if number not in failed}
-    return Turns(seconds, calls, 1, faults, switches, skipped, failed)
+    return Turns(seconds, calls, faults, switches, skipped, failed)
 
 
 def _turn(process: _Process, calls: int, longest: float) -> dict[str, Any]:
@@ -583,22 +579,21 @@ def _described(suite: Mapping[str, Any]) -> Suite:
 def _row(turns: Turns, sides: int) -> Row:
     """Return a case's row: the mean of all sides, and by how much each differs from it.
 
-    A burst of other load that is shorter than a round meets one side only. So a round's ratios are to its median side, of a fork's rounds
-    the middle half counts, and of several forks the median: in a trial with 17 sides and 20 turns, launches then agree within 1.2 % (median
-    of the cases up to 2^14) and 1.0 % (2^17), with means within 1.6 and 2.0 %.
+    A burst of other load that is shorter than a round meets one side only, so of the differences of two sides the middle half counts. Each
+    side is compared with each other, not with the median side of a round: of three sides each is that one now and then, which would hide
+    two fifths of a difference that is smaller than the noise of a turn.
     """
     logs = np.log(np.array(list(turns.seconds.values())))
-    rounds = np.median(logs, axis=0)
-    ratios = np.sort((logs - rounds).reshape(len(logs), turns.forks, -1), axis=2)
-    cut = ratios.shape[2] // 4
-    typical = np.median(ratios[:, :, cut : ratios.shape[2] - cut].mean(axis=2), axis=1)
-    quartiles = np.quantile(logs - rounds, (0.25, 0.75), axis=1)
+    differences = logs[:, None] - logs[None]
+    typical = _middle(differences).mean(axis=1)
+    quartiles = np.quantile(differences, (0.25, 0.75), axis=2)
+    spread = (quartiles[1] - quartiles[0]).sum(axis=1) / max(len(logs) - 1, 1) / (NORMAL_IQR * sqrt(2))
     effects: list[int | None] = [None] * sides
     spreads: list[int | None] = [None] * sides
-    for number, effect, spread in zip(turns.seconds, typical - typical.mean(), (quartiles[1] - quartiles[0]) / NORMAL_IQR):
-        effects[number], spreads[number] = round(float(effect) * UNIT), round(float(spread) * UNIT)
+    for number, its_effect, its_spread in zip(turns.seconds, typical, spread):
+        effects[number], spreads[number] = round(float(its_effect) * UNIT), round(float(its_spread) * UNIT)
     return Row(
-        seconds=float(f"{exp(float(np.median(rounds) + typical.mean())):.6g}"),
+        seconds=float(f"{exp(float(_middle(logs).mean())):.6g}"),
         calls=turns.calls,
         turns=logs.shape[1],
         effects=effects,
@@ -606,3 +601,9 @@ def _row(turns: Turns, sides: int) -> Row:
         faults={str(number): count for number, count in turns.faults.items() if count > FEW},
         switches={str(number): count for number, count in turns.switches.items() if count > FEW},
     )
+
+
+def _middle(values: np.ndarray) -> Any:
+    """Return the mean of the middle half along the last axis."""
+    cut = values.shape[-1] // 4
+    return np.sort(values)[..., cut : values.shape[-1] - cut].mean(axis=-1)

@@ -71,9 +71,9 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
     seconds : a call's, the geometric mean of all sides
     calls : in a turn; turns : of each side
-    effects : by side, the mean over the middle half of its turns of log(time / median side in that turn), less the mean of all sides, in
-        1 / UNIT; null without turns
-    spreads : by side, the standard deviation of these logarithms over turns, from their quartiles, in 1 / UNIT
+    effects : by side, the mean over all sides of the difference to each, which is the mean over the middle half of rounds of
+        log(time / time of the other in that round), in 1 / UNIT; null without turns
+    spreads : by side, the standard deviation of a turn's logarithm, from the quartiles of these differences, in 1 / UNIT
     faults, switches : page faults and involuntary context switches in all turns, by the number of the side, if there are more than `FEW`
     """
 
