@@ -273,7 +273,7 @@ def few_launches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, taken = tmp_path_factory.mktemp("few"), Counter[object]()
     for launch in reader.load_results(ROOT / "results").launches:
         kind = launch.kind, launch.sides[0].sha if launch.kind == "counts" else len(launch.sides)
-        if launch.machine == SHIPPED.name and taken[kind] < 4:  # a checkout of a test need not have all
+        if launch.machine == SHIPPED.name and taken[kind] < 3:  # a checkout of a test need not have all
             launches.write(folder, launch)
             taken[kind] += 1
     return folder

@@ -41,7 +41,7 @@ from tensorcopy.worker.turns import TRIES
 # Of a case and side in a launch. Between launches of three releases on two shared cores, a difference of two varies by 3.5 % with 20 turns,
 # 2.6 % with 40, 2.4 % with 80 and 2.2 % with 120 (up to 2^14; 2^17: 3.1, 2.2, 1.8 and 1.5 %). A fork and its setup cost as much as 24 turns
 TURNS, FEWEST_TURNS = 40, 5
-SHORT_TURN = 0.1  # seconds; a longer one is interrupted on any busy core, however often it is tried
+SHORT_TURN = 0.02  # seconds; a longer one is interrupted on any busy core, however often it is tried
 # Forks of a case of slow calls, and turns of each. At 2^20 a difference of two varies by 7.8 % with nine forks of seven turns, 4.4 % with
 # nine of 14, 3.3 % with six of 28 and 3.0 % with nine of 28
 FORKS, FEWEST_FORKS, FORK_TURNS = 6, 3, 28
@@ -584,16 +584,14 @@ def _row(turns: Turns, sides: int) -> Row:
     two fifths of a difference that is smaller than the noise of a turn.
     """
     logs = np.log(np.array(list(turns.seconds.values())))
-    differences = logs[:, None] - logs[None]
-    typical = _middle(differences).mean(axis=1)
-    quartiles = np.quantile(differences, (0.25, 0.75), axis=2)
-    spread = (quartiles[1] - quartiles[0]).sum(axis=1) / max(len(logs) - 1, 1) / (NORMAL_IQR * sqrt(2))
+    middle = _middle_half(logs[:, None] - logs[None])
+    spread = (middle[..., -1] - middle[..., 0]).sum(axis=1) / max(len(logs) - 1, 1) / (NORMAL_IQR * sqrt(2))
     effects: list[int | None] = [None] * sides
     spreads: list[int | None] = [None] * sides
-    for number, its_effect, its_spread in zip(turns.seconds, typical, spread):
+    for number, its_effect, its_spread in zip(turns.seconds, middle.mean(axis=2).mean(axis=1), spread):
         effects[number], spreads[number] = round(float(its_effect) * UNIT), round(float(its_spread) * UNIT)
     return Row(
-        seconds=float(f"{exp(float(_middle(logs).mean())):.6g}"),
+        seconds=float(f"{exp(float(_middle_half(logs).mean())):.6g}"),
         calls=turns.calls,
         turns=logs.shape[1],
         effects=effects,
@@ -603,7 +601,8 @@ def _row(turns: Turns, sides: int) -> Row:
     )
 
 
-def _middle(values: np.ndarray) -> Any:
-    """Return the mean of the middle half along the last axis."""
+def _middle_half(values: np.ndarray) -> np.ndarray:
+    """Return the middle half of the values along the last axis, in order."""
     cut = values.shape[-1] // 4
-    return np.sort(values)[..., cut : values.shape[-1] - cut].mean(axis=-1)
+    middle: np.ndarray = np.sort(values)[..., cut : values.shape[-1] - cut]
+    return middle

@@ -24,7 +24,7 @@ from tensorcopy.worker.turns import TRIES, TURN_SECONDS, interruptions
 DEVICE_SECONDS = 0.005  # on a device: two waits of 40 µs are less than 2 % of it
 FIRST, FIRST_HERE = 10, 3  # calls that may cause page faults: first in a process, and after a new tensor was made
 WARM_UP_SECONDS = 0.05  # of these calls at most: a copy of 64 MiB gets new pages in every call
-EXTRA = "TENSORCOPY_EXTRA"  # the environment variable with a share of calls to make without counting them: an injected slowdown
+EXTRA = "TENSORCOPY_EXTRA"  # the environment variable with a share of calls to make or wait for without counting them: an injected slowdown
 MOVED = 2**20  # elements; larger tensors get varying addresses anyway
 HELD = 6  # earlier inputs that are kept, so that a new one lies elsewhere
 FILLER = 4096  # bytes, at most, that a filler has beside twice the bytes of the input
@@ -89,10 +89,14 @@ class Loop:
 
     def seconds(self, calls: int) -> float:
         """Return the seconds that `calls` calls take."""
-        if self._extra:
-            share = calls * self._extra
-            calls += int(share) + (self._random.random() < share % 1)
-        return self._seconds(calls, **self.names)
+        extra = calls * self._extra
+        seconds = self._seconds(calls + int(extra), **self.names)
+        if not self._extra:
+            return seconds
+        start, rest = perf_counter(), seconds / (calls + int(extra)) * (extra % 1)
+        while (waited := perf_counter() - start) < rest:  # a part of a call
+            pass
+        return seconds + waited
 
     def calibrate(self) -> None:
         """Double the calls of a turn until it is long enough."""
