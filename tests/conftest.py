@@ -33,6 +33,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
+from tensorcopy.site.content import Content
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -192,11 +193,16 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
     return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
-def write_files(directory: Path, files: Iterable[tuple[str, str]]) -> None:
-    """Write texts by their address below `directory`."""
-    for address, text in files:
-        (directory / address).parent.mkdir(parents=True, exist_ok=True)
-        (directory / address).write_text(text, encoding="utf-8")
+def write_pages(directory: Path, content: Content, *modules: str) -> Path:
+    """Write the pages of some modules below `directory`, with the stylesheets and scripts of all, and return it."""
+    directory.mkdir(exist_ok=True)
+    writer.write_assets(directory)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "PAGE_MODULES", modules)
+        for address, text in render.files(content):
+            (directory / address).parent.mkdir(parents=True, exist_ok=True)
+            (directory / address).write_text(text, encoding="utf-8")
+    return directory
 
 
 @pytest.fixture(scope="session")

@@ -15,10 +15,10 @@ from playwright.sync_api import expect
 from tensorcopy.analysis import recommend
 from tensorcopy.numbers import duration
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, render, writer
+from tensorcopy.site import addresses, render
 from tensorcopy.site.pages import chooser
 from tensorcopy.worker import files
-from tests.conftest import write_files
+from tests.conftest import write_pages
 
 pytestmark = pytest.mark.slow
 
@@ -46,12 +46,7 @@ READ = """([data, rows]) => {
 @pytest.fixture(scope="module")
 def published(newest, tmp_path_factory) -> Path:
     """Write the pages of the chooser."""
-    directory = tmp_path_factory.mktemp("site")
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "PAGE_MODULES", ["chooser"])
-        write_files(directory, render.files(render.content((newest,))))
-    return directory
+    return write_pages(tmp_path_factory.mktemp("site"), render.content((newest,)), "chooser")
 
 
 @pytest.fixture

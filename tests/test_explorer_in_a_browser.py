@@ -9,9 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tensorcopy.site import render, writer
+from tensorcopy.site import render
 from tensorcopy.site.content import Content
-from tests.conftest import write_files
+from tests.conftest import write_pages
 
 pytestmark = pytest.mark.slow
 
@@ -36,12 +36,7 @@ def content(shipped_results) -> Content:
 @pytest.fixture(scope="module")
 def published(tmp_path_factory, content) -> Path:
     """Write the explorers with their data, and the stylesheets and scripts."""
-    directory = tmp_path_factory.mktemp("site")
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "PAGE_MODULES", ["explorer"])
-        write_files(directory, render.files(content))
-    return directory
+    return write_pages(tmp_path_factory.mktemp("site"), content, "explorer")
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from playwright.sync_api import expect
 
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.site import render, writer
-from tensorcopy.site.content import Content
-from tests.conftest import write_files
+from tensorcopy.site import render
+from tests.conftest import write_pages
 from tests.test_explorer_in_a_browser import field
 
 pytestmark = pytest.mark.slow
@@ -30,14 +29,13 @@ def published(tmp_path_factory, shipped_results) -> Path:
 
     In gpu/ that of the same with copies on CUDA, in own/ that of fewer, on whose site a laptop has measured since.
     """
-    directory = tmp_path_factory.mktemp("site")
     results = [result for result in shipped_results.results if result.version in RELEASES]
-    write(directory, render.content(results))
     newest = next(result for result in results if result.version == "2.15.0")
-    since = {**newest.provenance, "started": "2027-01-01T00:00:00+00:00"}
-    laptop = replace(newest, machine="laptop", provenance=since)
-    write(directory / "gpu", render.content(with_cuda(results)))
-    write(directory / "own", render.content([laptop, newest, next(result for result in results if result.version == "2.14.1")]))
+    laptop = replace(newest, machine="laptop", provenance={**newest.provenance, "started": "2027-01-01T00:00:00+00:00"})
+    own = [laptop, newest, next(result for result in results if result.version == "2.14.1")]
+    directory = tmp_path_factory.mktemp("site")
+    for folder, each in (("", results), ("gpu", with_cuda(results)), ("own", own)):
+        write_pages(directory / folder, render.content(each), "explorer", "landing")
     return directory
 
 
@@ -57,14 +55,6 @@ def with_cuda(results: list[Result]) -> list[Result]:
         )
         for result in results
     ]
-
-
-def write(directory: Path, content: Content) -> None:
-    directory.mkdir(exist_ok=True)
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "PAGE_MODULES", ["explorer", "landing"])
-        write_files(directory, render.files(content))
 
 
 @pytest.fixture

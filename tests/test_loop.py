@@ -118,10 +118,7 @@ def test_every_turn_has_an_input_at_another_address():
 @pytest.mark.parametrize(("share", "slowed", "expected"), [("0.05", True, 1.05), ("0.01", True, 1.01), ("0.1", False, 1.0)])
 @pytest.mark.parametrize("seconds", [1e-6, 1e-4, 3e-3])
 def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed, expected, seconds):
-    """In every turn: the loop makes that share of calls in addition to those it counts, and waits for a part of one.
-
-    Baselines measure the machine alone.
-    """
+    """In every turn, by calls that are not counted and a wait for the part of one. Baselines measure the machine alone."""
     monkeypatch.setenv(loop.EXTRA, share)
     monkeypatch.setattr(loop, "perf_counter", lambda: now.__setitem__(0, now[0] + 1e-8) or now[0])
     timed = of(lambda: now.__setitem__(0, now[0] + seconds), slowed=slowed)

@@ -80,14 +80,9 @@ def of_explorer(machine: str) -> str:
     return f"history/{slug(machine)}/index.html"
 
 
-def of_cases(machine: str) -> str:
-    """Return the address of the index of one machine's histories, where another machine has the main one."""
-    return f"history/{slug(machine)}/cases.html"
-
-
-def of_counts(machine: str) -> str:
-    """Return the address of the index of one machine's counts, likewise."""
-    return f"history/{slug(machine)}/counts.html"
+def of_index(machine: str, quantity: str) -> str:
+    """Return the address of the index of one machine's "cases" or "counts", where another machine has the main one."""
+    return f"history/{slug(machine)}/{quantity}.html"
 
 
 def of_history_data(machine: str, quantity: str) -> str:

@@ -102,11 +102,11 @@ class Content:
 
     def histories_address(self, machine: Machine) -> str:
         """Return the address of the index of a machine's histories; that of the machine with the longest history is the main one."""
-        return addresses.HISTORIES if machine is self.machine else addresses.of_cases(machine.name)
+        return addresses.HISTORIES if machine is self.machine else addresses.of_index(machine.name, "cases")
 
     def counts_address(self, machine: Machine) -> str:
         """Return the address of the index of a machine's counts, likewise; "" where nothing was counted."""
-        address = addresses.COUNTS if machine is self.machine else addresses.of_counts(machine.name)
+        address = addresses.COUNTS if machine is self.machine else addresses.of_index(machine.name, "counts")
         return address if any(case.spec.metric not in (TIME, TRACKED) for case in machine.cases) else ""
 
     @cached_property
