@@ -16,7 +16,6 @@ pytestmark = pytest.mark.slow
 
 RELEASES = ("1.9.0", "1.13.1", "2.5.1", "2.9.1", "2.14.1", "2.15.0")
 
-
 LOAD_LATER = """() => {
   const { load } = tensorHistory;
   tensorHistory.load = (address) => new Promise((resolve) => (window.loadNow = resolve)).then(() => load(address));
