@@ -155,15 +155,16 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
     axes = select.history(shipped)
     newest = axes[0][-1]
     rows = [*_of_newest(axes[0]), *_repeated(axes), *_neighbours(axes)]
-    of_taken = [*_planted([each for each in taken if each.machine == QUIET]), *_now([each for each in taken if each.machine == NOW])]
-    of_taken += _beside_others(taken)
-    is_elsewhere = any(each.provenance["identity"] != newest.provenance["identity"] for each in taken)
-    rows += [row._replace(name=f"{row.name}; on another machine") if is_elsewhere else row for row in of_taken]
+    rows += _planted([each for each in taken if each.machine == QUIET])
+    rows += _now([each for each in taken if each.machine == NOW])
+    rows += _beside_others(taken)
     rows += [Row(*each) for each in simulated_histories.rows(axes[0])]
     if annotated_series is not None:
         rows.append(annotated(annotated_series))
+    is_elsewhere = any(each.provenance["identity"] != newest.provenance["identity"] for each in taken)
+    elsewhere = "; twins and planted slowdowns on another machine" if is_elsewhere else ""
     return {
-        "machine": f"{newest.provenance['cpu']} ({newest.machine}), {newest.provenance['cores']} cores",
+        "machine": f"{newest.provenance['cpu']} ({newest.machine}{elsewhere}), {newest.provenance['cores']} cores",
         "launches": len(newest.launches),
         "day": str(newest.provenance["started"])[:10],
         "rows": [row._replace(goal=f"{row.goal} ({MISSED})" if is_missed(row) else row.goal)._asdict() for row in rows],
