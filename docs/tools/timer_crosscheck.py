@@ -30,7 +30,7 @@ from tensorcopy.worker.turns import interruptions
 
 LARGEST = 2**20  # elements; beyond, page faults dominate, and they vary with any harness
 SECONDS = 0.001  # of a measurement by the reference, as of a turn
-PROCESSES, TURNS = 3, 12  # two turns differ by 10 to 40 % on shared cores
+PROCESSES, TURNS = 3, 8  # two turns differ by 10 to 40 % on shared cores
 TRIES = 40  # of these turns
 COLD = 2.0  # times the reference; a slower first sample includes the cost of a cold start
 
