@@ -52,7 +52,7 @@ FOLDER = Path(".asv/accuracy")
 QUIET, BUSY, NOW = "quiet", "busy", "now"  # have the places of machines
 PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
 TWIN = "twin"
-EXTRA = "TENSORCOPY_EXTRA"  # as benchmarks/cases.py reads it
+EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/worker/loop.py reads it
 PLANTED, TOLD_NOW = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}, "+2%"
 LAUNCHES, LAUNCHES_NOW = 12, 42
 BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
@@ -65,6 +65,7 @@ FINER = 0.01  # the margin with which +2 % is asked for
 WITHIN = 5  # points from the annotated one that count as found
 SEED = 1
 MISSED = "missed"
+ELSEWHERE = "†"  # marks what was measured on another machine than the history
 
 Numbers = Any  # an array of floats; numpy's types differ from release to release
 
@@ -155,16 +156,15 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
     axes = select.history(shipped)
     newest = axes[0][-1]
     rows = [*_of_newest(axes[0]), *_repeated(axes), *_neighbours(axes)]
-    rows += _planted([each for each in taken if each.machine == QUIET])
-    rows += _now([each for each in taken if each.machine == NOW])
-    rows += _beside_others(taken)
+    mark = ELSEWHERE if any(each.provenance["identity"] != newest.provenance["identity"] for each in taken) else ""
+    of_taken = [*_planted([each for each in taken if each.machine == QUIET]), *_now([each for each in taken if each.machine == NOW])]
+    rows += [row._replace(name=row.name + mark) for row in (*of_taken, *_beside_others(taken))]
     rows += [Row(*each) for each in simulated_histories.rows(axes[0])]
     if annotated_series is not None:
         rows.append(annotated(annotated_series))
-    is_elsewhere = any(each.provenance["identity"] != newest.provenance["identity"] for each in taken)
-    elsewhere = "; twins and planted slowdowns on another machine" if is_elsewhere else ""
+    name = f"{newest.machine}; {mark} on another machine" if mark else newest.machine
     return {
-        "machine": f"{newest.provenance['cpu']} ({newest.machine}{elsewhere}), {newest.provenance['cores']} cores",
+        "machine": f"{newest.provenance['cpu']} ({name}), {newest.provenance['cores']} cores",
         "launches": len(newest.launches),
         "day": str(newest.provenance["started"])[:10],
         "rows": [row._replace(goal=f"{row.goal} ({MISSED})" if is_missed(row) else row.goal)._asdict() for row in rows],

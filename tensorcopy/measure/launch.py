@@ -39,7 +39,7 @@ from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.turns import TRIES
 
 # Of a case and side in a launch. Between launches of three releases on two shared cores, a difference of two varies by 3.5 % with 20 turns,
-# 2.6 % with 40, 2.4 % with 80 and 2.2 % with 120 (up to 2^14; 2^17: 3.1, 2.2, 1.8 and 1.5 %). A fork and its setup cost as much as 24 turns
+# 2.6 % with 40, 2.4 % with 80 and 2.2 % with 120 (up to 2^14; 2^17: 3.1, 2.2, 1.8 and 1.5 %). A fork and its setup cost as much as 30 turns
 TURNS, FEWEST_TURNS = 40, 5
 SHORT_TURN = 0.02  # seconds; a longer one is interrupted on any busy core, however often it is tried
 # Forks of a case of slow calls, and turns of each. At 2^20 a difference of two varies by 7.8 % with nine forks of seven turns, 4.4 % with
@@ -424,7 +424,7 @@ def time_case(processes: Sequence[_Process], name: str, indices: Sequence[int | 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
     longest : seconds that a side may take to set it up
 
-    Where a call takes 30 µs to 1 ms, several forks take turns: the physical pages of one decide what it costs.
+    Where a call takes 30 µs to 1 ms, several forks take turns: the physical pages of one affect what it costs.
     """
     first = _turns_of_fork(processes, name, indices, 0, longest)
     if not 1 < first.calls <= SLOW_CALLS:
