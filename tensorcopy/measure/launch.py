@@ -46,7 +46,9 @@ SHORT_TURN = 0.02  # seconds; a longer one is interrupted on any busy core, howe
 # nine of 14, 3.3 % with six of 28 and 3.0 % with nine of 28
 FORKS, FEWEST_FORKS, FORK_TURNS = 6, 3, 28
 FORKS_SECONDS = 2.0  # of a side, after which no fork begins but the fewest: setting up a device takes as long
-SLOW_CALLS = 32  # in a turn, at most; a single call in a turn takes so long that its setup would double what a launch costs
+# Calls in a turn, at most, of a case that gets several forks. With 16 or 32 (2^17) one fork is enough: a difference varies by about 2 %.
+# A single call takes so long that its setup would double what a launch costs
+SLOW_CALLS = 8
 SIDE_SECONDS = 0.2  # that a side's turns of a case take, unless they are the fewest
 SIDE_WALL_SECONDS = 0.5  # the same with their setup, which asv runs before each call
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
@@ -424,7 +426,7 @@ def time_case(processes: Sequence[_Process], name: str, indices: Sequence[int | 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
     longest : seconds that a side may take to set it up
 
-    Where a call takes 30 µs to 1 ms, several forks take turns: the physical pages of one affect what it costs.
+    Where a call takes 0.1 to 1 ms, several forks take turns: the physical pages of one affect what it costs.
     """
     first = _turns_of_fork(processes, name, indices, 0, longest)
     if not 1 < first.calls <= SLOW_CALLS:
