@@ -102,6 +102,7 @@ def outcomes(tmp_path_factory, bare):
     return dict(zip(every, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", WORKING)
 def test_asv_s_commands_work(outcomes, command):
     """They read a projection of the launches, which stay as they are. `setup` prints names and no objects, and is no failure."""
@@ -110,6 +111,7 @@ def test_asv_s_commands_work(outcomes, command):
     assert re.search(WORKING[command][1], shown, re.MULTILINE), shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", REFUSED)
 def test_what_cannot_be_done_ends_in_one_line(outcomes, bare, command):
     """With exit code 2, before anything is measured; asv's lines before it name the Pythons of the configuration that are not used."""

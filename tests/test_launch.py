@@ -14,16 +14,17 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch
-from tensorcopy.measure.launch import Side, SideFailed, Turns
+from tensorcopy.measure.launch import Side, SideFailed
 from tensorcopy.results import launches
 from tensorcopy.results.launches import ALL, UNIT, Launch
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE, sha_of
+
+pytestmark = pytest.mark.slow
 
 SUITE = """
 import os, signal, time
@@ -333,20 +334,6 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     assert raised == {ALL: "ModuleNotFoundError: mem_ benchmarks need pympler: name it in `requires`"}
 
 
-@pytest.mark.parametrize("sides", [2, 3, 6])
-def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides):
-    """Of any number of sides: +5 % where turns vary by 10 %, and one of ten by much more."""
-    chance, size = np.random.default_rng(sides), (200, sides, launch.TURNS)
-    logs = log(1e-5) + chance.normal(0, 0.1, size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
-    logs[:, 0] += log(1.05)
-    turns = {("a.time_it", number): Turns(dict(enumerate(np.exp(case).tolist())), 9) for number, case in enumerate(logs)}
-    suites = {"a.time_it": {"version": "1", "param_names": ["number"], "params": [list(map(str, range(200)))]}}
-    made = [Side("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
-    taken = launch.document(made, suites, turns, machine="box", id="", started="", ended="")
-    effects = np.array([row.effects for row in taken.suites["a.time_it"].rows.values()]) / UNIT
-    assert np.mean(effects[:, 0] - effects[:, 1]) == pytest.approx(log(1.05), abs=0.006)
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no system call")
 def test_all_sides_are_on_one_core(taken):
     """One that this process may use."""
@@ -422,7 +409,6 @@ for number in range(100):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(0, 10, 3))
 def test_a_killed_program_leaves_whole_launches_and_no_process(tmp_path, number):
     """Killed at any moment, while it starts, times or writes: what is there can be read."""
