@@ -11,8 +11,10 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import tensorcopy
 from docs.tools import figures, labelled_plot, reference
@@ -22,6 +24,7 @@ from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration
 from tensorcopy.report import advise, why
+from tensorcopy.report.advise import MatchingMethod
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader, writing
@@ -52,7 +55,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     drawings = draw_methods(machine.result.methods)  # for readers of the Markdown
-    shipped = advise.shipped({device: each.result for device, each in content.by_device.items()})
+    advices = shipped({device: each.result for device, each in content.by_device.items()})
     codes = {name: row["code"] for name, row in machine.result.methods.items() if row["group"] in recommend.GROUPS}
     parts = {**PARTS, "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
@@ -61,10 +64,41 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
         Path("docs/history.svg"): history_svg(machine),
         BADGE: data_files.badge(data_files.BADGE_LABEL, data_files.badge_message(machine)),
-        advise.SHIPPED: json.dumps(shipped, ensure_ascii=False, separators=(",", ":")) + "\n",
+        advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
         why.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
     }
+
+
+def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
+    """Return the content of shipped.json, which `advise` reads: the advice from the result of each device at every size."""
+
+    def row(choice: MatchingMethod) -> list[Any]:
+        """Return the fields that depend on the size."""
+        numbers = choice.seconds, choice.multiple, *(choice.interval or ())
+        seconds, multiple, *interval = (None if value is None else float(f"{value:.4g}") for value in numbers)
+        return [choice.method, seconds, multiple, choice.verdict, interval or None]
+
+    sources = {
+        device: {"torch": result.provenance["torch"], "on": result.hardware(device), "day": result.provenance["started"][:10]}
+        for device, result in results.items()
+    }
+    answers = []
+    for device, result in results.items():
+        for request in recommend.requests(device):
+            advices = [
+                advise.of_options(request, numel, options, "shipped", sources[device])
+                for numel, options in recommend.options_by_size(result, request).items()
+            ]
+            choices = [choice for advice in advices for choice in advice.choices]
+            answers.append(
+                {
+                    "request": asdict(request),
+                    "methods": {choice.method: {"code": choice.code, "caveats": choice.caveats} for choice in choices},
+                    "sizes": {str(advice.numel): {"why": advice.why, "choices": list(map(row, advice.choices))} for advice in advices},
+                }
+            )
+    return {"sources": sources, "answers": answers}
 
 
 def with_parts(text: str, machine: Machine, parts: Mapping[str, Callable[[Machine], str | None]]) -> str:

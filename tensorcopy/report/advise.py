@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -198,63 +198,29 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
         effects=effects,
         column=0,
     )
-    options = recommend.options_by_size(result, request).get(numel, ())
-    return _advice(request, numel, map(_matching_method, options), _why(request, options), "here", benchmark)
+    return of_options(request, numel, recommend.options_by_size(result, request).get(numel, ()), "here", benchmark)
 
 
-def _why(request: CopyRequest, options: Sequence[Option]) -> str:
-    key, placeholders = recommend.reason(request, options)
-    return translate(key, **placeholders)
+def of_options(request: CopyRequest, numel: int, options: Sequence[Option], measured: str, source: Mapping[str, Any]) -> Advice:
+    """Return the advice from the options at one size, the recommended one first.
 
-
-def _matching_method(option: Option) -> MatchingMethod:
-    return MatchingMethod(
-        method=option.method,
-        code=option.code,
-        seconds=option.timing.seconds if option.timing else None,
-        multiple=option.multiple,
-        verdict=option.rank,
-        interval=option.change.interval if option.change else None,
-        caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
+    source : with "torch", "on" and "day", and "left_out" if own operations were measured
+    """
+    choices = tuple(
+        MatchingMethod(
+            method=option.method,
+            code=option.code,
+            seconds=option.timing.seconds if option.timing else None,
+            multiple=option.multiple,
+            verdict=option.rank,
+            interval=option.change.interval if option.change else None,
+            caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
+        )
+        for option in options
     )
-
-
-def _advice(
-    request: CopyRequest, numel: int, choices: Iterable[MatchingMethod], why: str, measured: str, source: Mapping[str, Any]
-) -> Advice:
-    source = {"left_out": {}, **source}  # nothing that is shipped was
-    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"], source["left_out"])
-
-
-def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
-    """Return the content of shipped.json: the advice from the result of each device at every size."""
-
-    def row(match: MatchingMethod) -> list[Any]:
-        """Return the fields that depend on the size, as `_as_shipped` reads them."""
-        numbers = match.seconds, match.multiple, *(match.interval or ())
-        seconds, multiple, *interval = (None if value is None else float(f"{value:.4g}") for value in numbers)
-        return [match.method, seconds, multiple, match.verdict, interval or None]
-
-    answers = []
-    for device, result in results.items():
-        for request in recommend.requests(device):
-            by_size = recommend.options_by_size(result, request)
-            matches = {match.method: match for options in by_size.values() for match in map(_matching_method, options)}
-            answers.append(
-                {
-                    "request": asdict(request),
-                    "methods": {name: {"code": match.code, "caveats": match.caveats} for name, match in matches.items()},
-                    "sizes": {
-                        str(numel): {"why": _why(request, options), "choices": [row(_matching_method(option)) for option in options]}
-                        for numel, options in by_size.items()
-                    },
-                }
-            )
-    sources = {
-        device: {"torch": result.provenance["torch"], "on": result.hardware(device), "day": result.provenance["started"][:10]}
-        for device, result in results.items()
-    }
-    return {"sources": sources, "answers": answers}
+    key, placeholders = recommend.reason(request, options)
+    why = translate(key, **placeholders)
+    return Advice(request, numel, choices, why, measured, source["torch"], source["on"], source["day"], source.get("left_out", {}))
 
 
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
@@ -264,7 +230,7 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
             if answer["request"] == asdict(request) and answer["sizes"]:
                 measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
                 at_size, methods = answer["sizes"][str(measured)], answer["methods"]
-                matches = [
+                matches = tuple(
                     MatchingMethod(
                         name,
                         methods[name]["code"],
@@ -275,8 +241,8 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
                         tuple(methods[name]["caveats"]),
                     )
                     for name, seconds, multiple, verdict, interval in at_size["choices"]
-                ]
-                return _advice(request, measured, matches, at_size["why"], "shipped", document["sources"][request.device])
+                )
+                return Advice(request, measured, matches, at_size["why"], "shipped", **document["sources"][request.device], left_out={})
         devices = list(document["sources"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TensorcopyError(
