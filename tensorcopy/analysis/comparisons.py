@@ -47,6 +47,7 @@ SAME_GPU = "gpu"  # for cases on CUDA: each of its values that both sides have
 FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of several equal GPUs
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
+NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
 KINDS = (2**14, 2**17)  # elements
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
@@ -89,6 +90,13 @@ class Comparison:
         processors = dict.fromkeys(str(result.provenance["cpu"]) for result in (self.before, self.after))
         pythons = dict.fromkeys(result.python for result in (self.before, self.after))
         return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
+
+    @property
+    def environment(self) -> list[FieldDifference]:
+        """The fields of the provenance that differ and can change a time; "" where a side has none."""
+        first, second = self.before.provenance, self.after.provenance
+        fields = [FieldDifference(name, *(str(each.get(name) or "") for each in (first, second))) for name in {**first, **second}]
+        return [each for each in fields if each.field not in NOT_EVIDENCE and each.before != each.after]
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page

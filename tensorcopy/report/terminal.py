@@ -52,7 +52,6 @@ WIDE = 150  # columns from which a case takes one line
 LARGEST_CHANGES = 10  # of a verdict that are listed
 WIDTH = 56  # columns of the axis of differences: a line is about 80 columns with its labels
 ZERO, DIFFERENCE, LOW, HIGH = "│", "●", "├", "┤"
-NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
 # spaces in "3.1 %", "1.4 µs", "detach numel=16", "≤ 2¹⁷", "torch 2.15.0" and "Python 3.11"
 KEPT = re.compile(r" (?=%|[µnm]?s\b|\w+=)|(?:(?<=[≤>])|(?<=torch)|(?<=Python)) (?=\d)")
@@ -121,12 +120,7 @@ def _figures(change: Change) -> str:
 def evidence(comparison: Comparison, case: Case) -> str:
     """Return all evidence on one case of a comparison, in lines of up to 100 columns."""
     change = comparison.changes[case]
-    fields = comparison.before.provenance, comparison.after.provenance
-    differences = [
-        f"  {name}: {fields[0].get(name)} → {fields[1].get(name)}"
-        for name in {**fields[0], **fields[1]}
-        if name not in NOT_EVIDENCE and fields[0].get(name) != fields[1].get(name)
-    ]
+    differences = [f"  {name}: {before or 'none'} → {after or 'none'}" for name, before, after in comparison.environment]
     sections = [
         [case_name(case), f"{' → '.join(comparison.labels)}, on {comparison.on}", sentence(change)],
         _picture(comparison, case, change),

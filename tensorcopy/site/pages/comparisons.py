@@ -157,7 +157,6 @@ def _comparison_page(content: Content, address: str) -> Page:
         "neighbours": _neighbours(content, comparison, series),
         "machine_differences": machine_differences(before, after) if before.machine == after.machine else [],
         "releases": [release for release in series.releases if release.sha == after.sha],
-        "provenance_differences": _provenance_differences(before, after),
         "arguments": [_argument(content, result) for result in (before, after)],
         "causes": [
             (machine.code(each.name.split()[0]), why.case_text(each.name), each.address)
@@ -235,15 +234,6 @@ def _neighbours(content: Content, comparison: Comparison, series: Series) -> lis
         if earlier is after:
             links.append((f"to {later.version}", content.comparison_address(before, later)))
     return [(label, address) for label, address in links if address]
-
-
-def _provenance_differences(before: Result, after: Result) -> list[tuple[str, str, str]]:
-    """Return each differing field with both values."""
-    rows = []
-    for name in dict.fromkeys([*before.provenance, *after.provenance]):
-        ours, theirs = ("" if (value := result.provenance.get(name)) in (None, {}, "") else str(value) for result in (before, after))
-        rows += [(name, ours, theirs)] if ours != theirs else []
-    return rows
 
 
 Parameters = tuple[tuple[str, str], ...]
