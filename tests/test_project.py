@@ -29,6 +29,7 @@ from tensorcopy.results import reader, related, suite_specs
 from tensorcopy.results.cases import cases_of
 from tensorcopy.site import render
 from tensorcopy.site.machine import all_costs
+from tensorcopy.site.pages import history
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
 from tests import launch_files, test_workflows
@@ -432,7 +433,7 @@ def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group
         ("heads", "n", (16, 256)),
         ("rows", "n", (64,)),
     ]
-    assert [history.size for history in machine.histories] == ["n = 16", "n = 256", "n = 64"]
+    assert [row["title"] for row in history.pictures(machine)] == ["heads: n=16", "heads: n=256", "rows: n=64"]
     site = dict(render.files(content))
     texts = {address: re.sub(r"<[^>]*>", "", text) for address, text in site.items() if address.endswith(".html")}
     assert "heads: own operations with inputs" in texts["sizes/box/py3.11-cuda/2.15.0.html"]

@@ -167,19 +167,20 @@ def methods(machine: Machine) -> str:
 
 def history_svg(machine: Machine) -> str:
     """Return the history of the copies at the smaller size as a standalone SVG, with a title and the methods at the ends of their lines."""
-    history = next((history for history in machine.histories if history.group == "copy"), None)
-    if history is None:
+    cases = next((cases for cases in machine.pictured if machine.group(cases[0]) == "copy"), None)
+    if cases is None:
         raise TensorcopyError(
             "docs/history.svg cannot be drawn",
             got="no history of the copies",
             allowed="results with two releases",
             next="tensorcopy measure 2.14.1 2.15.0",
         )
-    codes = {name: machine.code(name) for name in history.methods}
-    names = [environment.split("-")[0].removeprefix("py") for environment in history.environments]
-    title = f"{len(codes)} ways to copy {count(history.numel)} float32: time per call over torch releases"
-    lines = f"solid: Python {names[0]}" + (f"; dashed: Python {', '.join(names[1:])}" if names[1:] else "")
-    return standalone(labelled_plot.svg(plots.of_group(history, codes), list(codes.values()), title, lines))
+    history = machine.history[cases[0]]
+    title = f"{len(cases)} ways to copy {count(int(cases[0]['numel']))} float32: time per call over torch releases"
+    older = [f"; before torch {history.releases[joint.index]}, Python {joint.older.python}, scaled" for joint in history.joints]
+    note = f"Python {history.results[-1].python}{''.join(older)}"
+    plot = plots.of_methods(machine, cases, history.releases)
+    return standalone(labelled_plot.svg(plot, list(map(machine.case_code, cases)), title, note))
 
 
 def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:

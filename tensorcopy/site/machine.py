@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,6 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.analysis.standings import OpenRegression, Standing
-from tensorcopy.numbers import count
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import functions, related, select, suite_specs
@@ -157,37 +156,6 @@ class CostTable:
 
 
 @dataclass(frozen=True)
-class History:
-    """The methods of a group at one size over the releases, in order of version.
-
-    environments : the newest Python first; each is a series
-    timings : by release, environment, such as "py3.11-cuda", and method
-    by : as in `CostTable`
-    """
-
-    group: str
-    numel: int
-    releases: tuple[str, ...]
-    environments: tuple[str, ...]
-    methods: tuple[str, ...]
-    timings: Mapping[tuple[str, str, str], Timing]
-    by: str = NUMEL
-
-    @property
-    def size(self) -> str:
-        """The size as text: "2¹⁰ float32", or "n = 64" of operations with inputs."""
-        return f"n = {self.numel}" if self.by == N else f"{count(self.numel)} float32"
-
-    def at(self, release: str, environment: str, method: str) -> Timing | None:
-        """Return a method's time; None when it was not measured."""
-        return self.timings.get((release, environment, method))
-
-    def has(self, release: str, environment: str) -> bool:
-        """Return whether any of the methods was measured with a release in an environment."""
-        return any((release, environment, method) in self.timings for method in self.methods)
-
-
-@dataclass(frozen=True)
 class Machine:
     """A machine with its results.
 
@@ -242,14 +210,17 @@ class Machine:
         return tuple(table for table in tables if table.methods)
 
     @cached_property
-    def histories(self) -> tuple[History, ...]:
-        """The history of each group on the CPU, at a small and a large size."""
-        histories = []
-        for group in _shown_groups(self.result):
-            measured = numels_of(self.result, group, "cpu", N)
-            histories += [_history(self.series, group, numel, NUMEL) for numel in HISTORY_NUMELS]
-            histories += [_history(self.series, group, n, N) for n in dict.fromkeys((*measured[:1], *measured[-1:]))]
-        return tuple(history for history in histories if history.timings)
+    def pictured(self) -> list[list[Case]]:
+        """The cases of each picture over the releases: the methods of a group on the CPU, at a small and a large size."""
+        pictures = []
+        for group in groups_of(self.result):
+            for by in (NUMEL, N):
+                suite = suite_specs.timed_by_size(group, by=by)
+                cases = [case for case in self.cases if case.suite == suite and self.group(case) == group]
+                sizes = sorted({int(case[by]) for case in cases})
+                shown = HISTORY_NUMELS if by == NUMEL else dict.fromkeys((*sizes[:1], *sizes[-1:]))
+                pictures += [[case for case in cases if case[by] == str(size)] for size in shown if size in sizes]
+        return pictures
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -376,9 +347,9 @@ class Machine:
         row = self.methods.get(method, {})
         return str(row.get("code" if device == "cpu" else "code_on_accelerator", method))
 
-    def codes(self, history: History) -> dict[str, str]:
-        """Return the code of each method of a history."""
-        return {method: self.code(method) for method in history.methods}
+    def group(self, case: Case) -> str:
+        """Return the group of a case's method: "copy", "conversion", or that of an own operation."""
+        return str(self.methods.get(case["method"], {}).get("group", case.spec.methods))
 
     def case_code(self, case: Case) -> str:
         """Return the code that a case times; the name of a suite that is not of methods."""
@@ -416,12 +387,6 @@ def longest_history(measured: Sequence[Machine]) -> Machine | None:
 def groups_of(result: Result) -> list[str]:
     """Return the groups with a table by size: copies, conversions, own operations."""
     return [*GROUPS, *related.own_groups(result.methods)]
-
-
-def _shown_groups(result: Result) -> Sequence[str]:
-    """Return the groups that the landing page shows: copies and conversions, or those of a project that has neither."""
-    own = groups_of(result)[len(GROUPS) :]
-    return own if own and not any(row["group"] in recommend.GROUPS for row in result.methods.values()) else GROUPS
 
 
 def case_of(group: str, method: str, numel: int, device: str, by: str = NUMEL) -> Case:
@@ -472,24 +437,3 @@ def _cases_by_size(result: Result, group: str, device: str, by: str) -> list[Cas
     cases = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
     is_own = suite_specs.find(suite).methods == suite_specs.OWN
     return [case for case in cases if not is_own or result.methods.get(case["method"], {}).get("group") == group]
-
-
-def _history(all_series: Sequence[Series], group: str, numel: int, by: str) -> History:
-    """Return the history of a group on the CPU at one size, for one machine."""
-    timings = {
-        (release.version, result.environment, method): timing
-        for series in all_series
-        for release, result in zip(series.releases, series.results)
-        for method in methods_of(result, group, "cpu", by)
-        if (timing := result.timings.get(case_of(group, method, numel, "cpu", by)))
-    }
-    releases, environments = {release for release, _, _ in timings}, {environment for _, environment, _ in timings}
-    return History(
-        group=group,
-        numel=numel,
-        releases=tuple(version for version in release_versions(all_series) if version in releases),
-        environments=tuple(series.environment for series in all_series if series.environment in environments),
-        methods=tuple(dict.fromkeys(method for _, _, method in timings)),
-        timings=timings,
-        by=by,
-    )

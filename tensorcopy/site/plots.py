@@ -1,4 +1,4 @@
-"""The plots of the pages: cases, groups, methods, sizes, comparisons and sparklines."""
+"""The plots of the pages: cases, methods, sizes, comparisons and sparklines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from math import log
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
 from tensorcopy.analysis.series import CaseSeries, directions
-from tensorcopy.numbers import count, duration, signed_percent, unbroken
+from tensorcopy.numbers import duration, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import N
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.changes import CaseChange
-from tensorcopy.site.machine import CostTable, History, Machine, Series
+from tensorcopy.site.machine import CostTable, Machine, Series
+from tensorcopy.site.page import circumstances
 from tensorcopy.site.svg import (
     LEFT,
     RIGHT,
@@ -158,40 +159,23 @@ def shows_baseline(machine: Machine, case: Case) -> bool:
     return multiple is not None and multiple <= MAX_TIMES_BASELINE
 
 
-def of_group(history: History, codes: Mapping[str, str]) -> Plot:
-    """Return the plot of a group's methods at one size over the releases.
+def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> Plot:
+    """Return the plot of cases of methods over the releases, the Pythons joined, with a mark at each change and at the newest value.
 
-    Lines of the first environment are solid, others dashed.
-    """
-    lines = []
-    for number, environment in enumerate(history.environments):
-        for index, method in enumerate(history.methods):
-            points: list[PlotPoint | None] = []
-            for position, release in enumerate(history.releases):
-                timing = history.at(release, environment, method)
-                tip = f"{codes[method]}, torch {release}, {environment}: {duration(timing.seconds)}" if timing else ""
-                points.append(PlotPoint(position, timing.seconds, tip) if timing else None)
-            lines.append(Line(points, 1 + index % COLOURS, index, "" if number == 0 else "old"))
-    label = f"{history.group}: {history.size}, time per call over torch releases"
-    return Plot(label, NameAxis(history.releases), ValueAxis.around([timing.seconds for timing in history.timings.values()]), lines)
-
-
-def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> str:
-    """Plot cases of methods over the releases, the Pythons joined, with a mark at each change.
+    Its first lines are those of the cases, in order.
 
     own : another machine, whose values are marked beside these; its releases that are not on the axis are omitted
     """
-    lines = []
+    lines, marks = [], []
     for index, case in enumerate(cases):
-        lines.append(Line(_joined_points(machine, case, releases), index + 1, -1))
-        lines.append(Line(_change_points(machine, case, releases), index + 1, index, "change"))
+        colour = 1 + index % COLOURS
+        lines.append(Line(_joined_points(machine, case, releases), colour, -1))
+        marks.append(Line(_change_points(machine, case, releases), colour, index, "change"))
         if own and case in own.history:
-            lines.append(Line(_joined_points(own, case, releases), index + 1, index, "own"))
-    values = [point.y for line in lines for point in line.points if point]
-    label = (
-        f"{', '.join(machine.code(case['method'], case.device) for case in cases)}: {count(int(cases[0]['numel']))} elements, time per call"
-    )
-    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), lines).svg()
+            marks.append(Line(_joined_points(own, case, releases), colour, index, "own"))
+    values = [point.y for line in (*lines, *marks) for point in line.points if point]
+    label = f"{', '.join(machine.code(case['method'], case.device) for case in cases)}: {circumstances(cases[0])}, time per call"
+    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), [*lines, *marks])
 
 
 def of_sizes(table: CostTable, *, linear: bool) -> str:
@@ -313,13 +297,14 @@ def _joined_points(machine: Machine, case: Case, releases: Sequence[str]) -> lis
 
 
 def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> list[PlotPoint | None]:
-    """Return the value at each change of level; None at all other releases."""
+    """Return the value at each change of level, and the newest one; None at all other releases."""
     series, code = machine.history[case], machine.code(case["method"], case.device)
+    newest = max((index for index, value in enumerate(series.values) if value is not None), default=0)
     points: list[PlotPoint | None] = [None] * len(releases)
-    for step in series.steps:
-        release, value = series.releases[step.index], series.values[step.index]
+    for index, change in {newest: "", **{step.index: f"{whole_percent(step.ratio)} " for step in series.steps}}.items():
+        release, value = series.releases[index], series.values[index]
         if release in releases and value is not None:
-            tip = f"{code}: {whole_percent(step.ratio)} with torch {release}, to {duration(value)}"
+            tip = f"{code}: {change}with torch {release}, {'to ' if change else ''}{duration(value)}"
             points[releases.index(release)] = PlotPoint(releases.index(release), value, tip)
     return points
 

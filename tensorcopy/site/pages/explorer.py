@@ -20,7 +20,7 @@ from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import History, Machine, Series, case_of, release_versions
+from tensorcopy.site.machine import Machine, Series, release_versions
 from tensorcopy.site.page import File, Page
 
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
@@ -72,12 +72,6 @@ def place_of(machine: Machine, case: Case) -> Place | None:
         device=parameters.get("device", spec.device),
         timed="latency" if spec.latency else "throughput",
     )
-
-
-def of_history(machine: Machine, history: History) -> str:
-    """Return the address of the explorer that shows a group's history."""
-    shown = {case_of(history.group, method, history.numel, "cpu", history.by) for method in history.methods}
-    return link(machine, *(case for case in machine.cases if case in shown))
 
 
 def link(machine: Machine, *cases: Case) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.series import CaseSeries, releases_of
 from tensorcopy.numbers import count, duration_range, value_range
 from tensorcopy.report.findings import Finding
 from tensorcopy.results import related, suite_specs
@@ -44,8 +44,7 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
         "failures": failures(machine),
         "sections": _index_sections(machine, suite_specs.TIME),
         "tracked": _index_sections(machine, suite_specs.TRACKED),
-        "explorer": explorer.of_history,
-        "plot": lambda history: Markup(plots.of_group(history, machine.codes(history)).svg()),  # noqa: S704 - our own SVG
+        "pictures": pictures(machine),
         "regressions": regressions.address_of(content, machine),
         "counts": of_counts,
     }
@@ -53,6 +52,22 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
     if of_counts:
         counted = {"changes": _changes(content, machine, counted=True), "sections": _index_sections(machine, "")}
         yield Page(of_counts, "counts.html", "Exact counts over torch releases", {**shared, **counted})
+
+
+def pictures(machine: Machine) -> list[dict[str, Any]]:
+    """Return the pictures of the methods over the releases: the title, the plot, the codes of its lines, and its explorer's address."""
+    titles = {"copy": "Copies", "conversion": "Conversions"}
+    rows = []
+    for cases in machine.pictured:
+        group, releases = machine.group(cases[0]), releases_of(machine.history[case] for case in cases)
+        row = {
+            "title": f"{titles.get(group, group)}: {circumstances(cases[0])}",
+            "codes": [machine.case_code(case) for case in cases],
+            "explorer": explorer.link(machine, *cases),
+            "svg": Markup(plots.of_methods(machine, cases, releases).svg()),  # noqa: S704 - our own SVG
+        }
+        rows.append(row)
+    return rows
 
 
 def failures(machine: Machine) -> list[tuple[str, list[tuple[Machine, Case, str, str]]]]:

@@ -104,7 +104,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     return {
         "own": own,
         "chart_documents": [_document(content, each, numel) for each in (machine, *([own.machine] if own else []))] if shown else [],
-        "chart_svg": Markup(plots.of_methods(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
+        "chart_svg": Markup(plots.of_methods(machine, shown, axis, own.machine if own else None).svg()) if shown else "",  # noqa: S704 - our own SVG
         "chart_numel": numel,
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "counted": (suite_specs.INSTRUCTIONS,) if machine.counts_instructions else (),

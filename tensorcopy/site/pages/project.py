@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
 from tensorcopy.analysis.paired import ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import quantity
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
-from tensorcopy.site import addresses, plots
+from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, changes_of
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page
-from tensorcopy.site.pages import explorer, history
+from tensorcopy.site.pages import history
 from tensorcopy.site.plots import sparkline
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
@@ -50,9 +48,7 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "releases": releases,
         "number": len(cases),
         "upgrade": upgrade if address else None,
-        "groups": [(each.group, each, machine.codes(each)) for each in machine.histories],
-        "plot": lambda each: Markup(plots.of_group(each, machine.codes(each)).svg()),  # noqa: S704 - our own SVG
-        "explorer": lambda each: explorer.of_history(machine, each),
+        "pictures": history.pictures(machine),
         "sections": _sections(machine, cases[:MOST_CASES], releases, changes),
         "more": max(0, len(cases) - MOST_CASES),
         "changes": changes_of(content, machine)[:RECENT_CHANGES],
