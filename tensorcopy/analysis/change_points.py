@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-MIN_CHANGE = 0.01  # relative; with 2 % the same series are quiet, and a step of 2 % is missed half the time
+SMALLEST = math.log1p(0.01)  # step to report; with 2 % the same series are quiet, and a step of 2 % is missed half the time
 NEARLY = 0.1  # of a step, on a logarithmic scale, may remain when a later step takes it back
 BACK = 3.0  # standard errors: two levels this close are the same
 
@@ -137,16 +137,13 @@ class _Test:
     p: float
 
 
-def steps(
-    values: Sequence[float | None], spreads: Sequence[float] = (), *, known: Mapping[int, float] = NOTHING, min_change: float = MIN_CHANGE
-) -> list[Step]:
+def steps(values: Sequence[float | None], spreads: Sequence[float] = (), *, known: Mapping[int, float] = NOTHING) -> list[Step]:
     """Return the steps of a series, in order.
 
     The steps of the reversed or inverted series are the same, mirrored; the unit does not matter.
     values : positive; None for a release that was not measured. Indices are those of this list
     spreads : each value's own relative standard error; 0 if unknown. A point is as noisy as the series, or as its own error if larger
     known : the p of each change from the point before that is known already, by index: a step in any case
-    min_change : the smallest relative change to report
     """
     measured = [index for index, value in enumerate(values) if value is not None]
     n = len(measured)
@@ -155,23 +152,22 @@ def steps(
         return []
     own = np.array([spreads[index] for index in measured]) if len(spreads) else np.zeros(n)
     points = _Points(np.log([values[index] for index in measured]), own)
-    smallest = math.log1p(min_change)
     # the noise in successive differences: steps and slow drift hardly affect it
-    between = max(smallest / FINEST, _median_of(np.abs(np.diff(points.y))) / NORMAL_MAD / math.sqrt(2))
+    between = max(SMALLEST / FINEST, _median_of(np.abs(np.diff(points.y))) / NORMAL_MAD / math.sqrt(2))
     cuts = _partition(points, between)
     first, last = points.y[: (cuts or [n])[0]], points.y[(cuts or [0])[-1] :][::-1]
     cuts = sorted({*cuts, *_end(first), *(n - count for count in _end(last)), *known})  # without 0
     while cuts:
         parts = _levels_between(cuts, n)
-        noise = _noise(points, parts, between, smallest)
+        noise = _noise(points, parts, between)
         middles = np.concatenate([np.full(_length(part), _median_of(points.y[part])) for part in parts])
         clipped = np.clip(points.y, middles - CLIP * noise.points, middles + CLIP * noise.points)
         straight = _straight(clipped, parts, noise)
-        tests = {i: _test(points, clipped, parts, i, noise, smallest, line=i in straight) for i, cut in enumerate(cuts) if cut not in known}
+        tests = {i: _test(points, clipped, parts, i, noise, line=i in straight) for i, cut in enumerate(cuts) if cut not in known}
         worst = min(tests, key=lambda i: (tests[i].passed, not tests[i].spike, tests[i].t), default=-1)
         if worst < 0 or tests[worst].passed:
             ps = [known[cut] if cut in known else tests[i].p for i, cut in enumerate(cuts)]
-            return _steps(points, measured, cuts, ps, noise, smallest)
+            return _steps(points, measured, cuts, ps, noise)
         del cuts[worst]
     return []
 
@@ -182,7 +178,6 @@ def _steps(
     cuts: Sequence[int],
     p: Sequence[float],
     noise: _Noise,
-    smallest: float,
 ) -> list[Step]:
     """Return the steps at cuts that have passed; measured : the index of each point in the series."""
     n = len(points.y)
@@ -196,7 +191,7 @@ def _steps(
         """
         error = noise.level * math.sqrt(variances[before] + variances[later])
         remaining = (level[later] - level[before]) * math.copysign(1, level[before + 1] - level[before])
-        return remaining <= max(smallest, BACK * error, NEARLY * abs(level[before + 1] - level[before]))
+        return remaining <= max(SMALLEST, BACK * error, NEARLY * abs(level[before + 1] - level[before]))
 
     result = []
     for i, cut in enumerate(cuts):
@@ -258,7 +253,7 @@ def _end(y: Floats) -> list[int]:
     return [max(gains)[1]] if gains else []
 
 
-def _noise(points: _Points, levels: Sequence[slice], between: float, smallest: float) -> _Noise:
+def _noise(points: _Points, levels: Sequence[slice], between: float) -> _Noise:
     """Estimate the noise about the levels."""
     n = len(points.y)
     middles = [_median_of(points.y[level]) for level in levels]
@@ -267,7 +262,7 @@ def _noise(points: _Points, levels: Sequence[slice], between: float, smallest: f
     typical = max(between, _median_of(np.abs(residuals)) / NORMAL_MAD)
     clipped = np.clip(residuals * typical / np.maximum(typical, points.own), -CLIP * typical, CLIP * typical)
     square = float(clipped @ clipped)
-    level_noise = max(smallest / FINEST, math.sqrt(square / dof))
+    level_noise = max(SMALLEST / FINEST, math.sqrt(square / dof))
     # subtracting each level's mean lowers the estimate by (1 + 3 × correlation) / n
     bias = len(levels) / n
     correlation = (float(clipped[1:] @ clipped[:-1]) / (square or 1.0) + bias) / max(1 - 3 * bias, 0.5)
@@ -286,7 +281,7 @@ def _noise(points: _Points, levels: Sequence[slice], between: float, smallest: f
     )
 
 
-def _test(points: _Points, clipped: Floats, levels: Sequence[slice], cut: int, noise: _Noise, smallest: float, *, line: bool) -> _Test:
+def _test(points: _Points, clipped: Floats, levels: Sequence[slice], cut: int, noise: _Noise, *, line: bool) -> _Test:
     """Test whether two neighbouring levels differ by a step."""
     from scipy.special import stdtr  # only a series with a candidate needs SciPy
 
@@ -298,7 +293,7 @@ def _test(points: _Points, clipped: Floats, levels: Sequence[slice], cut: int, n
     places = 2 if single_end and not any(_is_short_inside(side, n) for side in sides) else n
     p = min(1.0, places * 2 * float(stdtr(noise.dof, -t)) + _outlier_chance(sides, size, noise))
     between_medians = abs(_median_of(points.y[sides[1]]) - _median_of(points.y[sides[0]]))
-    large = between_medians >= smallest and size >= noise.total
+    large = between_medians >= SMALLEST and size >= noise.total
     spike = any(_is_spike(points, levels, i, noise) for i in (cut, cut + 1))
     return _Test(p < CHANCE and large and not line and not spike, spike, t, p)
 

@@ -1,22 +1,21 @@
 """Which results form one series: of one machine, told apart by its hardware, one Python, and one build or interpreter. Pure.
 
 Every launch records the identity of the host that took it (`worker.hardware`). Two identities under one name are two machines: the one
-with the earliest launch keeps the name, every other gets a suffix. A launch without an identity is of the separate machine `UNKNOWN`.
+with the earliest launch keeps the name, every other gets a suffix. A launch without an identity is of a separate machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from typing import Protocol, TypeVar
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import HasSha
 
-UNKNOWN = ""  # the identity of a host that recorded none
-UNKNOWN_NAME = "unknown"  # in names and texts
+UNKNOWN_NAME = "unknown"  # hardware, in names and texts
 DIGITS = 4  # of an identity in a machine's name: two of a handful rarely share them, and then the name has all digits
 
 
@@ -113,7 +112,10 @@ def free_name(machine: str, identity: str, holders: Mapping[str, str]) -> str:
 
     holders : the identity that holds a name
     """
-    return next(name for name in _suffixed(machine, identity) if holders.get(name, identity) == identity)
+    suffixes = [identity[:DIGITS], identity] if identity else [UNKNOWN_NAME]
+    numbered = (f"{machine}-{suffixes[-1]}-{number}" for number in count(2))
+    names = chain((f"{machine}-{suffix}" for suffix in suffixes), numbered)
+    return next(name for name in names if holders.get(name, identity) == identity)
 
 
 def measured_as(machine: str, identity: str, holders: Mapping[str, str]) -> str:
@@ -122,21 +124,6 @@ def measured_as(machine: str, identity: str, holders: Mapping[str, str]) -> str:
     machine : the name that was asked for; identity : of the host; holders : the identity that has results under a name
     """
     return machine if holders.get(machine, identity) == identity else free_name(machine, identity, holders)
-
-
-def _suffixed(machine: str, identity: str) -> Iterator[str]:
-    yield from (f"{machine}-{suffix}" for suffix in _suffixes(identity))
-    yield from (f"{machine}-{_suffixes(identity)[-1]}-{number}" for number in count(2))
-
-
-def _suffixes(identity: str) -> list[str]:
-    """Return the suffixes of an identity, the preferred one first.
-
-    An unknown identity may be followed by digits: "unknown-0a1b…".
-    """
-    unknown, _, digits = identity.rpartition("-")
-    known = [f"{unknown}-{digits[:DIGITS]}", identity] if unknown else [digits[:DIGITS], identity]
-    return [UNKNOWN_NAME] if identity == UNKNOWN else [*([unknown] if unknown else []), *known]
 
 
 def two_machines(machine: str, holder: str, identity: str, name: str, next_step: str) -> TensorcopyError:
@@ -154,4 +141,4 @@ def two_machines(machine: str, holder: str, identity: str, name: str, next_step:
 
 def displayed(identity: str) -> str:
     """Return an identity as texts show it."""
-    return f"identity {identity}" if identity and not identity.startswith(UNKNOWN_NAME) else "unknown hardware"
+    return f"identity {identity}" if identity else "unknown hardware"

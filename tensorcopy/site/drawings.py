@@ -34,15 +34,15 @@ def _outcome(code: str, seen: Mapping[str, Any]) -> str:
     return _svg(parts, code)
 
 
-def draw_methods(methods: Mapping[str, Any], device: str = "cpu") -> dict[str, str]:
-    """Return the drawing of each method by name.
+def draw_methods(methods: Mapping[str, Any]) -> dict[str, str]:
+    """Return the drawing of each method on the CPU by name.
 
     It shows a leaf that requires grad, or a plain tensor when the leaf raises.
     """
     networks = [_label("first.weight", X, leaf=True), _label("second.weight", Y, leaf=True), _boxes(X), _join(X, X), _join(Y, X)]
     drawings = {"two_networks": _svg([*networks, _arrow(reaches_x=False)], "two networks")}  # whose parameters share storage
     for name, row in methods.items():
-        seen = (row.get("observed") or {}).get(device)
+        seen = (row.get("observed") or {}).get("cpu")
         outcomes = [seen[kind] for kind in ("with_grad", "plain") if seen[kind]["shares_storage"] is not None] if seen else []
         if outcomes:
             drawings[name] = _outcome(row["code"], outcomes[0])
