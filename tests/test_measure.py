@@ -441,6 +441,7 @@ def test_an_interpreter_is_measured_with_its_own_torch(worker_here, small_checko
     assert measurement.release.version == torch.__version__.partition("+")[0]
     assert measurement.environment.endswith("-interpreter")
     assert measurement.is_installed(Paths(tmp_path, tmp_path, tmp_path, ()))
+    assert plan.runnable([measurement], [OLD_GPU]) == ([measurement], [])  # it may be built for this GPU
     assert main(["measure", "--interpreter", "same", "1.9.0"]) == 2
     assert f"this interpreter has another torch: got 1.9.0; allowed: {measurement.release.version}" in capsys.readouterr().err
     assert main(["measure", "--interpreter", "no-such-python"]) == 2

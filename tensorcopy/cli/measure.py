@@ -193,7 +193,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     device = options.device or runners.device_of(options.machine)  # that must be usable
     machine = _own_name(options.machine, paths)
     measurements, reference, lines = _selected(options, paths, machine)
-    if device == "cuda" and not options.interpreter:
+    if device == "cuda":
         gpus = nvidia.visible_gpus()[0]
         measurements, refused = plan.runnable(measurements, gpus)
         lines += refused

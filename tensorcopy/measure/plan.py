@@ -211,7 +211,7 @@ def installable(release: Release, pythons: Sequence[str]) -> tuple[Measurement |
 
 
 def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[list[Measurement], list[str]]:
-    """Return the measurements whose wheel one of these GPUs can run, and why others are skipped.
+    """Return the measurements that one of these GPUs can run, and why others are skipped: by their wheels, an interpreter may have another.
 
     gpus : the visible ones of NVIDIA. Without any, perhaps of AMD, or with `environments.BACKEND`, which selects other wheels than those
         of the table, nothing is skipped: the check before measuring names the reason
@@ -220,7 +220,7 @@ def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[
     """
     if not gpus or environments.backend():
         return list(measurements), []
-    reasons = {each: environments.why_no_gpu(each.release, gpus) for each in measurements}
+    reasons = {each: "" if each.interpreter else environments.why_no_gpu(each.release, gpus) for each in measurements}
     lines = [f"torch {each.release.version} is skipped: {reason}" for each, reason in reasons.items() if reason]
     if len(lines) == len(measurements):
         raise TensorcopyError(
