@@ -53,10 +53,9 @@ def test_every_kind_of_page_is_two_clicks_away(site, prefix):
         addresses.REGRESSIONS,
         addresses.SIZES,
         addresses.SEMANTICS,
-        addresses.MEMORY,
     }
     kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.ACCURACY, addresses.GLOSSARY, addresses.DATA, addresses.of_doc("findings")}
-    assert {*kinds, *map(addresses.of_doc, ("run-it", "guide", "reading", "measurement", "api"))} <= listed
+    assert {*kinds, *map(addresses.of_doc, ("run-it", "guide", "reading", "measurement", "memory", "api"))} <= listed
 
 
 def test_a_page_marks_its_place(site):

@@ -33,7 +33,6 @@ KINDS = [
     "article.html",
     "methods/asarray_copy.html",
     "semantics.html",
-    "memory.html",
     "machines.html",
     "report-card.html",
     "glossary.html",

@@ -11,7 +11,7 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.report import advise
 from tensorcopy.site import addresses, data_files, render
-from tensorcopy.site.pages import chooser, costs, landing
+from tensorcopy.site.pages import article, chooser, landing
 from tests import launch_files
 from tests.conftest import NEW, SEEN, SHIPPED, SHIPPED_GPU, measured
 
@@ -117,7 +117,7 @@ def test_one_answer_is_shown_everywhere(newest):
 
 
 def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
-    """Landing page, chooser, memory page, article and `advise`: the machine that measured it, beside the history of another."""
+    """Landing page, chooser, article and `advise`: the machine that measured it, beside the history of another."""
     content = render.content(shipped_results.results)
     gpu, source = content.by_device["cuda"], "torch 2.11.0 on NVIDIA H200"
     assert (content.machine.name, gpu.name) == (SHIPPED.name, SHIPPED_GPU.name)
@@ -137,8 +137,8 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]
     (peaks,) = [launch["suites"]["memory.Device.track_peak"]["values"] for launch in launches if launch["kind"] == "counts"]
     assert set(peaks.values()) >= {0.0, 2**22}
-    answer = next(page for page in costs.pages(content) if page.address == addresses.MEMORY).values["answer"]
-    assert "wastes 4 MiB of GPU memory" in answer.replace("\xa0", " ")
+    answer = next(article.pages(content)).values["waste"]
+    assert "takes 4 MiB there" in answer.replace("\xa0", " ")
     assert f"(measured with {source})" in answer
 
 

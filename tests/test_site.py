@@ -314,6 +314,10 @@ def test_published_addresses_exist(shipped):
         data/epyc-2core.csv launch.schema.json changes.xml regressions.xml badge.svg
     """
     assert set(listed.split()) <= set(shipped)
+    for old, new in addresses.MOVED.items():
+        assert f'http-equiv="refresh" content="0; url={new}"' in shipped[old]
+        page, _, anchor = new.partition("#")
+        assert not anchor or f'id="{anchor}"' in shipped[page]
 
 
 def test_a_comparison_counts_and_shows_every_case(shipped, content):
@@ -397,7 +401,7 @@ def test_a_site_without_results_explains_how_to_measure():
     """Every page of the navigation exists and shows the command."""
     empty = dict(render.files(render.content(())))
     indices = ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html")
-    for address in (*indices, "semantics.html", "article.html", "memory.html"):
+    for address in (*indices, "semantics.html", "article.html"):
         assert "Nothing is measured yet" in empty[address]
         assert "uv run tensorcopy dashboard" in empty[address]
     assert all(page.open == [] for page in html(empty).values())

@@ -31,7 +31,6 @@ REGRESSIONS = "regressions/index.html"
 SIZES = "sizes/index.html"
 SEMANTICS = "semantics.html"
 ARTICLE = "article.html"
-MEMORY = "memory.html"
 MACHINES = "machines.html"
 ACCURACY = "report-card.html"
 GLOSSARY = "glossary.html"
@@ -43,6 +42,7 @@ BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
 ACCURACY_DATA = "report-card.json"
 MISSING = "404.html"  # what a web server answers for an address without a page
+MOVED = {"memory.html": "docs/memory.html"}  # old addresses, each with that of the page of docs/ that has their content
 
 MAX_SLUG = 60  # characters
 

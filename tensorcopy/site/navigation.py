@@ -20,7 +20,6 @@ PAGES = (
     *ENTRIES[:-2],
     ("article", addresses.ARTICLE),
     ("semantics", addresses.SEMANTICS),
-    ("memory", addresses.MEMORY),
     ("sizes", addresses.SIZES),
     ("accuracy_report", addresses.ACCURACY),
     ("machines", addresses.MACHINES),

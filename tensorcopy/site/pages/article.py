@@ -13,15 +13,16 @@ from markupsafe import Markup, escape
 
 from tensorcopy.numbers import NARROW_SPACE, size
 from tensorcopy.report.words import LANGUAGES
+from tensorcopy.results import related
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
-from tensorcopy.site.pages.costs import device_peaks, device_results, host_peak
 from tensorcopy.site.pages.methods import observed
 from tensorcopy.worker import files
+from tensorcopy.worker.devices import ACCELERATORS
 
 TABLE = Path(__file__).with_name("article.toml")
 THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
@@ -94,13 +95,14 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "conclusion": lambda result, table: conclusion(result, table, translate),
         "has_guide": "guide" in content.docs,
         "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
-        "waste": _waste(device_results(content).get("cuda", machine.result), translate),
+        "waste": _waste(_device_results(content).get("cuda", machine.result), translate),
+        "memory_page": addresses.of_doc("memory") if "memory" in content.docs else "",
         "memory": [
             (
                 method,
                 newest[method]["code_on_accelerator"],
-                _spans([(result.version, result.counts.get(host_peak(method))) for result in results], translate),
-                _spans([(result.version, next(iter(device_peaks(result, method)[0]), None)) for result in results], translate),
+                _spans([(result.version, result.counts.get(related.memory_case("peak", method, "cpu"))) for result in results], translate),
+                _spans([(result.version, next(iter(_device_peaks(result, method)[0]), None)) for result in results], translate),
             )
             for method in INDEPENDENT
             if method in newest
@@ -204,9 +206,28 @@ def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup
     return translate("article_three", torch=result.version, apart=apart, sizes=len(complete), spread=f"×{NARROW_SPACE}{spread:.2f}")
 
 
+def _device_results(content: Content) -> dict[str, Result]:
+    """Return the newest result that measured the memory of each accelerator."""
+    results = {device: machine.result for device, machine in content.by_device.items() if device in ACCELERATORS}
+    return {
+        device: result
+        for device, result in results.items()
+        if any(related.memory_case("device_peak", name, device) in result.counts for name in result.methods)
+    }
+
+
+def _device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
+    """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and "measured" or "counted"; none where one is unknown."""
+    for metric, source in (("device_peak", "measured"), ("cuda_peak", "counted")):
+        peaks = tuple(peak for name in methods if (peak := result.counts.get(related.memory_case(metric, name, "cuda"))) is not None)
+        if len(peaks) == len(methods):
+            return peaks, source
+    return (), ""
+
+
 def _waste(result: Result, translate: Translate) -> Markup:
     """Answer the open question: how much memory of the device the article's expression takes, and how much its alternative."""
-    peaks, source = device_peaks(result, WASTES, ALTERNATIVE)
+    peaks, source = _device_peaks(result, WASTES, ALTERNATIVE)
     if not peaks:
         return translate("article_not_counted")
     code, other = (code_markup(result.methods[name]["code_on_accelerator"]) for name in (WASTES, ALTERNATIVE))

@@ -1,8 +1,8 @@
-"""What each method costs: its memory in bytes, and its time over size, with two plots for each group and device."""
+"""What each method costs: its time over size, with two plots for each group and device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import log
 
 from markupsafe import Markup
@@ -10,118 +10,26 @@ from markupsafe import Markup
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.numbers import quantity, size
-from tensorcopy.results import related, suite_specs
+from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import CostTable, Machine, Series, all_costs, case_of
-from tensorcopy.site.page import Page, code_markup
+from tensorcopy.site.machine import CostTable, Machine, all_costs, case_of
+from tensorcopy.site.page import Page
 from tensorcopy.worker.devices import ACCELERATORS
-
-TITLE = "Memory, in bytes"
-COUNTS = ("allocated", "peak", "allocations")
-COMPARED = ("detach_clone_numpy", "detach_numpy_copy")  # the article asks whether the first wastes GPU memory
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the index of time over size, and the page of memory of the machine with the longest history.
-
-    A project has no page of memory.
-    """
+    """Yield the index of time over size."""
     machines = [machine for machine in content.machines if has_sizes(content, machine)]
     if machines or not content.project:
         yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": machines})
-    if content.project:
-        return
-    machine = content.machine
-    if machine is None:
-        yield Page(addresses.MEMORY, "memory.html", TITLE, {"machine": None})
-        return
-    result, series, on_devices = machine.result, machine.series[0], device_results(content)
-    units = (suite_specs.BYTES, suite_specs.ALLOCATIONS)
-    values = {
-        "machine": machine,
-        "answer": (answer := _answer(on_devices.get("cuda", result))),
-        "accelerators": on_devices,
-        "rows": [(name, row, _memory_cells(result, name, on_devices)) for name, row in result.methods.items()],
-        "changes": [text for name in result.methods for text in _peak_changes(series, name)],
-        "counted": sum(any(case.spec.shipped and case.spec.unit in units for case in result.counts) for result in series.results),
-    }
-    yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=answer.striptags())
 
 
 def has_sizes(content: Content, machine: Machine) -> bool:
     """Return whether a machine has pages of time over size: in a project, one that measured operations."""
     return not content.project or any(result.methods for result in machine.results)
-
-
-def host_peak(method: str) -> Case:
-    """Return the case of a method's peak memory on the host, for an input of 4 MiB."""
-    return related.memory_case("peak", method, "cpu")
-
-
-def device_results(content: Content) -> dict[str, Result]:
-    """Return the newest result that measured the memory of each accelerator."""
-    results = {device: machine.result for device, machine in content.by_device.items() if device in ACCELERATORS}
-    return {
-        device: result
-        for device, result in results.items()
-        if any(related.memory_case("device_peak", name, device) in result.counts for name in result.methods)
-    }
-
-
-def device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
-    """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and "measured" or "counted"; none where one is unknown."""
-    for metric, source in (("device_peak", "measured"), ("cuda_peak", "counted")):
-        peaks = tuple(peak for name in methods if (peak := result.counts.get(related.memory_case(metric, name, "cuda"))) is not None)
-        if len(peaks) == len(methods):
-            return peaks, source
-    return (), ""
-
-
-def _memory_cells(result: Result, method: str, on_devices: Mapping[str, Result]) -> list[str]:
-    """Return a method's counts on the host and on each accelerator, and the peak that torch's dispatcher counts, as text."""
-    cases = [(related.memory_case(count, method, "cpu"), result) for count in COUNTS]
-    cases += [(related.memory_case(f"device_{count}", method, device), other) for device, other in on_devices.items() for count in COUNTS]
-    cells = []
-    for case, counted in [*cases, (related.memory_case("cuda_peak", method, "cuda"), result)]:
-        value = counted.counts.get(case)
-        known = "" if value is None else f"{value:.0f}" if case.spec.unit == suite_specs.ALLOCATIONS else size(int(value))
-        cells.append(known or "not counted")
-    return cells
-
-
-def _answer(result: Result) -> Markup:
-    """Answer the article's question, with measured bytes or with counted ones."""
-    peaks, source = device_peaks(result, *COMPARED)
-    if not peaks:
-        return Markup("The device memory of {} is not measured yet.").format(code_markup("x.detach().clone().numpy()"))
-    clone_first, copy_last = (size(int(peak)) for peak in peaks)
-    codes = [result.methods[name]["code_on_accelerator"] if name in result.methods else name for name in COMPARED]
-    conclusion = (
-        f"Cloning on the device wastes {size(int(peaks[0] - peaks[1]))} of GPU memory"
-        if peaks[0] > peaks[1]
-        else "Cloning on the device wastes no GPU memory"
-    )
-    measured = f"measured with torch {result.version} on {result.hardware('cuda')}"
-    how = measured if source == "measured" else "counted, not yet measured"
-    return Markup("{}: for a 4 MiB tensor on a CUDA device, {} allocates {} there and {} allocates {} ({}).").format(
-        conclusion, code_markup(codes[0]), clone_first, code_markup(codes[1]), copy_last, how
-    )
-
-
-def _peak_changes(series: Series, name: str) -> Iterator[str]:
-    """Yield a sentence for each release at which a method's peak on the host changed."""
-    before: float | None = None
-    for result in series.results:
-        value = result.counts.get(host_peak(name))
-        if before is not None and value is not None and value != before:
-            code = result.methods[name]["code"] if name in result.methods else name
-            now, then = (quantity(peak, "single bytes") for peak in (value, before))
-            yield f"torch {result.version}: peak of {code} on the host is {now} bytes, was {then}"
-        before = value if value is not None else before
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:

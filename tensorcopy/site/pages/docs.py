@@ -38,7 +38,7 @@ MIN_DESCRIPTION = 12  # characters: the link to another language is shorter
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield a page for each file of docs/ in each of its languages.
+    """Yield a page for each file of docs/ in each of its languages, and those that lead from an old address to one of them.
 
     Raises TensorcopyError for a dead link.
     """
@@ -61,6 +61,10 @@ def pages(content: Content) -> Iterator[Page]:
             languages if len(languages) > 1 else {},
             _description(tokens),
         )
+    written = set(map(addresses.of_doc, content.docs))
+    for old, new in addresses.MOVED.items():
+        if new.partition("#")[0] in written:
+            yield Page(old, "moved.html", "This page has moved", {"target": new})
 
 
 def findings(content: Content) -> tuple[Finding, ...]:

@@ -15,7 +15,6 @@ from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, longest_history
 from tensorcopy.site.page import Page
-from tensorcopy.site.pages.costs import host_peak
 from tensorcopy.worker.semantics import describe
 
 SEMANTICS_TITLE = "What each method does"
@@ -135,7 +134,7 @@ def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for result in machine.by_release:
         outcomes = [describe(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS]
-        peak = result.counts.get(host_peak(name))
+        peak = result.counts.get(related.memory_case("peak", name, "cpu"))
         rows.append(
             {
                 "release": result.version,
