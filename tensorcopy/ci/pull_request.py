@@ -2,7 +2,7 @@
 
 Its base is compared with its head, and each torch release that it adds with the release before it. The two sides take turns in launches:
 two revisions under the same torch, or two releases under head's code. What `asv continuous` has measured of them is used. The result is a
-document (comparison.schema.json). A pull request's code has run to write it, so `pr_comment` reads it as untrusted input.
+document. A pull request's code has run to write it, so `pr_comment` reads it as untrusted input.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CODE, RELEASE = "code", "release"  # kinds of pairs
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
 MARGINS = {CODE: 0.02, RELEASE: paired.MARGIN}
-MAX_LINES, MAX_LENGTH = 20, 2000  # of a failed revision's errors; the schema allows longer lines
+MAX_LINES, MAX_LENGTH = 20, 2000  # of a failed revision's errors
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _first(lines: Sequence[str]) -> list[str]:
 
 
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
-    """Return all results as plain values, as comparison.schema.json describes them."""
+    """Return all results as plain values, as `pr_comment` reads them."""
     return {
         "version": 7,
         "base": request.base,

@@ -53,7 +53,7 @@ def markdown(comparison: Comparison) -> str:
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison as a document; comparison.schema.json describes that of a pull request.
+    """Return the comparison as a document; `pr_comment` reads that of a pull request.
 
     Times in seconds."""
     changes, verdicts = comparison.changes, [change.verdict for change in comparison.changes.values()]
