@@ -263,7 +263,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()
-            writer.write(shipped_results.results, publisher.accuracy_report(ROOT), publisher.documentation(ROOT), site)
+            writer.write(shipped_results.results, publisher.documentation(ROOT), site)
     return site
 
 

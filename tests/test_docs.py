@@ -29,7 +29,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 @pytest.fixture(scope="module")
 def site(newest):
     """Return each page of docs/ as HTML, by address."""
-    content = render.content((newest,), None, DOCS)
+    content = render.content((newest,), DOCS)
     templates = render.templates_of(content)
     return {page.address: render.page_text(templates, page) for page in docs.pages(content)}
 

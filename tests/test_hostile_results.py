@@ -21,7 +21,7 @@ from tensorcopy.measure import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import functions, launches, reader, suite_specs
-from tensorcopy.site import publisher, writer
+from tensorcopy.site import writer
 from tensorcopy.worker import declarations
 from tests import launch_files
 from tests.conftest import ROOT
@@ -119,7 +119,7 @@ READERS = {  # what reads each file that people write or that another program ha
     "runners.toml": runners.load,
     "suites.toml": lambda path: suite_specs.table.__wrapped__(),
     "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
-    "accuracy.json": lambda path: publisher.accuracy_report(),
+    "accuracy.json": lambda path: figures.accuracy(None),
     "agreement.json": lambda path: figures.agreement(None),
 }
 
@@ -155,7 +155,7 @@ def test_texts_of_launches_run_no_script(tmp_path):
     cases = {name: {"2.14.1": 1.0, "2.15.0": 1.2}, "copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": SCRIPT}}
     launch_files.write(tmp_path / "results", cases, cpu=SCRIPT, driver=SCRIPT)
     (tmp_path / "site").mkdir()
-    writer.write(reader.load_results(tmp_path / "results").results, None, {}, tmp_path / "site")
+    writer.write(reader.load_results(tmp_path / "results").results, {}, tmp_path / "site")
     pages = list((tmp_path / "site").rglob("*.html"))
     assert pages
     for page in pages:

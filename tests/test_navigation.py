@@ -19,7 +19,7 @@ def site() -> dict[str, str]:
     """Return the pages of one small result, with the documentation, of a fork that is published."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
-        content = render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), None, publisher.documentation(ROOT))
+        content = render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), publisher.documentation(ROOT))
         return {address: text for address, text in render.files(replace(content, web=WEB)) if address.endswith(".html")}
 
 
@@ -54,7 +54,7 @@ def test_every_kind_of_page_is_two_clicks_away(site, prefix):
         addresses.SIZES,
         addresses.SEMANTICS,
     }
-    kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.ACCURACY, addresses.GLOSSARY, addresses.DATA, addresses.of_doc("findings")}
+    kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.GLOSSARY, addresses.DATA, addresses.of_doc("findings")}
     assert {*kinds, *map(addresses.of_doc, ("run-it", "guide", "reading", "measurement", "memory", "api"))} <= listed
 
 

@@ -34,7 +34,6 @@ KINDS = [
     "methods/asarray_copy.html",
     "semantics.html",
     "machines.html",
-    "report-card.html",
     "glossary.html",
     "docs/guide.html",
     "why/epyc-2core/py3.11-cuda/2.9.1..2.10.0/detach_clone-1-float32-contiguous.html",

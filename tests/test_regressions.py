@@ -21,14 +21,14 @@ SIZES = ("1", "1048576")
 @pytest.fixture(scope="module")
 def whole(shipped_results) -> Content:
     """Return the content of the shipped results."""
-    return render.content(shipped_results.results, None, publisher.documentation(ROOT))
+    return render.content(shipped_results.results, publisher.documentation(ROOT))
 
 
 @pytest.fixture(scope="module")
 def content(shipped_results) -> Content:
     """Return the content of the smallest and of large tensors of the shipped results."""
     results = [with_cases(result, lambda case: dict(case.parameters).get("numel", "1") in SIZES) for result in shipped_results.results]
-    return render.content(results, None, publisher.documentation(ROOT))
+    return render.content(results, publisher.documentation(ROOT))
 
 
 def page_of(content: Content) -> str:

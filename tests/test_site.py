@@ -54,12 +54,6 @@ def is_shown(case: Case) -> bool:
     return case.spec.label in ALL_SIZES or parameters.get("numel", SIZES[0]) in SIZES
 
 
-CARD = {
-    "machine": "Box 9000 (box), 2 cores",
-    "launches": 12,
-    "day": "2026-11-21",
-    "rows": [{"name": "A/A: questions with a false alarm", "goal": "≤ 5 %", "value": "2.1 %"}],
-}
 NEWEST_PAIR = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0"
 SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js", "code.js"}
 
@@ -71,7 +65,7 @@ def content(shipped_results) -> Content:
         with_cases(result, is_shown) for result in shipped_results.results if result.version in SHOWN.get(result.environment, ())
     )
     assert len(results) == sum(len(releases) for releases in SHOWN.values())
-    content = render.content(results, CARD, publisher.documentation(ROOT))
+    content = render.content(results, publisher.documentation(ROOT))
     causes = content.machine.causes
     content.machine.__dict__["causes"] = {key: each for key, each in causes.items() if (each.after.version, each.after.python) == EXPLAINED}
     return content
@@ -309,7 +303,7 @@ def test_published_addresses_exist(shipped):
         history/epyc-2core/conversions.ByLayout/detach_numpy_copy-131072-strided.html compare/index.html
         compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.8.0.html
         sizes/index.html sizes/epyc-2core/py3.11-cuda/2.15.0.html methods/detach_clone.html semantics.html article.html ja/article.html
-        memory.html machines.html report-card.html report-card.json glossary.html ja/glossary.html docs/index.html docs/guide.html
+        memory.html machines.html report-card.html glossary.html ja/glossary.html docs/index.html docs/guide.html
         docs/run-it.html ja/docs/guide.html ja/docs/index.html ja/docs/run-it.html docs/api.html docs/changelog.html data.html
         data/epyc-2core.csv launch.schema.json changes.xml regressions.xml badge.svg
     """

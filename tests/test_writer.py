@@ -28,7 +28,7 @@ if __name__ == "__main__":
     pythons = {"box": ("3.11", "3.13"), "other": ("3.11",)}
     series = [(machine, python) for machine in pythons for python in pythons[machine]]
     results = [measured(release, TIMES, machine, python) for machine, python in series for release in releases()[-2:]]
-    writer.write(results, None, {}, directory, processes=int(sys.argv[2]))
+    writer.write(results, {}, directory, processes=int(sys.argv[2]))
 """
 
 
@@ -60,7 +60,7 @@ def test_the_files_do_not_depend_on_how_they_are_written(tmp_path):
 def test_the_files_written_are_those_of_the_content(tmp_path):
     """Tests that look at pages look at what is published."""
     results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
-    writer.write(results, None, {}, tmp_path, processes=1)
+    writer.write(results, {}, tmp_path, processes=1)
     written = {address: text.decode() for address, text in files(tmp_path).items() if address not in (*writer.ASSETS, addresses.MISSING)}
     assert written == dict(render.files(render.content(results)))
 

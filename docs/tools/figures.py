@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
@@ -13,30 +14,47 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.results import related
 from tensorcopy.results.reader import Result
-from tensorcopy.site import publisher
 from tensorcopy.site.machine import Machine
 from tensorcopy.worker import files
 
+ACCURACY = Path("docs/accuracy.json")  # written by docs.tools.accuracy
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
 NUMEL = 2**20  # of the memory suites
 TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "detach_to_cpu_copy_numpy")  # independent on every device
 
 
+@contextmanager
+def _written_by(path: Path, command: str) -> Iterator[None]:
+    """Turn whatever is wrong with a file that a command wrote into a TensorcopyError."""
+    try:
+        yield
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise TensorcopyError(
+            f"{path} cannot be read",
+            got=f"{type(error).__name__}: {error}",
+            allowed=f"a file as {command} writes it",
+            next=f"git checkout {path}",
+        ) from error
+
+
 def accuracy(machine: Machine) -> str | None:
-    """Return how often verdicts and histories are right."""
-    report = publisher.accuracy_report()
-    if report is None:
+    """Return how often verdicts and histories are right, with the goals that are missed. Raises TensorcopyError."""
+    if not ACCURACY.exists():
         return None
-    missed = {row["name"]: " (goal missed)" if "missed" in row["goal"] else "" for row in report["rows"]}
-    lines = "\n".join(escaped(f"- {row['name']}: {row['value']}{missed[row['name']]}") for row in report["rows"])
-    return f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n\n{lines}"
+    with _written_by(ACCURACY, "docs.tools.accuracy"):
+        report = json.loads(files.read_text(ACCURACY))
+        lines = [f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n"]
+        for row in report["rows"]:
+            goal = f"; goal {row['goal']}" if "missed" in row["goal"] else ""
+            lines.append(escaped(f"- {row['name']}: {row['value']}{goal}"))
+        return "\n".join(lines)
 
 
 def agreement(machine: Machine) -> str | None:
     """Return the ratio of the suites' time to that of torch's Timer, of the suites together. Raises TensorcopyError."""
     if not AGREEMENT.exists():
         return None
-    try:
+    with _written_by(AGREEMENT, "docs.tools.verify --keep"):
         checked = json.loads(files.read_text(AGREEMENT))
         suites = checked["suites"].values()
         cases = sum(row["cases"] for row in suites)
@@ -46,13 +64,6 @@ def agreement(machine: Machine) -> str | None:
             f"The suites' time divided by the Timer's is {checked['median']:.3f} in the median of {cases} cases, "
             f"{low:.3f} to {high:.3f} over all ({source})."
         )
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        raise TensorcopyError(
-            f"{AGREEMENT} cannot be read",
-            got=f"{type(error).__name__}: {error}",
-            allowed="a file as docs.tools.verify --keep writes it",
-            next=f"git checkout {AGREEMENT}",
-        ) from error
 
 
 def memory(machine: Machine, gpu: Machine | None = None) -> str:

@@ -32,7 +32,6 @@ SIZES = "sizes/index.html"
 SEMANTICS = "semantics.html"
 ARTICLE = "article.html"
 MACHINES = "machines.html"
-ACCURACY = "report-card.html"
 GLOSSARY = "glossary.html"
 DOCS = "docs/index.html"
 DATA = "data.html"
@@ -40,9 +39,9 @@ FEED = "changes.xml"
 OPEN_FEED = "regressions.xml"  # in place of asv's own feed, which is not judged
 BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
-ACCURACY_DATA = "report-card.json"
 MISSING = "404.html"  # what a web server answers for an address without a page
-MOVED = {"memory.html": "docs/memory.html"}  # old addresses, each with that of the page of docs/ that has their content
+ACCURACY = "docs/measurement.html#accuracy"
+MOVED = {"memory.html": "docs/memory.html", "report-card.html": ACCURACY}  # old addresses, with the pages of docs/ that have their content
 
 MAX_SLUG = 60  # characters
 

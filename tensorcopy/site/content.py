@@ -52,7 +52,6 @@ class Content:
     """Everything that the pages show.
 
     machines : the machine that measured last first
-    card : the accuracy report (`pages.data`); None when there is none
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
     day : the day of writing, "2026-11-21"
     web : where the repository and the site are published
@@ -61,7 +60,6 @@ class Content:
     """
 
     machines: tuple[Machine, ...]
-    card: Mapping[str, Any] | None
     docs: Mapping[str, str]
     day: str
     web: WebAddresses = NOWHERE

@@ -21,7 +21,6 @@ PAGES = (
     ("article", addresses.ARTICLE),
     ("semantics", addresses.SEMANTICS),
     ("sizes", addresses.SIZES),
-    ("accuracy_report", addresses.ACCURACY),
     ("machines", addresses.MACHINES),
     ("data", addresses.DATA),
 )  # what is not in docs/, listed above its pages

@@ -50,10 +50,10 @@ def page_module(name: str) -> Any:
     return import_module(f"{pages.__name__}.{name}")
 
 
-def content(results: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Content:
+def content(results: Sequence[Result], docs: Mapping[str, str] | None = None) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content(tuple(machines(results)), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day)
+    return Content(tuple(machines(results)), {**PLACEHOLDER_DOCS, **(docs or {})}, day)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:

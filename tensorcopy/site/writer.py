@@ -79,7 +79,6 @@ class Site:
 
 def write(
     results: Sequence[Result],
-    card: Mapping[str, Any] | None,
     docs: Mapping[str, str],
     directory: Path,
     web: WebAddresses = NOWHERE,
@@ -91,7 +90,6 @@ def write(
 
     Many machines are written one after another, so that the memory of only one is copied.
 
-    card : the accuracy report, as in `Content`
     docs : Markdown by file name, as in `Content`
     processes : how many write pages; 0 for as many as there are cores
     problems : of results that could not be read or do not count, which every page names
@@ -101,7 +99,7 @@ def write(
     gc.set_threshold(GARBAGE, *usual[1:])  # also in forked processes: searching takes a tenth of the time
     try:
         write_assets(directory)
-        content = replace(render.content(results, card, docs), web=web, problems=tuple(problems), project=project)
+        content = replace(render.content(results, docs), web=web, problems=tuple(problems), project=project)
         site = Site(content, directory)
         missing = render.page_text(site.templates, render.MISSING_PAGE)  # compiles the templates before the processes start
         (directory / addresses.MISSING).write_text(missing, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The machines, the data files of the site, and the accuracy report: what `docs.tools.accuracy` measured, beside its goals."""
+"""The machines, and the data files of the site."""
 
 from __future__ import annotations
 
@@ -44,9 +44,6 @@ def pages(content: Content) -> Iterator[Page | File]:
     for row, machine in zip(rows, content.machines):
         values = {"row": row, "machine": machine, "provenance": _provenance(machine.provenance)}
         yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values)
-    yield Page(addresses.ACCURACY, "accuracy-report.html", "Accuracy report", {"card": content.card})
-    if content.card:
-        yield File(addresses.ACCURACY_DATA, json.dumps(content.card, indent=1, ensure_ascii=False) + "\n")
     badge_text, open_text = badge_message(content.machine), open_message(content.machine)
     for address, text in feeds(content):
         yield File(address, text)
@@ -91,6 +88,4 @@ def _listed(content: Content) -> list[tuple[str, str]]:
         (addresses.OPEN_BADGE, "how many methods have an open regression, as an SVG"),
     ]
     files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]
-    if content.card:
-        files.append((addresses.ACCURACY_DATA, "accuracy report"))
     return [*files, (addresses.SCHEMA, "JSON schema of a launch, a file in results/")]

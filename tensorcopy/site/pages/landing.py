@@ -109,6 +109,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "counted": (suite_specs.INSTRUCTIONS,) if machine.counts_instructions else (),
         "csv": addresses.of_machine_data(machine.name),
+        "accuracy": addresses.ACCURACY if "measurement" in content.docs else "",
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.machine) if own else "",
         "upgrades": every,
