@@ -75,15 +75,6 @@ def test_the_newest_release_is_compared_with_that_on_another_python_build_or_mac
     }
 
 
-def test_a_change_of_the_machine_is_marked():
-    """The series lists it at its release, and the plot of every case has a labelled line."""
-    results = [measured(OLD, TIMES), measured(NEW, TIMES, hugepages="always"), measured(NEXT, TIMES, hugepages="always")]
-    (machine,) = machines(results)
-    assert machine.series[0].machine_changes == {"2.0.0": ["hugepages: madvise → always"]}
-    svg = plots.of_case(machine, machine.cases[0], lambda change: "")
-    assert svg.count("machine changed") == 1
-
-
 def test_a_gap_is_marked(monkeypatch):
     """A release without the case is not drawn as zero; neighbouring ones have one label, in their middle."""
     last = replace(NEXT, version="2.2.0", sha="d" * 40)

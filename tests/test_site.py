@@ -459,7 +459,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch, tmp_path):
 
 
 def test_a_change_of_the_machine_is_no_change_of_torch(monkeypatch):
-    """It stands in the row of its release; nothing says that torch became slower there."""
+    """The row of its release names it as the reason; nothing says that torch became slower there."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(table))
     results = [
@@ -467,7 +467,7 @@ def test_a_change_of_the_machine_is_no_change_of_torch(monkeypatch):
         for index, row in enumerate(table)
     ]
     site = dict(render.files(render.content(results)))
-    assert "machine changed: hugepages: never → always" in site["history/box/copies.BySize/a-16.html"]
+    assert "unknown: measured under different conditions (hugepages: never → always)" in site["history/box/copies.BySize/a-16.html"]
     assert site["changes.xml"].count("<entry>") == site["regressions.xml"].count("<entry>") == 0
     assert "No change detected" in site["history/index.html"]
 

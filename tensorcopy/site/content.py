@@ -140,7 +140,6 @@ class MachineChange:
     date : the release's, "2026-01-21"
     found : the day of the newest launch of either release
     comparison_address : the comparison with the release before
-    machine_changes : differences of the machine between the two releases
     """
 
     machine: Machine
@@ -149,7 +148,6 @@ class MachineChange:
     date: str
     found: str
     comparison_address: str
-    machine_changes: tuple[str, ...]
 
     @property
     def release(self) -> str:
@@ -196,6 +194,5 @@ def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -
                 date=series.releases[index].date.isoformat(),
                 found=found(before, after),
                 comparison_address=content.comparison_address(before, after) or addresses.HISTORIES,
-                machine_changes=tuple(series.machine_changes.get(change.release, ())),
             )
     return None

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import comparisons, recommend, standings
+from tensorcopy.analysis import recommend, standings
 from tensorcopy.analysis import series as case_series
-from tensorcopy.analysis.comparisons import SAME_TIMER
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
@@ -27,7 +25,6 @@ from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of
 from tensorcopy.worker.devices import ACCELERATORS
 
-TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
 GROUPS = ("copy", "conversion")
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
@@ -66,32 +63,6 @@ class Series:
     def cases(self) -> frozenset[Case]:
         """The cases that have a history on it."""
         return frozenset(case_series.cases([self.results]))
-
-    @cached_property
-    def machine_changes(self) -> dict[str, list[str]]:
-        """The differences of the machine from the release before, by release.
-
-        Releases without a difference are omitted.
-        """
-        return {
-            after.version: differences for before, after in pairwise(self.results) if (differences := machine_differences(before, after))
-        }
-
-
-def machine_differences(before: Result, after: Result) -> list[str]:
-    """Return the differences of machine and timer between two results.
-
-    Each is a text: "hugepages: madvise → always".
-    """
-    (ours, theirs) = (
-        {
-            **comparisons.machine_fields(result, with_gpu=True),
-            **{name: "" if (value := result.provenance.get(name)) is None else str(value) for name in SAME_TIMER},
-        }
-        for result in (before, after)
-    )
-    compared = [name for name in ours if name not in TORCH_CHOICES and ours[name] and theirs.get(name)]
-    return [f"{name}: {ours[name]} → {theirs[name]}" for name in compared if ours[name] != theirs[name]]
 
 
 def series_of_results(results: Sequence[Result]) -> list[Series]:

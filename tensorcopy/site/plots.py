@@ -77,6 +77,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
     code, unit = machine.case_code(case), case.spec.unit
+    has_it = {result.version for result in machine.results if related.measured(result, case)}
     return Plot(
         f"{code}, {'time' if unit == suite_specs.SECONDS else unit}{'' if case.tracked else ' per call'} over torch releases",
         NameAxis(tuple(versions)),
@@ -84,7 +85,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         lines,
         bands,
         dots=dots,
-        rules=_rules(machine, case, versions),
+        rules=_gaps([version in has_it for version in versions], "not measured") if case.spec.timed else [],  # few releases are counted
         flags=_flags(machine.case_changes[case], versions, change_link),
         kind="case",
     ).svg()
@@ -274,14 +275,6 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
         )
         for change in changes
     ]
-
-
-def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
-    """Return the changes of the machine, and the gaps of a time: of neighbours, the first has the label. Few releases are counted."""
-    changed = {version for series in machine.series if case in series.cases for version in series.machine_changes}
-    rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
-    has_it = {result.version for result in machine.results if related.measured(result, case)}
-    return rules + (_gaps([version in has_it for version in versions], "not measured") if case.spec.timed else [])
 
 
 def _gaps(present: Sequence[bool], label: str) -> list[Rule]:

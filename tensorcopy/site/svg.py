@@ -258,9 +258,9 @@ class Bars:
 
 @dataclass(frozen=True)
 class Rule:
-    """A vertical line with a label: a flag for a detected change; other kinds stand beside their line.
+    """A vertical line with a label: a flag for a detected change, or another kind.
 
-    kind : "slower", "faster", "more" or "fewer" for a change; "section" or "machine"; "before" for what ends there;
+    kind : "slower", "faster", "more" or "fewer" for a change; "section"; "before" for what ends there, with its label to the left;
         "gap" has its label upright, and no line
     href : where a flag leads
     """
@@ -475,16 +475,12 @@ def _points(places: Sequence[Place]) -> str:
 
 
 def _rule(plot: Plot, rule: Rule) -> str:
-    """Draw the line with its label, if it has one, to the right, or to the left near the right edge."""
+    """Draw the line with its label to the left, or the label of a gap."""
     x = plot.across(rule.x)
     if rule.kind == "gap":
         return f'<text class="gap" transform="rotate(-90)" x="{_number(6 - plot.bottom)}" y="{_number(x)}">{escape(rule.label)}</text>'
-    left = rule.kind == "before" or x > plot.width * 0.7
     line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {_number(plot.top)}V{_number(plot.bottom)}"/>'
-    if not rule.label:
-        return line
-    kind = "rule end" if left else "rule"
-    return f'{line}<text class="{kind}" x="{_number(x - 4 if left else x + 4)}" y="{_number(plot.top + 8)}">{escape(rule.label)}</text>'
+    return f'{line}<text class="rule end" x="{_number(x - 4)}" y="{_number(plot.top + 8)}">{escape(rule.label)}</text>'
 
 
 def _flags(plot: Plot) -> str:

@@ -17,7 +17,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine, Series, extent, machine_differences
+from tensorcopy.site.machine import Machine, Series, extent
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages.explorer import group_by_section
 
@@ -155,7 +155,6 @@ def _comparison_page(content: Content, address: str) -> Page:
         "limit": limit,
         "svg": Markup(plots.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
-        "machine_differences": machine_differences(before, after) if before.machine == after.machine else [],
         "releases": [release for release in series.releases if release.sha == after.sha],
         "arguments": [_argument(content, result) for result in (before, after)],
         "causes": [

@@ -111,10 +111,6 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         code, on_device = machine.code(place.method), machine.code(place.method, "cuda")
         methods[place.method] = {"group": place.group, "code": code, **({"code_on_device": on_device} if on_device != code else {})}
     order = list(machine.methods)
-    machine_changes: dict[str, dict[str, None]] = {}  # by the release's index, those of every Python once
-    for series in all_series:
-        for name, texts in series.machine_changes.items():
-            machine_changes.setdefault(str(position[name]), {}).update(dict.fromkeys(texts))
     baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := related.baseline_case(case))))
     suites = list(dict.fromkeys(case.suite for case in placed))
     return {
@@ -130,7 +126,6 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         ],
         "memcpy": [_by_python(all_series, memcpy, position, {}) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, judged, suites, baselines) for case, place in placed.items()],
-        "machine_changes": {index: list(texts) for index, texts in machine_changes.items()},
         "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
         "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
         "comparison_folders": {

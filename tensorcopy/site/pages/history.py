@@ -204,7 +204,6 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     failure : what the case raised in its last launch
     extent : the shortest and the longest time of a launch, or the range of a tracked value
     pair, pair_address : the comparison with the release before on this Python
-    machine_changes : differences of the machine from that release
     change : the change detected at this release; None for none
     count, count_change : the same of the instructions
     cause : the link to the functions behind that change; None where nothing changed, or where they were not counted
@@ -240,7 +239,6 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
                     else duration_range(plots.launch_times(result, case)),
                     pair=content.comparisons[address].changes.get(case) if address else None,
                     pair_address=address,
-                    machine_changes=series.machine_changes.get(release.version, ()),
                     change=changes.get(place),
                     count=count,
                     count_change=count_changes.get(place),

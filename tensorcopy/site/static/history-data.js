@@ -83,7 +83,7 @@ const tensorHistory = (() => {
   class Machine {
     constructor(data) {
       Object.assign(this, { name: data.machine, label: data.label || data.machine, folder: data.folder, releases: data.releases, dates: data.dates, pythons: data.pythons });
-      Object.assign(this, { devices: {}, methods: {}, cases: new Map(), machineChanges: data.machine_changes, loaded: new Set() });
+      Object.assign(this, { devices: {}, methods: {}, cases: new Map(), loaded: new Set() });
       this.comparisonFolders = data.comparison_folders;
       this.comparisons = Object.fromEntries(Object.entries(data.comparisons).map(([python, pairs]) => [python, new Set(pairs.map(String))]));
       this.machines = data.machines || [];

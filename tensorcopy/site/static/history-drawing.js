@@ -117,7 +117,7 @@ const historyDrawing = (() => {
       };
     },
 
-    /** Draw marked releases, changes of the machine, and the intervals of the method in front, under the lines. */
+    /** Draw marked releases and the intervals of the method in front, under the lines. */
     drawBehind(plot) {
       const { ctx } = plot, { left, top, width, height } = plot.bbox, ratio = devicePixelRatio;
       ctx.save();
@@ -133,12 +133,6 @@ const historyDrawing = (() => {
         const y = plot.valToPos(this.toScale(1), "y", true);
         ctx.fillStyle = this.colours.quiet;
         ctx.fillRect(left, Math.round(y), width, ratio);
-      }
-      for (const release of Object.keys(this.machine.machineChanges)) {
-        const x = plot.valToPos(this.axis.indexOf(this.machine.releases[release]) - 0.5, "x", true);
-        ctx.strokeStyle = this.colours.quiet;
-        ctx.setLineDash([2 * ratio, 4 * ratio]);
-        ctx.strokeRect(x, top, 0, height);
       }
       for (const line of this.drawn) {
         if (line.over || line.entry.method !== this.focus) continue;

@@ -78,8 +78,7 @@ const historyReading = (() => {
       const values = this.drawn.filter((line) => !line.over || line.y[read]).map((line) => `${line.code} ${line.over} ${this.valueText(line, read)}`);
       reader.setAttribute("aria-valuetext", `torch ${axis[read]}: ${values.join("; ")}`);
       const date = this.machine.dates[this.machine.releases.indexOf(axis[read])] || "";
-      const changed = this.machine.machineChanges[this.machine.releases.indexOf(axis[read])];
-      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`, changed ? ` · ${words.machineChanged}: ${changed.join("; ")}` : "");
+      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`);
       const columns = [words.line, wordOf(this.state.unit), words.previous].map((word) => element("th", { scope: "col" }, word));
       if (this.detects()) columns.push(element("th", { scope: "col", title: words.zone }, words.seen));
       const shown = new Map(this.drawn.filter((line) => !line.over).map((line) => [line.entry.method, line]));
