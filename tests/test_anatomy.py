@@ -145,7 +145,6 @@ def test_a_change_is_that_of_each_python_for_itself(content, pages):
     change = newer[-1] - newer[0] + older[-1] - older[0]
     assert components(html)[WHOLE][2] == round(change)
     assert number(re.search(r"Since torch 1.12.1, ([\d ]+) more: ", text_of(html))[1]) == round(change)
-    assert "The largest step: +5 515 from torch 1.12.1 to 1.13.1." in text_of(html)
 
 
 def test_a_release_without_functions_is_a_gap(content, pages):
@@ -185,10 +184,7 @@ def test_a_case_that_was_not_timed_has_its_counts_alone(pages):
     assert 'href="../../../methods/detach_clone.html"' in page
 
 
-def test_a_method_s_page_shows_a_call_with_grad_where_it_differs(pages):
-    """Its instructions stand there where it does not."""
-    alike, other = pages["methods/detach_clone.html"], pages["methods/clone_detach.html"]
-    assert alike.count('<section class="anatomy">') == 1
-    assert "With grad a call takes the same" in alike
-    assert other.count('<section class="anatomy">') == 2
-    assert re.findall("<h2>Where do .*?</h2>", other)[1].endswith("go if x requires grad?</h2>")
+def test_a_method_s_page_shows_a_call_without_grad_and_with_it(pages):
+    """In this order."""
+    headings = re.findall("<h2>Where do .*?</h2>", pages["methods/clone_detach.html"])
+    assert [heading.endswith("go if x requires grad?</h2>") for heading in headings] == [False, True]

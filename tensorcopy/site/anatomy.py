@@ -9,7 +9,6 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from tensorcopy.analysis import functions as analysis
-from tensorcopy.analysis.comparisons import LEAST_COUNT
 from tensorcopy.analysis.functions import COMPONENTS
 from tensorcopy.numbers import duration, percent, signed, unbroken, whole
 from tensorcopy.results import functions
@@ -67,7 +66,6 @@ class Anatomy:
     bars : of every release whose functions were counted, in order
     since : the oldest of them
     parts : every component of any bar, from Python down
-    step : the neighbouring bars of one Python that differ most; None where none do
     """
 
     machine: Machine
@@ -75,7 +73,6 @@ class Anatomy:
     bars: Sequence[Bar]
     since: str
     parts: Sequence[Part]
-    step: tuple[Bar, Bar] | None
 
     @property
     def newest(self) -> Bar:
@@ -119,17 +116,6 @@ class Anatomy:
     def is_mostly_kernel(self) -> bool:
         """Whether the copy itself takes most instructions, so that a drawing would show little else."""
         return any(part.name == analysis.KERNEL and part.share >= KERNEL_SHARE for part in self.parts)
-
-    @property
-    def step_text(self) -> str:
-        """The largest step: "+5 515 from torch 1.12.1 to 1.13.1"."""
-        before, after = self.step or (self.newest, self.newest)
-        return f"{signed(after.total - before.total)} from torch {before.release} to {after.release}"
-
-    def is_like(self, other: Anatomy) -> bool:
-        """Whether another case takes as many instructions in each component, within what two counts of a release may differ by."""
-        pairs = [(self.newest.parts.get(component, 0), other.newest.parts.get(component, 0)) for component in COMPONENTS]
-        return all(abs(here - there) <= LEAST_COUNT * self.newest.total for here, there in pairs)
 
     def cause_address(self, result: Result) -> str:
         """Return the address of the functions behind the change at a result; "" where they have no page."""
@@ -186,9 +172,7 @@ def of_case(machine: Machine, case: Case, listed: int) -> Anatomy | None:
         for colour, component in enumerate(COMPONENTS, 1)
         if any(component in bar.parts for bar in by_release.values())
     ]
-    steps = [pair for bars in by_series for pair in pairwise(bars) if analysis.is_changed(pair[0].total, pair[1].total)]
-    largest = max(steps, key=lambda pair: abs(pair[1].total - pair[0].total), default=None)
-    return Anatomy(machine, case, ordered, since, parts, largest)
+    return Anatomy(machine, case, ordered, since, parts)
 
 
 def _bars(machine: Machine, results: Sequence[Result], name: str) -> list[Bar]:

@@ -89,8 +89,7 @@ def _method_pages(content: Content) -> Iterator[Page]:
             "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen).rstrip('.')}."
             if (seen := observed(machine.result, name, "with_grad"))
             else "Not observed with the newest torch.",
-            "anatomies": (anatomies := _anatomies(machine, name)),
-            "alike": len(anatomies) > 1 and anatomies[0].is_like(anatomies[1]),
+            "anatomies": _anatomies(machine, name),
             "costs": [(machine, costs) for machine in content.machines if (costs := _costs(machine, name))],
             "releases": _releases(machine, name)[::-1],
         }
