@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.files import kernel_text
+from tensorcopy.worker.semantics import line_of
 
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is also the name of ROCm devices
 DEVICES = ("cpu", *ACCELERATORS)
@@ -75,7 +76,7 @@ def state(device: str) -> State:
         torch.ones(1, device=device).add_(1)
         wait(device)
     except Exception as error:  # torch releases differ in what they raise; a delayed call of CUDA is a plain Exception
-        return State(Usability.ABSENT if NO_MEMORY in str(error) else Usability.FAILING, _first_line(error))
+        return State(Usability.ABSENT if NO_MEMORY in str(error) else Usability.FAILING, line_of(error))
     return State(Usability.USABLE)
 
 
@@ -90,7 +91,7 @@ def _unavailable(device: str) -> State:
     try:
         getattr(getattr(torch, device), "init", int)()
     except Exception as error:  # as in `state`
-        reason = _first_line(error)
+        reason = line_of(error)
         if OLD_DRIVER in reason:
             sentence = reason.partition(": ")[2].split(". ")[0]
             return State(Usability.UNSUPPORTED, f"the driver is too old for torch {torch.__version__}: {sentence}")
@@ -125,11 +126,6 @@ def has_kernels(architectures: Iterable[str], capability: tuple[int, int]) -> bo
         if of == capability or (newer and not number.endswith("a")):
             return True
     return False
-
-
-def _first_line(error: BaseException) -> str:
-    """Return the kind and the first line of an exception."""
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"
 
 
 def is_available(device: str) -> bool:
@@ -218,12 +214,9 @@ def memory(device: str) -> int | None:
 
 def cpu_model() -> str:
     """Return the processor's name as the operating system reports it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass  # not Linux
+    for line in kernel_text("/proc/cpuinfo").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
     if platform.system() == "Darwin":
         completed = subprocess.run(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=False)
         if completed.stdout.strip():

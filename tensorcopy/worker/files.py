@@ -1,4 +1,4 @@
-"""Read text and TOML files that anybody may have put there: a device or a pipe may never end.
+"""Read the kernel's files, and text and TOML that anybody may have put there: a device or a pipe may never end.
 
 TOML is read with tomllib from Python 3.11 on, with tomli before. The reader is imported only when a file is read: the environments of old
 releases have no tomli.
@@ -13,6 +13,14 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 
 LARGEST = 4 << 20  # bytes: more than a person writes
+
+
+def kernel_text(path: str | Path) -> str:
+    """Return a kernel file's text without line end; "" where it does not exist."""
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def read_text(path: Path, largest: int = LARGEST) -> str:

@@ -48,7 +48,7 @@ class Cost(NamedTuple):
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return "valgrind", "functions" and "cases", as functions.schema.json describes them.
+    """Return "valgrind", "functions" and "cases", as `results.functions` reads them.
 
     The first argument is a regular expression on names of sections; "" for those that `instruction_count` counts. Raises TensorcopyError
     where valgrind is missing or fails.
@@ -82,7 +82,7 @@ def _case(
     loops: tuple[Mapping[Function, Cost], Mapping[Function, Cost]],
     numbers: dict[Function, int],
 ) -> dict[str, Any]:
-    """Return a case as functions.schema.json describes it, and number its functions: the most expensive ones.
+    """Return a case as `results.functions` reads it, and number its functions: the most expensive ones.
 
     loops : the empty loop of many and of few turns
     """

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.worker.devices import cpu_model
+from tensorcopy.worker.files import kernel_text
 
 DIGITS = 12  # of an identity
 # what version 1 of the digest is of. It never changes, or every host would be another machine than the one that measured; what is
@@ -33,10 +34,7 @@ FLAGS = FLAGS_1  # that are recorded: others are added here
 
 @cache
 def collect() -> dict[str, Any]:
-    """Return what decides the speed of a copy on this host; "" or [] for the unknown.
-
-    The values are plain, as result.schema.json describes them under "hardware".
-    """
+    """Return what decides the speed of a copy on this host, as plain values; "" or [] for the unknown."""
     first = kernel_text("/proc/cpuinfo").split("\n\n")[0]  # "" where there is none
     processor = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
     caches = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
@@ -74,14 +72,6 @@ def digest(arch: str, cpu: str, system: str, hardware: Mapping[str, Any]) -> str
     parts = {name: hardware[name] for name in DIGESTED}
     parts["flags"] = [flag for flag in FLAGS_1 if flag in hardware["flags"]]
     return hashlib.sha256(json.dumps({"arch": arch, "cpu": cpu, "os": system, **parts}, sort_keys=True).encode()).hexdigest()[:DIGITS]
-
-
-def kernel_text(path: str | Path) -> str:
-    """Return a kernel file's text without line end; "" where it does not exist."""
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
 
 
 def missing_valgrind() -> str:

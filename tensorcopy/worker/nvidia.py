@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import CDLL, Structure, byref, c_char_p, c_int, c_uint, c_ulonglong, c_void_p, create_string_buffer
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
+
+from tensorcopy.worker.files import kernel_text
 
 LIBRARY = "nvml.dll" if os.name == "nt" else "libnvidia-ml.so.1"
 NO_LIBRARY = "NVIDIA's management library"  # begins the reason why it cannot be used
@@ -105,7 +106,7 @@ class _Device:
 
 
 def properties() -> dict[str, Any]:
-    """Return what decides the speed of the current CUDA device, as result.schema.json describes it; None for the unknown.
+    """Return what decides the speed of the current CUDA device; None for the unknown.
 
     They are "gpu" and "gpu_cache_mib", the size of its L2 cache. Its clock is read while it copies: it depends on heat and power.
     """
@@ -204,7 +205,7 @@ def _read(device: _Device, driver: str) -> Gpu:
         driver=driver,
         memory=memory[1] if memory else 0,
         busy=load[0] / 100 if load else 0.0,
-        processes=tuple(map(_process_name, pids)),
+        processes=tuple(kernel_text(f"/proc/{pid}/comm") or f"process {pid}" for pid in pids),  # the name may be hidden in a container
         clock=device.number("nvmlDeviceGetClockInfo", SM_CLOCK) or 0,
         max_clock=device.number("nvmlDeviceGetMaxClockInfo", SM_CLOCK) or 0,
         temperature=device.number("nvmlDeviceGetTemperature", GPU_SENSOR) or 0,
@@ -215,13 +216,6 @@ def _read(device: _Device, driver: str) -> Gpu:
         capability=(capability[0], capability[1]) if capability else None,
         hidden=hidden,
     )
-
-
-def _process_name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return f"process {pid}"  # in another container
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import torch
 
 from tensorcopy import __version__
 from tensorcopy.worker import conformance, devices, hardware, nvidia
-from tensorcopy.worker.hardware import kernel_text
+from tensorcopy.worker.files import kernel_text
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 # environment variables that change the time of a copy: kernels, allocator, threads
@@ -42,9 +42,9 @@ SETTINGS = (
 
 
 def collect() -> dict[str, Any]:
-    """Return versions, builds, processor, accelerators and settings of this process.
+    """Return versions, builds, processor, accelerators and settings of this process, as plain values.
 
-    They are plain values, as result.schema.json describes them under "ledger". Raises TensorcopyError for a device that is there and fails.
+    Raises TensorcopyError for a device that is there and fails.
     """
     settings = {name: os.environ[name] for name in SETTINGS if name in os.environ}  # before torch initializes CUDA and adds its own
     available, unsupported = devices.available(), devices.unsupported()

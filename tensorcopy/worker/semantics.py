@@ -223,8 +223,8 @@ OF_TENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def line_of(error: BaseException) -> str:
-    """Return an error's type and the first line of its text, without torch's list of dispatch keys."""
-    return f"{type(error).__name__}: {_first_line(error)}"
+    """Return an error's type and the first line of its text, if it has one, without torch's list of dispatch keys."""
+    return ": ".join(filter(None, [type(error).__name__, _first_line(error)]))
 
 
 def _first_line(message: Any) -> str:

@@ -32,6 +32,8 @@ from time import monotonic
 from traceback import extract_tb
 from typing import Any
 
+from tensorcopy.worker.semantics import line_of
+
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
 CALIBRATION_SECONDS = 0.02
@@ -112,8 +114,7 @@ class Side:
         except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
             self._answer(skipped=_shortened(str(reason)))
         except BaseException as error:
-            text = str(error).strip().splitlines()
-            self._answer(failed=_shortened(": ".join([type(error).__name__, *text[:1]])))
+            self._answer(failed=_shortened(line_of(error)))
         finally:
             os._exit(0)
 
@@ -147,7 +148,7 @@ class Side:
                 if monotonic() - begun > longest:
                     raise TimeoutError(f"took more than {longest:g} s")
             except Exception as error:
-                outcome = None, RuntimeError(": ".join(["setup_cache", type(error).__name__, *str(error).splitlines()[:1]]))
+                outcome = None, RuntimeError(f"setup_cache: {line_of(error)}")
             path.write_bytes(pickle.dumps(outcome))
         os.chdir(folder)
         value, raised = pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
