@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.results import launches, suite_specs
@@ -317,18 +317,8 @@ def count(
             else:
                 (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: _reason(process, pid, answer)}
             pid = 0
-    shared, own = launches.shared_provenance([side.provenance])
-    return Launch(
-        version=launches.VERSION,
-        kind="counts",
-        machine=machine,
-        sides=[StoredSide(sha=side.sha, environment=side.environment, revision=side.revision, provenance=own[0])],
-        provenance=shared,
-        suites=stored,
-        methods=report.get("methods", {}),
-        article=report.get("article", {}),
-        **_times(now),
-    )
+    taken = document([side], {}, {}, machine=machine, **_times(now))
+    return structs.replace(taken, kind="counts", suites=stored, methods=report.get("methods", {}), article=report.get("article", {}))
 
 
 def suites_of(side: Side) -> dict[str, dict[str, Any]]:

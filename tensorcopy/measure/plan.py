@@ -25,7 +25,7 @@ from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, minor
 from tensorcopy.results.cases import Case
-from tensorcopy.results.launches import ALL, Launch
+from tensorcopy.results.launches import Launch
 from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
@@ -274,11 +274,8 @@ def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], k
                 continue
             there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
             for text in suite["selected"]:
-                index = there.get(text, "")
-                row, reasons = stored.rows.get(index), {**stored.skipped.get(index, {}), **stored.failed.get(index, {})}
                 for number, of_side in of_sides.items():
-                    has = index in stored.values or (row is not None and row.effects[number] is not None)
-                    of_side[name, text] += has or str(number) in reasons or ALL in reasons
+                    of_side[name, text] += stored.tells(there.get(text, ""), number)
     keys = [(name, text) for name, suite in suites.items() for text in suite["selected"]]
     return Counter({place: min((of_side[key] for key in keys), default=0) for place, of_side in counts.items()})
 

@@ -108,6 +108,13 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         """Version and unit: values can be compared where both are equal."""
         return self.version, self.unit
 
+    def tells(self, index: str, side: int) -> bool:
+        """Return whether it has the time or value of a case on a side, or the reason why there is none."""
+        row = self.rows.get(index)
+        if index in self.values or (row is not None and row.effects[side] is not None):
+            return True
+        return any(key in stored.get(index, {}) for stored in (self.failed, self.skipped) for key in (str(side), ALL))
+
 
 class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """One launch.

@@ -20,7 +20,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import effects, launches
 from tensorcopy.results.cases import Case, Timing, stored_cases
 from tensorcopy.results.effects import Effects
-from tensorcopy.results.launches import FileProblem, Launch, Suite
+from tensorcopy.results.launches import FileProblem, Launch
 from tensorcopy.results.series_key import SeriesKey, machine_names, two_machines
 
 SHOWN = 6  # suites that a sentence names
@@ -298,17 +298,9 @@ def _reasons(members: Iterable[tuple[Launch, Cases, int]]) -> tuple[dict[Case, s
                     reason = by_side.get(str(side), by_side.get(launches.ALL))
                     if reason is not None:
                         reasons[case] = reason
-                    elif _has(suite, index, side):
+                    elif suite.tells(index, side):
                         reasons.pop(case, None)
     return failures, skips
-
-
-def _has(suite: Suite, index: str, side: int) -> bool:
-    """Return whether a launch tells how a case went on a side: it has its time or value, or the reason why there is none."""
-    row = suite.rows.get(index)
-    if index in suite.values or (row is not None and row.effects[side] is not None):
-        return True
-    return any(key in stored.get(index, {}) for stored in (suite.failed, suite.skipped) for key in (str(side), launches.ALL))
 
 
 def _shared(value: Any) -> Any:
