@@ -7,7 +7,7 @@ them are shown. The verdict on a time comes from the time alone; an exact count,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
@@ -374,6 +374,26 @@ def distance(before: Sequence[float], after: Sequence[float]) -> float:
 def case_name(case: Case) -> str:
     """Return the name of a case: "copies.BySize detach_clone numel=1024"."""
     return " ".join([case.spec.label, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
+
+
+def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:
+    """Return the names that have `pattern` as a text, or else those with a text that it matches as a regular expression."""
+    exact = [name for name, of_name in texts.items() if pattern in of_name]
+    return exact or [name for name, of_name in texts.items() if any(re.search(pattern, text) for text in of_name)]
+
+
+def only_match(texts: Mapping[str, Collection[str]], pattern: str, none: str, next: str) -> str:
+    """Return the one name that `matching` finds. Raises TensorcopyError where there is none or several."""
+    matches = matching(texts, pattern)
+    if len(matches) == 1:
+        return matches[0]
+    names = matches or list(texts)
+    raise TensorcopyError(
+        "more than one case matches" if matches else none,
+        got=f"{pattern!r}, which matches {len(matches)}",
+        allowed=", ".join(names[:6]) + (", …" if len(names) > 6 else ""),
+        next=next,
+    )
 
 
 def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:

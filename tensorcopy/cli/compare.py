@@ -17,8 +17,6 @@ from tensorcopy.measure.settings import duration
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from rich.console import Console
 
     from tensorcopy.analysis.comparisons import Comparison
@@ -72,6 +70,7 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.analysis import comparisons
     from tensorcopy.analysis.paired import Reason, Verdict
     from tensorcopy.report import formats, terminal
 
@@ -81,7 +80,10 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         )
     comparison = _compared(options)
     if options.explain is not None:
-        console.print(terminal.evidence(comparison, _only_one(comparison, options.explain)), soft_wrap=True, end="", markup=False)
+        cases = {comparisons.case_name(case): case for case in comparison.changes}
+        none, following = "no such case", "copy a name from tensorcopy compare"
+        name = comparisons.only_match({name: [name] for name in cases}, options.explain, none, following)
+        console.print(terminal.evidence(comparison, cases[name]), soft_wrap=True, end="", markup=False)
     elif options.format == "text":
         console.print(terminal.overview(comparison, all_cases=options.all, width=console.width))
     elif options.format == "json":
@@ -164,30 +166,6 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     return comparison
 
 
-def _only_one(comparison: Comparison, pattern: str) -> Case:
-    """Return the case of a comparison that a pattern selects. Raises TensorcopyError where it selects none or several."""
-    matches = _matching(comparison.changes, pattern)
-    if len(matches) != 1:
-        names = list(matches or _matching(comparison.changes, ""))
-        raise TensorcopyError(
-            "more than one case matches" if matches else "no such case",
-            got=f"{pattern!r}, which matches {len(matches)}",
-            allowed=", ".join(names[:6]) + (", …" if len(names) > 6 else ""),
-            next="copy a name from tensorcopy compare",
-        )
-    return next(iter(matches.values()))
-
-
-def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
-    """Return the case named exactly `pattern`, or all cases that it matches, by name."""
-    from tensorcopy.analysis import comparisons
-
-    names = {comparisons.case_name(case): case for case in cases}
-    if pattern in names:
-        return {pattern: names[pattern]}
-    return {name: case for name, case in names.items() if re.search(pattern, name)}
-
-
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the stored history of one case or of several: that on the site."""
     from tensorcopy.analysis import comparisons, series
@@ -201,9 +179,10 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     print_errors(problems)
     by_case = series.joined(select.history(results.results, options.machine, options.python))
-    selected = {case: by_case[case] for case in _matching(by_case, options.case).values()}
+    cases = {comparisons.case_name(case): case for case in by_case}
+    selected = {cases[name]: by_case[cases[name]] for name in comparisons.matching({name: [name] for name in cases}, options.case)}
     if not selected:
-        names = ", ".join(list(_matching(by_case, ""))[:6])
+        names = ", ".join(list(cases)[:6])
         raise TensorcopyError(
             "no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy list times"
         )

@@ -78,7 +78,12 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
 
     Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
     """
-    _expression(case)  # before the results are read
+    try:
+        re.compile(case)  # before the results are read
+    except re.error as error:
+        raise TensorcopyError(
+            "no regular expression", got=f"{case!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
+        ) from error
     return of_pair(select.pair(before, after, RESULTS, machine), case)
 
 
@@ -128,29 +133,9 @@ def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
     of_method = [name for name in cases if name.split()[0] == pattern and name.endswith("float32 contiguous")]
     if of_method:
         return min(of_method, key=lambda name: int(name.split()[1]))
-    expression = _expression(pattern)
     texts = {name: {name, *(comparisons.case_name(case) for case in of_name)} for name, of_name in cases.items()}
-    exact = [name for name in cases if pattern in texts[name]]
-    matching = exact or [name for name in cases if any(map(expression.search, texts[name]))]
-    if len(matching) == 1:
-        return matching[0]
-    shown = (matching or list(cases))[:6]
-    raise TensorcopyError(
-        "more than one case matches" if matching else "no such case was profiled on both sides",
-        got=f"{pattern!r}, which matches {len(matching)}",
-        allowed=", ".join(shown) + (", …" if len(matching or cases) > len(shown) else ""),
-        next=f"tensorcopy why {shown[0].split()[0] if shown else 'detach'} A B, or a whole name",
-    )
-
-
-def _expression(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression, compiled. Raises TensorcopyError for an invalid one."""
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise TensorcopyError(
-            "no regular expression", got=f"{pattern!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
-        ) from error
+    none, following = "no such case was profiled on both sides", "a method alone, such as detach, or a whole name"
+    return comparisons.only_match(texts, pattern, none, following)
 
 
 def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:
