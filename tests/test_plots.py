@@ -16,7 +16,6 @@ from tensorcopy.site.svg import (
     Line,
     NameAxis,
     NumelAxis,
-    OrdinalAxis,
     Plot,
     PlotPoint,
     RatioAxis,
@@ -87,7 +86,7 @@ def test_intervals_of_a_comparison_are_drawn_around_no_change():
     """A ratio of 1 is in the middle."""
     assert RatioAxis(0.1).share(1.0) == 0.5
     whiskers = [Whisker(0, 0.95, 0.97, 1.0, "faster"), Whisker(1, 1.0, 1.05, 1.08, "slower"), Whisker(2, 0.95, 0.98, 1.0, "faster")]
-    root = drawn(x=OrdinalAxis(3), y=RatioAxis(0.1), whiskers=whiskers)
+    root = drawn(x=NameAxis(("",) * 3), y=RatioAxis(0.1), whiskers=whiskers)
     counts = {
         group.get("class"): [path.get("d").lower().count("m") for path in group]
         for group in root.iter(f"{SVG}g")
@@ -101,7 +100,7 @@ def test_intervals_of_a_comparison_are_drawn_around_no_change():
 )
 def test_an_interval_that_ends_outside_has_an_arrow(low, high, arrows):
     """At each edge that cuts it, and nowhere else."""
-    root = drawn(x=OrdinalAxis(1), y=RatioAxis(0.1), whiskers=[Whisker(0, low, (low + high) / 2, high, "slower")])
+    root = drawn(x=NameAxis(("",)), y=RatioAxis(0.1), whiskers=[Whisker(0, low, (low + high) / 2, high, "slower")])
     (line, _) = next(group for group in root.iter(f"{SVG}g") if "whisker" in group.get("class"))
     assert line.get("d").count("m") == arrows
 

@@ -27,7 +27,6 @@ from tensorcopy.site.svg import (
     Line,
     NameAxis,
     NumelAxis,
-    OrdinalAxis,
     Place,
     Plot,
     PlotPoint,
@@ -220,7 +219,7 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     label = f"{len(whiskers)} cases: the change of each with its interval, from {comparison.labels[0]} to {comparison.labels[1]}"
     positions = max(1, len(whiskers))
     width = EDGES + positions * max(1, round((WIDE - EDGES) / positions))  # positions at whole numbers
-    return Plot(label, OrdinalAxis(positions), RatioAxis(limit), flags=starts, whiskers=whiskers, width=width, kind="changes").svg()
+    return Plot(label, NameAxis(("",) * positions), RatioAxis(limit), flags=starts, whiskers=whiskers, width=width, kind="changes").svg()
 
 
 def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = None, verdict: str = "", span: float = SPARK_SPAN) -> str:

@@ -38,7 +38,7 @@ FIRST_POINT = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)")
 T = TypeVar("T")
 Place = tuple[int, int]  # coordinates
 SLANT = radians(-55)  # of names
-BELOW_NAMES, BELOW_NUMBERS, BELOW_ORDINALS = 46, 34, 14  # height below the plot; names are slanted
+BELOW_NAMES, BELOW_NUMBERS, BELOW_NOTHING = 46, 34, 14  # height below the plot; names are slanted
 BAR_SHARE = 0.74  # of the distance between two bars, their width
 LEAST_SPAN = 1.25  # of a logarithmic axis of times, so that noise does not look like a change
 Tick = tuple[float, str]
@@ -48,8 +48,12 @@ Tick = tuple[float, str]
 class NameAxis:
     """A horizontal axis with a name at each position; "" for a position without one."""
 
-    below: ClassVar[int] = BELOW_NAMES
     names: tuple[str, ...]
+
+    @property
+    def below(self) -> int:
+        """The height below the plot."""
+        return BELOW_NAMES if any(self.names) else BELOW_NOTHING
 
     def share(self, value: float) -> float:
         """Return the position of the value-th name."""
@@ -140,22 +144,6 @@ class ValueAxis:
         if self.unit == "seconds":
             return rounded(value)
         return quantity(value, self.unit if self.unit in ("instructions", "bytes", "allocations", "B") else "")  # a unit may be long
-
-
-@dataclass(frozen=True)
-class OrdinalAxis:
-    """A horizontal axis of numbered positions without names."""
-
-    below: ClassVar[int] = BELOW_ORDINALS
-    positions: int
-
-    def share(self, value: float) -> float:
-        """Return the position of the value-th item."""
-        return (value + 0.5) / self.positions
-
-    def ticks(self) -> list[Tick]:
-        """Return no ticks."""
-        return []
 
 
 @dataclass(frozen=True)
@@ -288,7 +276,7 @@ class Plot:
     """
 
     label: str
-    x: NameAxis | NumelAxis | OrdinalAxis
+    x: NameAxis | NumelAxis
     y: ValueAxis | RatioAxis
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
