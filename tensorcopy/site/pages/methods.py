@@ -15,6 +15,7 @@ from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, longest_history
 from tensorcopy.site.page import Page
+from tensorcopy.site.pages import explorer
 from tensorcopy.worker.semantics import describe
 
 SEMANTICS_TITLE = "What each method does"
@@ -90,7 +91,11 @@ def _method_pages(content: Content) -> Iterator[Page]:
             if (seen := observed(machine.result, name, "with_grad"))
             else "Not observed with the newest torch.",
             "anatomies": _anatomies(machine, name),
-            "costs": [(machine, costs) for machine in content.machines if (costs := _costs(machine, name))],
+            "explorers": [
+                (each.name, explorer.link(each, *cases[:1]))
+                for each in content.machines
+                if (cases := [case for case in each.result.timings if dict(case.parameters).get("method") == name])
+            ],
             "releases": _releases(machine, name)[::-1],
         }
         yield Page(addresses.of_method(name), "method.html", code, values, description=f"{code}: {values['lead']}")
@@ -107,21 +112,6 @@ def _anatomies(machine: Machine, name: str) -> list[Anatomy]:
     smallest = [next((profiled for profiled in by_size if profiled.endswith(kind)), "") for kind in (PLAIN, f"{PLAIN} grad")]
     anatomies = [anatomy.of_case(machine, counted[profiled], LISTED_FUNCTIONS) for profiled in smallest if profiled]
     return [each for each in anatomies if each]
-
-
-def _costs(machine: Machine, name: str) -> list[dict[str, Any]]:
-    """Return the cases of a method on a machine; `times_memcpy` is None when the baseline was not measured."""
-    return [
-        {
-            "case": case,
-            "suite": case.spec.label,
-            "timing": timing,
-            "times_memcpy": related.times_memcpy(machine.result, case),
-            "address": machine.case_address(case),
-        }
-        for case, timing in machine.result.timings.items()
-        if dict(case.parameters).get("method") == name
-    ]
 
 
 def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
