@@ -407,6 +407,7 @@ def test_a_site_with_one_release_has_no_comparisons(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     one = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing to compare yet" in one["index.html"]
+    assert "<title>code of a: with torch 2.0.0, 1.00 µs</title>" in one["history/index.html"]  # a line of one point is not seen
     assert {address for address in one if address.startswith("compare/")} == {"compare/index.html", "compare/box/index.html"}
     assert all(page.open == [] for page in html(one).values())
 
