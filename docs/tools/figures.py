@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import size
+from tensorcopy.numbers import size, unbroken
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.results import related
@@ -46,7 +46,7 @@ def accuracy(machine: Machine) -> str | None:
         lines = [f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n"]
         for row in report["rows"]:
             goal = f"; goal {row['goal']}" if "missed" in row["goal"] else ""
-            lines.append(escaped(f"- {row['name']}: {row['value']}{goal}"))
+            lines.append(unbroken(escaped(f"- {row['name']}: {row['value']}{goal}")))
         return "\n".join(lines)
 
 
