@@ -80,9 +80,8 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     skip_without_memory(numel, device)
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
-    code = method.code if device == "cpu" else method.code_on_accelerator
     return Loop(
-        code,
+        code_on(method, device),
         lambda: {"x": make_tensor(numel, device, dtype, layout, requires_grad)},
         device=device,
         each_waited_for=each_waited_for,

@@ -92,6 +92,16 @@ class Comparison:
         return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
 
     @property
+    def has_slower(self) -> bool:
+        """Whether a case is slower, and not acknowledged."""
+        return any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in self.changes.values())
+
+    @property
+    def has_compared(self) -> bool:
+        """Whether at least one case was compared."""
+        return any(change.interval or change.verdict is not Verdict.UNKNOWN for change in self.changes.values())
+
+    @property
     def environment(self) -> list[FieldDifference]:
         """The fields of the provenance that differ and can change a time; "" where a side has none."""
         first, second = self.before.provenance, self.after.provenance

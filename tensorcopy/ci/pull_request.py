@@ -93,17 +93,9 @@ class PairResult:
     history: Counter[Verdict] = field(default_factory=Counter)
 
     @property
-    def slower(self) -> bool:
-        """Whether a case is slower, and not acknowledged."""
-        changes = self.comparison.changes.values() if self.comparison else ()
-        return any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in changes)
-
-    @property
     def compared(self) -> bool:
         """Whether at least one case was compared."""
-        return self.comparison is not None and any(
-            change.interval or change.verdict is not Verdict.UNKNOWN for change in self.comparison.changes.values()
-        )
+        return self.comparison is not None and self.comparison.has_compared
 
 
 def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
@@ -215,7 +207,7 @@ def exit_code(results: Sequence[PairResult]) -> int:
 
     1 if a case is slower, 2 if a revision failed, 3 if a pair was not compared, else 0
     """
-    if any(result.slower for result in results):
+    if any(result.comparison and result.comparison.has_slower for result in results):
         return 1
     if any(result.failures for result in results):
         return 2

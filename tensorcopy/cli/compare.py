@@ -71,7 +71,7 @@ def add(commands: Any) -> None:
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.paired import Reason, Verdict
+    from tensorcopy.analysis.paired import Reason
     from tensorcopy.report import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
@@ -92,13 +92,11 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
     if code := print_errors(comparison.problems):
         return code
-    changes = comparison.changes.values()
-    slower = any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in changes)
-    if slower and options.fail_on == "slower":
+    if comparison.has_slower and options.fail_on == "slower":
         return 1
-    if any(change.reason is Reason.FAILED_AFTER for change in changes):  # what failed before may be mended
+    if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
-    if not any(change.interval or change.verdict is not Verdict.UNKNOWN for change in changes):
+    if not comparison.has_compared:
         none = "no case has enough launches on both sides" if comparison.changes else "no case matches --case and --device"
         print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
         return NOTHING_COMPARED
