@@ -71,7 +71,8 @@ def add(commands: Any) -> None:
 def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
-    from tensorcopy.report.advise import advise, against_fastest, can_measure, cost, origin, time_text
+    from tensorcopy.numbers import duration
+    from tensorcopy.report.advise import advise, against_fastest, can_measure, cost, origin
     from tensorcopy.report.terminal import Prose, terminal_table
 
     requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
@@ -100,7 +101,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         rows = []
         for choice in advice.choices:
             caveats = " ".join(sorted(letters[caveat.partition(":")[0]] for caveat in choice.caveats)) or "none"
-            rows.append([choice.code, time_text(choice), against_fastest(choice), caveats])
+            rows.append([choice.code, duration(choice.seconds) if choice.seconds else "–", against_fastest(choice), caveats])
         console.print(terminal_table(("matching methods", "time", "vs fastest", "caveats"), rows, "lrll"))
         for note, letter in letters.items():
             console.print(Prose(f"{letter}  {note}"))

@@ -38,24 +38,20 @@ def _is_profiled(suite: str) -> bool:
     return is_own if declarations.project() else spec.metric == suite_specs.INSTRUCTIONS
 
 
-def _pattern() -> str:
-    """Return a regular expression on the names of the cases to count: in a project, those of its operations."""
-    names = "|".join(operation.name for operation in declarations.operations())
-    return f"^({names}) " if declarations.project() else ""
-
-
 def count_all(measurements: Sequence[Measurement], job: Job, report_progress: ReportProgress) -> tuple[list[Path], list[TensorcopyError]]:
     """Count the functions of each release, and write a file of each.
 
     Returns the written files, and an error for each release whose functions could not be counted.
     """
     written, problems = [], []
+    names = "|".join(operation.name for operation in declarations.operations())
+    pattern = f"^({names}) " if declarations.project() else ""  # in a project only its operations are counted
     for index, measurement in enumerate(measurements):
         report_progress(index / len(measurements), f"functions of {measurement}")
         try:
             job.side(measurement)
             path = functions.path_of(job.results / job.machine, *measurement.place[:2])
-            functions.write(path, counted(job.opened[measurement], _pattern()))
+            functions.write(path, counted(job.opened[measurement], pattern))
             written.append(path)
         except DiskError:
             raise  # the next file could not be stored either

@@ -88,11 +88,6 @@ class Advice:
         return {"code": self.code, **asdict(self)}
 
 
-def time_text(choice: MatchingMethod) -> str:
-    """Return the time of a method; "–" where it was not measured."""
-    return duration(choice.seconds) if choice.seconds else "–"
-
-
 def cost(choice: MatchingMethod) -> str:
     """Return the time of a method, also as a multiple of memcpy, as far as it was measured."""
     multiple = f"{choice.multiple:.2g}× memcpy" if choice.multiple else ""

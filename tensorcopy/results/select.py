@@ -34,11 +34,9 @@ class Pair:
 class _Name:
     """A parsed name.
 
-    prefix : the folder as typed, with a colon; "" where none was
     release : "" for the newest; words : those after "@"
     """
 
-    prefix: str
     folder: Path
     release: str
     words: tuple[str, ...]
@@ -153,14 +151,12 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
 
 def _parse(text: str, folder: Path) -> _Name:
     before_colon, colon, after_colon = text.rpartition(":")
-    prefix = ""
     if colon or Path(text).is_dir():
-        prefix = f"{before_colon if colon else text}:"
         folder, text = (Path(before_colon), after_colon) if colon else (Path(text), "")
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder of launches", next="check the path")
     release, *words = text.split("@")
-    return _Name(prefix, folder, release.removeprefix("v"), tuple(words))
+    return _Name(folder, release.removeprefix("v"), tuple(words))
 
 
 def _loaded(folder: Path) -> Results:
