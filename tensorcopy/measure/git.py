@@ -27,8 +27,13 @@ def commit(name: str) -> str:
 
 def find(name: str) -> str:
     """Return the full SHA of a commit; "" for an unknown name, also outside a repository."""
-    found = _run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    return "" if found.returncode else found.stdout.decode().strip()
+    return printed("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+
+def printed(*arguments: str) -> str:
+    """Return what a git command prints; "" where it fails."""
+    finished = _run(*arguments)
+    return "" if finished.returncode else finished.stdout.decode(errors="surrogateescape").strip()
 
 
 def commits(range: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -15,6 +14,7 @@ from urllib.request import url2pathname
 from tensorcopy import __version__
 from tensorcopy.configuration import web_address
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import git
 from tensorcopy.worker.declarations import CHECKOUT
 
 WHEELS_ONLY = "--no-build"  # of uv: no code of a package runs when it is installed
@@ -60,9 +60,9 @@ def find() -> Origin:
         return Origin(f" @ {re.sub('//[^/]*@', '//', url)}", options=WHEELS_ONLY if url.endswith(".whl") else BUILT_FROM_SOURCE)
     if path.suffix == ".whl" and path.is_file():
         return Origin("", path)
-    sha = document.get("vcs_info", {}).get("commit_id") or _git(path, "rev-parse", "HEAD")
-    remote = _git(path, "config", "--get", "remote.origin.url")
-    if path.is_dir() and web_address(remote) and _git(path, "branch", "--remotes", "--contains", sha):
+    sha = document.get("vcs_info", {}).get("commit_id") or git.printed("-C", str(path), "rev-parse", "HEAD")
+    remote = git.printed("-C", str(path), "config", "--get", "remote.origin.url")
+    if path.is_dir() and web_address(remote) and git.printed("-C", str(path), "branch", "--remotes", "--contains", sha):
         return _of_repository(remote, sha)
     what = "a wheel that was removed" if path.suffix == ".whl" else "a folder whose commit is at no git remote"
     raise TensorcopyError(
@@ -75,12 +75,3 @@ def find() -> Origin:
 
 def _of_repository(remote: str, sha: str) -> Origin:
     return Origin(f" @ git+{web_address(remote)}@{sha}", options=BUILT_FROM_SOURCE)
-
-
-def _git(folder: Path, *words: str) -> str:
-    """Return what git prints about a folder; "" where it cannot."""
-    try:
-        command = ["git", "-C", str(folder), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:  # no git here
-        return ""
