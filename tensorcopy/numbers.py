@@ -113,9 +113,9 @@ def percent(share: float, digits: int | None = None) -> str:
     return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"
 
 
-def change_size(ratio: float, digits: int = 1) -> str:
+def change_size(ratio: float) -> str:
     """Return the size of a change without its direction: "3.0 %" for 1.03 and for 0.97."""
-    return percent(abs(ratio - 1), digits)
+    return percent(abs(ratio - 1), 1)
 
 
 def signed_percent(ratio: float, digits: int = 1) -> str:

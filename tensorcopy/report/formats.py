@@ -133,7 +133,7 @@ def _six(number: float | None) -> float | None:
     return None if number is None or not isfinite(number) else float(f"{number:.6g}")
 
 
-def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[Row], longest: int = LONGEST, notes: Sequence[str] = ()) -> str:
+def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[Row], notes: Sequence[str] = ()) -> str:
     """Return headline, summary and changes.
 
     The other cases are folded, and the text is cut if it is too long.
@@ -161,7 +161,7 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[Row], 
         ([row for row in rows if row[1].verdict is Verdict.EQUAL], "equal"),
     ):
         lines += ["", f"<details><summary>{len(folded)} {title}</summary>", "", _table(folded), "", "</details>"] if folded else []
-    return cut("\n".join(lines), longest) + "\n"
+    return cut("\n".join(lines), LONGEST) + "\n"
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -98,32 +98,29 @@ def nbytes(case: Case) -> int | None:
     return int(parameters["numel"]) * itemsize if itemsize and "numel" in parameters else None
 
 
-def baseline_case(case: Case, *, preallocated: bool = False) -> Case | None:
+def baseline_case(case: Case) -> Case | None:
     """Return the memcpy baseline of a case: the same bytes copied without torch.
 
-    preallocated : copied into memory that is allocated before, not during the copy
-
-    On the CPU memcpy, and for a strided tensor a gather; on a device its own copy, waited for like the case itself, and to the host the
-    transfer (`preallocated`: pinned).
+    On the CPU memcpy into new memory, and for a strided tensor a gather; on a device its own copy, waited for like the case itself, and to
+    the host the transfer.
     """
     size, spec = nbytes(case), case.spec
     if size is None:
         return None
-    to_host = "device to host, pinned" if preallocated else "device to host, pageable"
     values = {
         **dict(case.parameters),
-        "memory": "kept" if preallocated else "fresh",
+        "memory": "fresh",
         "nbytes": str(size),
-        "way": to_host if spec.to_host else "device to device",
+        "way": "device to host, pageable" if spec.to_host else "device to device",
         "device": case.device,
     }
     name = spec.strided_baseline if spec.strided_baseline and values.get("layout") == "strided" else spec.baseline
     return Case(name, tuple((parameter, values[parameter]) for parameter in suite_specs.find(name).parameters))
 
 
-def baseline_timing(result: Result, case: Case, *, preallocated: bool = False) -> Timing | None:
+def baseline_timing(result: Result, case: Case) -> Timing | None:
     """Return the time of a case's memcpy baseline, None where it was not measured."""
-    baseline = baseline_case(case, preallocated=preallocated)
+    baseline = baseline_case(case)
     return result.timings.get(baseline) if baseline else None
 
 

@@ -23,12 +23,12 @@ def kernel_text(path: str | Path) -> str:
         return ""
 
 
-def read_text(path: Path, largest: int = LARGEST) -> str:
+def read_text(path: Path) -> str:
     """Return the text of a regular file. Raises OSError where there is none, or a larger one; ValueError where it is not UTF-8."""
     if path.exists() and not path.is_file():
         raise OSError("not a regular file")
-    if path.stat().st_size > largest:
-        raise OSError(f"more than {largest >> 20} MiB")
+    if path.stat().st_size > LARGEST:
+        raise OSError(f"more than {LARGEST >> 20} MiB")
     return path.read_text(encoding="utf-8")
 
 
