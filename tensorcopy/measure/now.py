@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -63,11 +62,8 @@ def judged(
         while taken < look and (not taken or monotonic() < until):
             taken += 1
             step = f"launch {taken} of at most {most}{title}"
-            taking.take_launches(sides, selected, all_or_none=True, report_case=partial(report, step))
+            taking.take_launches(sides, selected, all_or_none=True, report_case=taking.case_reporter(report_progress, step))
         return taken >= look
-
-    def report(step: str, done: int, of: int, suite: str) -> None:
-        report_progress(done / of, f"{step}: {suite}")
 
     def compared(alpha: float = ALPHA) -> Comparison | None:
         return comparisons.of_places(job.results, job.machine, before, after, margin=margin, alpha=alpha, everywhere=everywhere)

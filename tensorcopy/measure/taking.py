@@ -130,6 +130,11 @@ def open_all(measurements: Iterable[Measurement], job: Job, report_progress: Rep
         job.usable([measurement])
 
 
+def case_reporter(report_progress: ReportProgress, title: str, done: int = 0, of: int = 1) -> launch.ReportCase:
+    """Return the function that reports the cases of a launch; done, of : launches."""
+    return lambda cases, of_cases, suite: report_progress((done + cases / of_cases) / of, f"{title}: {suite}")
+
+
 def take_launches(
     measurements: Sequence[Measurement],
     job: Job,
@@ -241,14 +246,10 @@ def take_missing(
                 most = max(left.values())
                 place = chance.choice([place for place, count in left.items() if count == most])
                 group, total = joint[place], len(taken) + sum(left.values())
-                title, before = f"{_name(group, job)}, launch {len(taken) + 1} of {total}", len(taken)
-
-                def report(done: int, of: int, suite: str, title: str = title, before: int = before, total: int = total) -> None:
-                    report_progress((before + done / of) / total, f"{title}: {suite}")
-
-                report_progress(before / total, title)
+                title = f"{_name(group, job)}, launch {len(taken) + 1} of {total}"
+                report_progress(len(taken) / total, title)
                 try:
-                    taken += take_launches(group, job, report_case=report)
+                    taken += take_launches(group, job, report_case=case_reporter(report_progress, title, len(taken), total))
                 except DiskError:
                     raise
                 except TensorcopyError as error:
@@ -303,10 +304,7 @@ def take_counts(
                 break
             title = f"counting {measurement}"
             report_progress(place / len(missing), title)
-
-            def report(done: int, of: int, suite: str, before: int = place, total: int = len(missing), title: str = title) -> None:
-                report_progress((before + done / of) / total, f"{title}: {suite}")
-
+            report = case_reporter(report_progress, title, place, len(missing))
             try:
                 side, observed = own.side(measurement), own.opened[measurement].report
                 document = launch.count(side, own.machine, selection=own.selection, report=observed, report_case=report)
