@@ -20,6 +20,7 @@ from tensorcopy.measure import launch
 from tensorcopy.measure.launch import Side, Turns
 from tensorcopy.releases import release_table
 from tensorcopy.results import launches, reader, suite_specs
+from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result
 
@@ -223,6 +224,12 @@ def side(name: str, *, build: str = "cuda", **provenance: Any) -> Side:
     sha = sha_of(version)
     own = {"torch": f"{version}+cu132", "torch_sha": sha, "python": f"{python}.7", "build": build.partition("-")[0], **provenance}
     return Side(sha=sha, environment=f"py{python}-{build}", provenance={**PROVENANCE, **own}, revision=revision)
+
+
+def case(name: str) -> Case:
+    """Return a case by its name in tests."""
+    suite, parameters = _parsed(name)
+    return Case(suite, tuple(parameters.items()))
 
 
 def sha_of(version: str) -> str:

@@ -151,14 +151,7 @@ def test_the_wheel_works_beside_a_torch(wheel, folder, python, age):
     run(interpreter, "-c", "import tensorcopy, torch; assert tensorcopy.COPIES['detach_clone'](torch.ones(2)).sum() == 2")
 
 
-@pytest.mark.parametrize(
-    ("module", "message"),
-    [
-        *((name, "a fault of tensorcopy: got ModuleNotFoundError") for name in ("tensorcopy.nowhere", "json.nowhere", "")),
-        ("jinja2", "tensorcopy[dashboard]"),
-        ("matplotlib", "tensorcopy[plot]"),
-    ],
-)
-def test_a_missing_module_is_a_fault_or_a_package_to_install(module, message):
-    """There is no package to install for a module of ours or of Python."""
-    assert message in str(cli.missing(ModuleNotFoundError(name=module)))
+@pytest.mark.parametrize("module", ["tensorcopy.nowhere", "json.nowhere", ""])
+def test_a_missing_module_of_ours_or_of_python_is_a_fault(module):
+    """There is no package to install for it."""
+    assert "a fault of tensorcopy: got ModuleNotFoundError" in str(cli.missing(ModuleNotFoundError(name=module)))

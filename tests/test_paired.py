@@ -16,24 +16,6 @@ CASES = 250
     [
         (
             VARIANCES,
-            [5] * 10,
-            14.24977143,
-            1.442088823,
-            [
-                1.379207862,
-                1.275310525,
-                1.716874209,
-                1.145438853,
-                1.353233528,
-                2.158437894,
-                1.301284859,
-                1.509079534,
-                1.223361856,
-                1.872720216,
-            ],
-        ),
-        (
-            VARIANCES,
             [5, 7, 11, 5, 9, 3, 11, 11, 8, 6],
             7.389300211,
             1.281567185,
@@ -44,7 +26,7 @@ CASES = 250
         ),
         ([1.0, 1.1, 0.9, 1.05, 0.95, 1.02], [5] * 6, float("inf"), 1.003333333, [1.003333333] * 6),
     ],
-    ids=["equal degrees of freedom", "several", "no more spread than chance"],
+    ids=["several degrees of freedom", "no more spread than chance"],
 )
 def test_variances_are_moderated_as_by_limma(variances, freedom, prior_freedom, prior, drawn):
     """The numbers are what squeezeVar of limma 3.54.1 prints."""

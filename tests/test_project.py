@@ -35,7 +35,6 @@ from tensorcopy.worker.declarations import Project
 from tests import launch_files, test_workflows
 from tests.conftest import NEW, ROOT, require_pythons, with_cases
 from tests.test_site import follow_links_in
-from tests.test_workflows import program
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
 PUBLISHED = Origin(" @ git+https://github.com/OWNER/tensorcopy", options=installation.BUILT_FROM_SOURCE)
@@ -224,24 +223,12 @@ def test_the_example_is_what_init_writes(folder):
         assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
 
 
-WORKFLOWS = [*(EXAMPLE / ".github/workflows").glob("*.yml")]
-
-
-def test_the_workflows_of_a_project_are_safe_and_valid():
-    """As this repository's own."""
-    auditor = [program("zizmor"), "--offline", "--no-progress", "--persona", "auditor", "--min-severity", "low"]
-    schema = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows"]
-    for command in (auditor, schema):
-        done = subprocess.run([*command, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    test_workflows.assert_no_rights(WORKFLOWS)
+def test_a_project_s_workflow_that_writes_runs_nothing_of_the_project():
+    """tests/test_workflows.py checks its workflows as this repository's own."""
     jobs = yaml.safe_load((EXAMPLE / ".github/workflows/measure.yml").read_text())["jobs"]
     assert [name for name, job in jobs.items() if "write" in job["permissions"].values()] == ["keep"]
     commands = [step["run"].removeprefix("uv run --no-project tensorcopy ") for step in jobs["keep"]["steps"] if "run" in step]
-    assert [command.split()[0] for command in commands[2:]] == ["merge", "ci"]  # which run nothing of the project
-    for path in WORKFLOWS:
-        test_workflows.test_a_step_is_one_command(path)
-        test_workflows.test_every_command_has_the_options_it_is_called_with(path)
+    assert [command.split()[0] for command in commands[2:]] == ["merge", "ci"]
 
 
 @pytest.mark.parametrize(

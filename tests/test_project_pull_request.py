@@ -10,15 +10,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import msgspec
 import pytest
 
 from tensorcopy import configuration
-from tensorcopy.ci import pull_request
-from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.cli import main
 from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
@@ -162,20 +159,6 @@ def compared(folder: Path, head: str, python: str) -> tuple[int, dict[str, dict[
     assert pair["failures"] == [], done.stderr
     changes = pair["comparison"]["changes"]
     return done.returncode, {row["parameters"]["method"]: row for row in changes}, pr_comment.section(out, "", "cpu")
-
-
-@pytest.mark.slow
-def test_a_commit_that_cannot_be_measured_is_named_with_its_error(folder, old_python):
-    """Its operations fail, with the error of their import; nothing is compared, and the command says so."""
-    edited(folder / "operations.py", "import torch\n", "import nothing_of_the_kind\n")
-    commit_all(folder, "head")
-    request, paths = PullRequest(sha(folder, "HEAD~1"), sha(folder), 1, "own.BySize.*, 16", interpreter=old_python), configuration.paths()
-    (pair,) = pull_request.pairs(request, paths)
-    result = pull_request.measure_and_judge(pair, request, paths, monotonic() + 60, lambda done, doing: None)
-    assert not result.compared
-    (lines,) = (result.failures[each.name] for each in pair.revisions[1:])
-    assert "nothing_of_the_kind" in lines[0]
-    assert pull_request.exit_code([result]) == 2
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from tensorcopy.results import launches, reader
 from tensorcopy.results.cases import Case
 from tests import launch_files
-from tests.conftest import packages_after
+from tests.conftest import ROOT, packages_after
 
 CASE = "copies.BySize.time_copy tensor 16"
 
@@ -25,8 +25,6 @@ def test_every_shipped_launch_is_valid_and_has_its_provenance(shipped_results):
 
 def test_shipped_files_are_small():
     """A clone of the repository has them all."""
-    from tests.conftest import ROOT
-
     sizes = [path.stat().st_size for path in (ROOT / "results").rglob("*") if path.is_file()]
     assert max(sizes) <= 100_000
     assert sum(sizes) <= 10_000_000

@@ -5,43 +5,32 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy.results import related
-from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.cases import Timing
 from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import costs
 from tests.conftest import NEW, OLD, SHIPPED, measured
-
-
-def case(suite, **parameters):
-    return Case(suite, tuple((name, str(value)) for name, value in parameters.items()))
+from tests.launch_files import case
 
 
 @pytest.mark.parametrize(
     ("timed", "expected"),
     [
-        (case("copies.BySize.time_copy", method="clone_detach", numel=16), case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)),
+        ("copies.BySize.time_copy clone_detach 16", "floors.ByBytes.time_memcpy fresh 64"),
+        ("copies.ByDtype.time_copy clone_detach 131072 int64", "floors.ByBytes.time_memcpy fresh 1048576"),
+        ("conversions.ByLayout.time_conversion detach_numpy_copy 131072 strided", "floors.Strided.time_gather fresh 131072"),
+        ("copies.Throughput.time_copy tensor 1024 cuda", "floors.OnDevice.time_transfer device to device 1024 cuda"),
         (
-            case("copies.ByDtype.time_copy", method="clone_detach", numel=131072, dtype="int64"),
-            case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=1048576),
+            "conversions.Latency.time_conversion detach_numpy_copy 1024 cuda",
+            "floors.OnDevice.time_transfer device to host, pageable 1024 cuda",
         ),
-        (
-            case("conversions.ByLayout.time_conversion", method="detach_numpy_copy", numel=131072, layout="strided"),
-            case("floors.Strided.time_gather", memory="fresh", numel=131072),
-        ),
-        (
-            case("copies.Throughput.time_copy", method="tensor", numel=1024, device="cuda"),
-            case("floors.OnDevice.time_transfer", way="device to device", numel=1024, device="cuda"),
-        ),
-        (
-            case("conversions.Latency.time_conversion", method="detach_numpy_copy", numel=1024, device="cuda"),
-            case("floors.OnDevice.time_transfer", way="device to host, pageable", numel=1024, device="cuda"),
-        ),
-        (case("primitives.BySize.time_primitive", method="detach", numel=1024), None),
+        ("primitives.BySize.time_primitive detach 1024", ""),
     ],
     ids=["size", "dtype", "strided", "device", "to host", "copies nothing"],
 )
 def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""
-    assert related.baseline_case(timed) == expected
+    baseline = related.baseline_case(case(timed))
+    assert (" ".join([baseline.suite, *(value for _, value in baseline.parameters)]) if baseline else "") == expected
 
 
 def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
@@ -49,7 +38,7 @@ def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
     result = measured(NEW, {("clone_detach", 16): 1e-6})
     (copy,) = result.timings
     assert related.times_memcpy(result, copy) is None
-    result.timings[case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)] = Timing(0.25e-6)
+    result.timings[case("floors.ByBytes.time_memcpy fresh 64")] = Timing(0.25e-6)
     assert related.times_memcpy(result, copy) == pytest.approx(4.0, rel=0.01)
     assert related.bandwidth(result, copy) == pytest.approx(64e6, rel=0.01)
 
@@ -65,25 +54,25 @@ def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
 @pytest.mark.parametrize(
     ("timed", "place"),
     [
-        (case("copies.BySize.time_copy", method="clone", numel=1024), "L1"),
-        (case("copies.BySize.time_copy", method="clone", numel=131072), "L2"),
-        (case("copies.BySize.time_copy", method="clone", numel=1048576), "L3"),
-        (case("copies.BySize.time_copy", method="clone", numel=16777216), "memory"),
-        (case("copies.Throughput.time_copy", method="clone", numel=1048576, device="cuda"), "L2"),
-        (case("copies.Throughput.time_copy", method="clone", numel=268435456, device="cuda"), "device memory"),
-        (case("conversions.Latency.time_conversion", method="detach_numpy_copy", numel=1048576, device="cuda"), "bus"),
-        (case("primitives.BySize.time_primitive", method="detach", numel=1024), ""),
+        ("copies.BySize.time_copy clone 1024", "L1"),
+        ("copies.BySize.time_copy clone 131072", "L2"),
+        ("copies.BySize.time_copy clone 1048576", "L3"),
+        ("copies.BySize.time_copy clone 16777216", "memory"),
+        ("copies.Throughput.time_copy clone 1048576 cuda", "L2"),
+        ("copies.Throughput.time_copy clone 268435456 cuda", "device memory"),
+        ("conversions.Latency.time_conversion detach_numpy_copy 1048576 cuda", "bus"),
+        ("primitives.BySize.time_primitive detach 1024", ""),
     ],
 )
 def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):
     """4 MiB and their copy lie in the caches of a large GPU."""
     caches = ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]
     result = measured(OLD, {}, hardware={"caches": caches}, gpu_cache_mib=50.0)
-    assert related.bytes_in(result, timed) == place
+    assert related.bytes_in(result, case(timed)) == place
 
 
 def test_unknown_caches_have_no_name():
-    copy = case("copies.Throughput.time_copy", method="clone", numel=1048576, device="cuda")
+    copy = case("copies.Throughput.time_copy clone 1048576 cuda")
     assert related.bytes_in(measured(OLD, {}, gpu_cache_mib=None), copy) == ""
 
 

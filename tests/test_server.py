@@ -52,17 +52,8 @@ def status(text: bytes) -> int:
     return int(text.split(b" ", 2)[1]) if text.startswith(b"HTTP/") else 0
 
 
-MISSING = [
-    b"/%00",
-    b"/a%00.html",
-    b"/" + b"x" * 5000,
-    b"/%ff",
-    b"/%",
-    b"/..%2f..%2fsecret",
-    b"/../secret",
-    b"/folder/",
-]
-MISSING += [b"/%0d%0aSet-Cookie:a=b", b"/\\secret", b"/%5c", b"/index.html/", b"/~root", b"/con", b"//evil.example", b"/%e2%80%ae"]
+MISSING = [b"/%00", b"/" + b"x" * 5000, b"/%ff", b"/%", b"/..%2f..%2fsecret", b"/../secret", b"/folder/", b"/%0d%0aSet-Cookie:a=b"]
+MISSING += [b"/\\secret", b"/index.html/", b"//evil.example", b"/%e2%80%ae"]
 
 
 @pytest.mark.parametrize("path", MISSING, ids=lambda path: repr(path[:30]))
@@ -82,13 +73,11 @@ BROKEN = {
     "a NUL": b"\0" * 100,
     "no protocol": b"GET\r\n\r\n",
     "a wrong version": b"GET / HTTP/9.9\r\n\r\n",
-    "no version": b"GET / HTTP/x\r\n\r\n",
     "a long line": b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
     "a long header": LINE + b"X: " + b"a" * 70_000 + b"\r\n\r\n",
     "many headers": LINE + b"".join(b"X%d: 1\r\n" % number for number in range(200)) + b"\r\n",
     "another method": b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "an escape": b"\x1b[31mGET / HTTP/1.1\r\n\r\n",
-    "a broken header": LINE + b": : :\r\nHost localhost\r\n\r\n",
     "a TLS hello": bytes.fromhex("16030100f4010000f00303") + bytes(200),
     "a bad date": LINE + b"Host: localhost\r\nIf-Modified-Since: x\r\n\r\n",
     "a range": LINE + b"Host: localhost\r\nRange: bytes=9-1\r\n\r\n",

@@ -68,9 +68,7 @@ BAD = {
     "relu": ("torch.relu(x)", "does not copy 1 elements"),
     "rows": ("x.reshape(-1, 2).clone()", "RuntimeError: shape '[-1, 2]' is invalid for input of size 1, with 1 elements"),
     "at_four": ("x.clone() if len(x) != 4 else 1 / 0", "ZeroDivisionError: division by zero, with 4 elements"),
-    "names": ("x.no_such_method()", "AttributeError: 'Tensor' object has no attribute 'no_such_method', with 1 elements"),
     "listed": ("x.tolist()", "returns a list"),
-    "zeroed": ("x.detach().zero_()", "does not copy 1 elements"),
     "exits": ("exit()", "SystemExit: None, with 1 elements"),
 }
 
@@ -87,7 +85,7 @@ def test_a_method_that_does_not_copy_has_no_curve(monkeypatch, capsys, tmp_path)
     assert main(["plot", "-o", str(tmp_path / "copies.svg")]) == 0
     assert "rows is left out: RuntimeError: shape '[-1, 2]' is invalid for input of size 1, with 1 elements\n" in capsys.readouterr().err
     words = " ".join(ElementTree.parse(tmp_path / "copies.svg").getroot().itertext())
-    assert "Left out: relu, rows, names, listed, zeroed, exits, at_four." in words
+    assert "Left out: relu, rows, listed, exits, at_four." in words
 
 
 def test_nothing_to_plot_is_an_error(monkeypatch):
@@ -126,7 +124,7 @@ def test_json_is_alone_on_stdout(monkeypatch, tmp_path, capsys):
     assert (tmp_path / "copies.svg").exists()
 
 
-@pytest.mark.parametrize("options", [[], ["--no-logx", "--no-logy"], ["--relative-to", "baseline"]], ids=["log", "linear", "relative"])
+@pytest.mark.parametrize("options", [["--no-logx", "--no-logy"], ["--relative-to", "baseline"]], ids=["linear", "relative"])
 def test_a_picture_is_labelled(monkeypatch, tmp_path, capsys, options):
     """With every method's code, torch, the machine and the day, as text."""
     monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)

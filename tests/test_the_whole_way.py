@@ -102,15 +102,6 @@ def test_the_oldest_release_keeps_its_promises(checkout, measured):
     assert json.loads(completed.stdout)["torch_sha"] == OLDEST.sha
 
 
-def test_a_second_run_measures_nothing(checkout, measured):
-    """No launch that is there changes."""
-    before = {path: path.read_bytes() for path in launches_of(checkout)}
-    done = checkout.run("tensorcopy", "dashboard", "--quick", "--no-serve", "--machine", "ci")
-    assert done.returncode == 0
-    assert f"torch {NEWEST.version} on Python 3.11 was measured on this machine; --again adds launches" in done.stdout
-    assert {path: path.read_bytes() for path in launches_of(checkout)} == before
-
-
 def test_the_launches_of_two_pythons_are_joined_by_the_reference(checkout, measured, tmp_path_factory):
     """Each has its releases and the reference as sides, on one core, and the fit compares them by way of it."""
     link_environments(checkout.root, installed(tmp_path_factory, f"{REFERENCE}@3.9"))
@@ -160,17 +151,6 @@ def test_a_killed_measurement_loses_doubles_and_halves_no_launch(checkout, measu
     assert before.items() <= after.items()
     assert len(after) == 1
     assert reader.load_results(checkout.root / "results").problems == ()
-
-
-def test_a_wrong_sha_in_the_table_is_refused(checkout, measured):
-    """The error has both SHAs and what to do next; nothing is stored."""
-    before = launches_of(checkout).keys()
-    with checkout.edited({"tensorcopy/releases.toml": (OLDEST.sha, "0" * 40)}):
-        done = checkout.run("tensorcopy", "dashboard", "--quick", "--again", "--no-serve", "--machine", "ci", "--releases", "1.9.0")
-    assert done.returncode == 2
-    assert LINE.search(done.stderr)
-    assert f"its torch_sha differs from the table of releases: got {OLDEST.sha}" in done.stderr
-    assert launches_of(checkout).keys() == before
 
 
 def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, measured, tmp_path):

@@ -19,9 +19,6 @@ PAIRS = [  # whose functions were counted on both sides
     ("detach", "2.5.1", "2.15.0"),
     ("numpy", "1.12.1", "1.13.1"),
     ("empty_like_copy 1 float32 contiguous grad", "1.13.1@3.11", "2.0.1@3.11"),
-    ("numpy_from_dlpack", "2.8.0", "2.9.1"),
-    ("cpu", "2.9.1", "2.10.0"),
-    ("detach_clone", "2.13.0", "2.15.0"),
 ]
 COPY, MALLOC = ("libtorch_cpu", "at::native::copy_"), ("libc", "malloc")
 THERE, HERE = ("libc10", "c10::reset_not_null_"), ("libtorch_cpu", "c10::reset_not_null_")

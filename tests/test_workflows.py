@@ -21,7 +21,8 @@ from tests.conftest import ROOT
 from tests.test_layers import MODULES
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-NAMES = [path.name for path in WORKFLOWS]
+ALL = [*WORKFLOWS, *sorted((ROOT / "docs/examples/point-clouds/.github/workflows").glob("*.yml"))]  # with those that `init` writes
+NAMES = [path.relative_to(ROOT).as_posix() for path in ALL]
 
 
 def program(name: str) -> str:
@@ -31,16 +32,20 @@ def program(name: str) -> str:
     return path
 
 
+def passes(*command: object, cwd: Path = ROOT) -> None:
+    """Run a program, which must find nothing wrong."""
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def runs(path: Path) -> list[str]:
     """Return the command of every step of a workflow that has one."""
     return re.findall(r"run: (.*)", path.read_text())
 
 
-@pytest.mark.parametrize(("kind", "paths"), [("github-workflows", WORKFLOWS), ("dependabot", [ROOT / ".github" / "dependabot.yml"])])
+@pytest.mark.parametrize(("kind", "paths"), [("github-workflows", ALL), ("dependabot", [ROOT / ".github" / "dependabot.yml"])])
 def test_files_follow_githubs_schema(kind, paths):
-    command = [program("check-jsonschema"), "--builtin-schema", f"vendor.{kind}", *map(str, paths)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    passes(program("check-jsonschema"), "--builtin-schema", f"vendor.{kind}", *paths)
 
 
 @pytest.mark.skipif(
@@ -48,19 +53,16 @@ def test_files_follow_githubs_schema(kind, paths):
 )
 def test_actionlint_finds_nothing():
     """PyPI has no actionlint; in CI a step installs it."""
-    done = subprocess.run(["actionlint", *map(str, WORKFLOWS)], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    passes("actionlint", *WORKFLOWS)
 
 
 def test_zizmor_finds_nothing():
     """It checks rights, pins and untrusted text, without a network; as an auditor, who ignores nothing but information."""
     strict = ["--persona", "auditor", "--min-severity", "low"]
-    command = [program("zizmor"), "--offline", "--no-progress", "--format", "plain", *strict, *map(str, WORKFLOWS)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    passes(program("zizmor"), "--offline", "--no-progress", "--format", "plain", *strict, *ALL)
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
+@pytest.mark.parametrize("path", ALL, ids=NAMES)
 def test_a_step_is_one_command(path):
     """It is one line that a person could type, without an expression."""
     for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
@@ -82,7 +84,7 @@ def commands_of(path: Path, program: str) -> list[list[str]]:
     return [shlex.split(re.sub(r"\$(\w+)", lambda name: VALUES[name[1]], arguments)) for arguments in found]
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
+@pytest.mark.parametrize("path", ALL, ids=NAMES)
 def test_every_command_has_the_options_it_is_called_with(path):
     """By the parsers of tensorcopy and asv."""
     for arguments in commands_of(path, TENSORCOPY):
@@ -104,8 +106,7 @@ def test_the_locked_packages_are_all_that_workflows_import(tmp_path):
     names = [name for name in MODULES if name.startswith("tensorcopy.") and not name.startswith("tensorcopy.worker.")]
     names.append("docs.tools.readme")
     script = f"import importlib\nfor name in {names}: importlib.import_module(name)"
-    done = subprocess.run([python, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    passes(python, "-c", script)
 
 
 LOCKED = ROOT / ".github" / "requirements.txt"
@@ -181,8 +182,7 @@ def test_the_lock_is_what_its_command_writes(tmp_path, path):
     (tmp_path / ".github").mkdir()
     shutil.copy(path, tmp_path / ".github")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    done = subprocess.run([uv._program(), *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    passes(uv._program(), *shlex.split(command)[1:], cwd=tmp_path)
     written = (tmp_path / ".github" / path.name).read_text(encoding="utf-8")
     pinned = [re.findall(r"^[\w.-]+==.*$", text, re.MULTILINE) for text in (path.read_text(encoding="utf-8"), written)]
     assert pinned[0] == pinned[1]
@@ -215,15 +215,8 @@ def test_the_newcomers_job_runs_the_commands_of_the_readme():
 
 
 def test_a_forks_code_has_no_rights():
-    """On a GPU it needs a separate approval."""
-    assert_no_rights(WORKFLOWS)
-    gpu = (ROOT / ".github/workflows/pull-request-gpu.yml").read_text()
-    assert "pull_request.head.repo.full_name == github.repository && 'gpu' || 'gpu-from-a-fork'" in gpu
-
-
-def assert_no_rights(workflows: list[Path]) -> None:
-    """A workflow that runs a pull request's code can only read; one that can write runs no code of a pull request."""
-    for path in workflows:
+    """A workflow that runs a pull request's code can only read; one that can write runs none. On a GPU it needs a separate approval."""
+    for path in ALL:
         text = path.read_text()
         writes = re.findall(r"^ +([\w-]+): write", text, re.MULTILINE)
         if re.search(r"^  pull_request:", text, re.MULTILINE):
@@ -231,6 +224,8 @@ def assert_no_rights(workflows: list[Path]) -> None:
             assert "secrets" not in text
         elif writes and "workflow_run:" in text:
             assert "ref:" not in text  # the default branch, whatever the event is about
+    gpu = (ROOT / ".github/workflows/pull-request-gpu.yml").read_text()
+    assert "pull_request.head.repo.full_name == github.repository && 'gpu' || 'gpu-from-a-fork'" in gpu
 
 
 def test_the_runners_are_a_matrix():
