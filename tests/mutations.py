@@ -1,6 +1,6 @@
 """Damage to files of results: small results of every kind of file, and one mutation of them at a time.
 
-A mutation is drawn with `choose`, which returns one of several values: from hypothesis, or from a seeded generator.
+A mutation is drawn with `choose`, which returns one of several values.
 """
 
 import json
@@ -153,6 +153,8 @@ def _large(path: Path) -> None:
 
 FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
+    "no text": lambda path: path.write_bytes(b"\xff\xfe"),
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[:-20]),
     "many brackets": lambda path: path.write_bytes(b"[" * 100_000),
     "nested arrays of TOML": lambda path: path.write_bytes(b"a = " + b"[" * 100_000),
     "a long key of TOML": lambda path: path.write_bytes(b"a." * 100_000 + b"a = 1"),

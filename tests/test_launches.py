@@ -8,6 +8,7 @@ import pytest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches, reader
 from tensorcopy.results.launches import Launch, Row, Side, Suite
+from tests.mutations import FILE_MUTATIONS
 
 SHA, OTHER = "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e", "d69c22dd61a2f006dcfe1e3ea8468a3ecaf931aa"
 LEDGER = {"torch": "2.15.0+cu132", "torch_sha": SHA, "python": "3.11.7", "identity": "0a1b2c3d4e5f", "cpu": "Box"}
@@ -107,26 +108,12 @@ def test_a_damaged_launch_is_refused_with_its_reason(tmp_path, damage, reason):
     assert "box/20261125T091500-1a2b3c4d.json" in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_bytes(b"\xff\xfe"),
-        lambda path: path.write_bytes(path.read_bytes()[:-20]),
-        lambda path: path.write_bytes(b"[" * 100_000),
-        lambda path: path.write_bytes(b'{"version":1' + b" " * launches.LARGEST),
-        lambda path: (path.unlink(), path.mkdir()),
-        lambda path: (path.unlink(), path.symlink_to("/nowhere")),
-        lambda path: (path.unlink(), path.symlink_to("/dev/zero")),
-        lambda path: (path.unlink(), os.mkfifo(path)),
-    ],
-    ids=["empty", "no text", "cut off", "deep", "huge", "folder", "broken link", "device", "fifo"],
-)
-def test_whatever_lies_there_costs_only_itself(tmp_path, make):
+@pytest.mark.parametrize("what", [*FILE_MUTATIONS])
+def test_whatever_lies_there_costs_only_itself(tmp_path, what):
     """The other launch is read, and the damaged one is named."""
-    make(launches.write(tmp_path, launch()))
-    launches.write(tmp_path, launch(id="20261125T101500-1a2b3c4d"))
-    read = reader.load_results(tmp_path)
+    FILE_MUTATIONS[what](launches.write(tmp_path / "results", launch()))
+    launches.write(tmp_path / "results", launch(id="20261125T101500-1a2b3c4d"))
+    read = reader.load_results(tmp_path / "results")
     assert len(read.launches) == 1
     (problem,) = read.problems
     assert "20261125T091500-1a2b3c4d.json" in problem.what

@@ -223,10 +223,10 @@ def read(path: Path) -> Launch:
     Raises TensorcopyError, naming the file, for one that is damaged, of a newer format, or disagrees with its name or folder.
     """
     with damage_named(path):
+        if not path.is_file():  # first: to resolve a link to itself raises RuntimeError before Python 3.13
+            raise ValueError("not a regular file")
         if path.is_symlink() and path.resolve().parent != path.parent.resolve():
             raise ValueError("a link that leaves its folder")
-        if not path.is_file():
-            raise ValueError("not a regular file")
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     launch = _checked(path, data)
