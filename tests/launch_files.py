@@ -216,6 +216,14 @@ def load(folder: Path, *names: str, machine: str = "") -> list[Result]:
     return [next(result for result in results if (result.sha, result.environment, result.revision) == each) for each in wanted]
 
 
+def case(text: str) -> Case:
+    """Return a case by its name in tests."""
+    suite, *words = text.split()
+    known = suite_specs.find(suite).parameters
+    named = (word.partition("=")[::2] if "=" in word else (known[place], word) for place, word in enumerate(words))
+    return Case(suite, tuple(named))
+
+
 def side(name: str, *, build: str = "cuda", **provenance: Any) -> Side:
     """Return a side by its name."""
     name, _, revision = name.partition("#")
@@ -224,12 +232,6 @@ def side(name: str, *, build: str = "cuda", **provenance: Any) -> Side:
     sha = sha_of(version)
     own = {"torch": f"{version}+cu132", "torch_sha": sha, "python": f"{python}.7", "build": build.partition("-")[0], **provenance}
     return Side(sha=sha, environment=f"py{python}-{build}", provenance={**PROVENANCE, **own}, revision=revision)
-
-
-def case(name: str) -> Case:
-    """Return a case by its name in tests."""
-    suite, parameters = _parsed(name)
-    return Case(suite, tuple(parameters.items()))
 
 
 def sha_of(version: str) -> str:
@@ -289,13 +291,11 @@ def _suites(
     texts: Mapping[str, Any], units: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[str, int]]]:
     """Return the suites that have these cases, as asv describes them, and the place of each case."""
-    parsed = {text: _parsed(text) for text in texts}
+    cases = {text: case(text) for text in texts}
     described: dict[str, dict[str, Any]] = {}
-    for suite in dict.fromkeys(suite for suite, _ in parsed.values()):
-        of_suite, spec = (
-            [parameters for other, parameters in parsed.values() if other == suite],
-            suite_specs.find(suite, units.get(suite, "")),
-        )
+    for suite in dict.fromkeys(each.suite for each in cases.values()):
+        of_suite = [dict(each.parameters) for each in cases.values() if each.suite == suite]
+        spec = suite_specs.find(suite, units.get(suite, ""))
         params = [list(dict.fromkeys(values[parameter] for values in of_suite)) for parameter in of_suite[0]]
         described[suite] = {
             "version": "1",
@@ -305,20 +305,12 @@ def _suites(
             "type": "time" if spec.timed else "track",
         }
     places = {}
-    for text, (suite, parameters) in parsed.items():
+    for text, each in cases.items():
         index = 0
-        for value, values in zip(parameters.values(), described[suite]["params"]):
-            index = index * len(values) + [each.strip("'") for each in values].index(value)
-        places[text] = suite, index
+        for (_, value), values in zip(each.parameters, described[each.suite]["params"]):
+            index = index * len(values) + [name.strip("'") for name in values].index(value)
+        places[text] = each.suite, index
     return described, places
-
-
-def _parsed(text: str) -> tuple[str, dict[str, str]]:
-    """Return the suite and the parameters of a case's name in tests."""
-    suite, *words = text.split()
-    known = suite_specs.find(suite).parameters
-    pairs = [word.split("=", 1) if "=" in word else [known[place], word] for place, word in enumerate(words)]
-    return suite, {word[0]: word[1] for word in pairs}
 
 
 def _is_number(text: str) -> bool:

@@ -8,13 +8,13 @@ from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.paired import CountPair, Reason, Verdict
 from tensorcopy.report import sentences
 from tensorcopy.results import related
-from tensorcopy.results.cases import Case
 from tests import launch_files
 from tests.conftest import NEW, OLD, measured
+from tests.launch_files import case
 
 BY_SIZE = "instructions.BySize.track_instructions"
-COUNTED = Case(BY_SIZE, (("method", "clone_detach"), ("numel", "16"), ("requires_grad", "False")))
-TIMED = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))
+COUNTED_NAME, TIMED_NAME = f"{BY_SIZE} clone_detach 16 False", "copies.BySize.time_copy clone_detach 16"
+COUNTED, TIMED = case(COUNTED_NAME), case(TIMED_NAME)
 
 
 def count(before: float, after: float, repeatability: float = 0.002) -> CountPair:
@@ -22,35 +22,19 @@ def count(before: float, after: float, repeatability: float = 0.002) -> CountPai
 
 
 @pytest.mark.parametrize(
-    ("suite", "parameters", "counted"),
+    ("timed", "counted"),
     [
-        ("copies.BySize.time_copy", {"method": "clone_detach", "numel": "16"}, COUNTED),
-        (
-            "conversions.ByGrad.time_conversion",
-            {"method": "detach_clone_numpy", "numel": "1024", "requires_grad": "True"},
-            Case(BY_SIZE, (("method", "detach_clone_numpy"), ("numel", "1024"), ("requires_grad", "True"))),
-        ),
-        (
-            "copies.ByDtype.time_copy",
-            {"method": "tensor", "numel": "131072", "dtype": "bool"},
-            Case("instructions.ByDtype.track_instructions", (("method", "tensor"), ("numel", "131072"), ("dtype", "bool"))),
-        ),
-        (
-            "copies.ByDtype.time_copy",
-            {"method": "tensor", "numel": "131072", "dtype": "float32"},
-            Case(BY_SIZE, (("method", "tensor"), ("numel", "131072"), ("requires_grad", "False"))),
-        ),
-        (
-            "primitives.BySize.time_primitive",
-            {"method": "cpu", "numel": "1"},
-            Case("instructions.Others.track_instructions", (("method", "cpu"), ("numel", "1"), ("requires_grad", "False"))),
-        ),
-        ("copies.Latency.time_copy", {"method": "tensor", "numel": "16", "device": "cuda"}, None),
+        ("copies.BySize.time_copy clone_detach 16", f"{BY_SIZE} clone_detach 16 False"),
+        ("conversions.ByGrad.time_conversion detach_clone_numpy 1024 True", f"{BY_SIZE} detach_clone_numpy 1024 True"),
+        ("copies.ByDtype.time_copy tensor 131072 bool", "instructions.ByDtype.track_instructions tensor 131072 bool"),
+        ("copies.ByDtype.time_copy tensor 131072 float32", f"{BY_SIZE} tensor 131072 False"),
+        ("primitives.BySize.time_primitive cpu 1", "instructions.Others.track_instructions cpu 1 False"),
+        ("copies.Latency.time_copy tensor 16 cuda", ""),
     ],
 )
-def test_the_count_of_a_timed_case_has_the_same_method_and_tensor(suite, parameters, counted):
+def test_the_count_of_a_timed_case_has_the_same_method_and_tensor(timed, counted):
     """Where nothing is counted, such as on a device, there is none."""
-    assert related.counted_case(Case(suite, tuple(parameters.items()))) == counted
+    assert related.counted_case(case(timed)) == (case(counted) if counted else None)
 
 
 def test_a_change_is_at_least_twice_the_repeatability():
@@ -80,10 +64,9 @@ def test_counts_of_two_machines_are_not_compared():
 
 def test_the_time_alone_decides(tmp_path):
     """Five percent more instructions in an equal time are told, and change no verdict."""
-    timed, counted = "copies.BySize.time_copy clone_detach 16", "instructions.BySize.track_instructions clone_detach 16 False"
-    launch_files.write(tmp_path, {timed: {"2.14.1": 1.0, "2.15.0": 1.0}})
+    launch_files.write(tmp_path, {TIMED_NAME: {"2.14.1": 1.0, "2.15.0": 1.0}})
     for release, value in (("2.14.1", 1000), ("2.15.0", 1050)):
-        launch_files.write_counts(tmp_path, release, {counted: value})
+        launch_files.write_counts(tmp_path, release, {COUNTED_NAME: value})
     change = comparisons.between(*launch_files.load(tmp_path, "2.14.1", "2.15.0")).changes[TIMED]
     assert (change.verdict, change.reason) == (Verdict.UNCHANGED, Reason.WITHIN_MARGIN)
     assert (change.count.ratio, change.count.changed) == (1.05, True)

@@ -17,6 +17,7 @@ from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.pages import explorer, history
+from tests import launch_files
 
 RELEASES = {
     "py3.9-cuda": ("1.9.0", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
@@ -150,11 +151,10 @@ def test_each_place_has_one_case(machine, data):
 
 def test_a_link_names_the_place_and_the_methods(machine):
     """Axes with their default value are left out."""
-    suite = "copies.ByGrad.time_copy"
-    cases = [Case(suite, (("method", name), ("numel", "16384"), ("requires_grad", "True"))) for name in ("clone_detach", "detach_clone")]
+    cases = [launch_files.case(f"copies.ByGrad.time_copy {name} 16384 True") for name in ("clone_detach", "detach_clone")]
     fragment = "group=copies&method=clone_detach,detach_clone&numel=16384&grad=yes"
     assert explorer.link(machine, *cases) == f"history/epyc-2core/index.html#{fragment}"
-    counted = Case("instructions.BySize.track_instructions", (("method", "clone"), ("numel", "1"), ("requires_grad", "False")))
+    counted = launch_files.case("instructions.BySize.track_instructions clone 1 False")
     assert explorer.link(machine, counted).endswith("#group=primitives&method=clone&numel=1&unit=instructions")
     assert explorer.link(machine) == "history/epyc-2core/index.html"
 
