@@ -1,11 +1,8 @@
 """The command line: arguments, output and exit code."""
 
-import io
 import re
 import shutil
 import socket
-import sys
-import unicodedata
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ from tensorcopy import cli
 from tensorcopy.cli import main, output
 from tensorcopy.releases import uv
 from tests import walk
-from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED, SHIPPED_GPU, packages_after
+from tests.conftest import NEWEST_SHIPPED, ROOT, SHIPPED, SHIPPED_GPU, packages_after
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
 
@@ -113,21 +110,6 @@ def test_a_result_that_does_not_exist_is_an_error_that_lists_the_others(small_ch
     assert message in capsys.readouterr().err
 
 
-def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout, monkeypatch):
-    """As under LC_ALL=C: each minus sign and each exponent of the output is there."""
-    shown = {}
-    for name in ("ascii", "utf-8"):
-        stream = io.TextIOWrapper(io.BytesIO(), encoding=name, write_through=True)
-        monkeypatch.setattr(sys, "stdout", stream)
-        assert main(["compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version, "--machine", SHIPPED.name]) == 0
-        shown[name] = stream.buffer.getvalue().decode(name)
-    assert "−" in shown["utf-8"]
-    assert "2^14" in shown["ascii"]
-    expected = re.sub("[⁰¹²³⁴-⁹]+", lambda power: f"^{unicodedata.normalize('NFKD', power[0])}", shown["utf-8"].replace("−", "-"))
-    numbers = re.compile(r"[-+]?\d[\d.]*(?:\^\d+)?")
-    assert numbers.findall(shown["ascii"]) == numbers.findall(expected.replace("±", "+/-"))
-
-
 @pytest.mark.parametrize("former", cli.FORMER)
 def test_a_former_command_names_the_present_one(capsys, former):
     """In one line, as for every error; what it names exists."""
@@ -169,10 +151,3 @@ def modules_after(*arguments: str) -> set[str]:
 def test_help_imports_no_other_package():
     """So that it is printed in a tenth of a second."""
     assert not modules_after("--help") & {"rich", "numpy", "asv", "torch", "shtab"}
-
-
-def test_compare_imports_neither_asv_nor_torch(small_checkout):
-    """They take more time to import than the comparison itself."""
-    modules = modules_after("compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version)
-    assert "numpy" in modules
-    assert not modules & {"asv", "asv_runner", "torch", "matplotlib", "jinja2"}

@@ -82,17 +82,6 @@ def test_the_exit_code(folder, capsys, arguments, code):
 
 
 @pytest.mark.parametrize(
-    "option", [["--margin", "0"], ["--margin", "much"], ["--case", "("], ["--explain", "("]], ids=lambda value: " ".join(value)
-)
-def test_an_invalid_option_is_an_error(folder, capsys, option):
-    """Whose message contains the value."""
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *NAMES, *option])
-    assert ended.value.code == 2
-    assert option[1] in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("option", "message"),
     [
         (["--format", "xml"], "unknown format: got 'xml'; allowed: text, markdown, json, csv"),
@@ -105,14 +94,6 @@ def test_an_invalid_option_is_an_error(folder, capsys, option):
 def test_a_refused_option_is_a_line_that_lists_what_there_is(folder, capsys, option, message):
     assert main(["compare", *NAMES, *option]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_wider_margin_reports_fewer_changes(folder, capsys):
-    """Up to 5 % is then no change."""
-    main(["compare", *NAMES, "--margin", "5", "--format", "json"])
-    verdicts = {change["parameters"]["method"]: change["time_verdict"] for change in json.loads(capsys.readouterr().out)["changes"]}
-    assert verdicts["tensor"] == "unchanged"
-    assert verdicts["new_tensor"] == "slower"
 
 
 ACKNOWLEDGED = '[[acknowledged]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price of a check"\n'
@@ -160,15 +141,6 @@ def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(
         "base, against the stored history of this machine: 1 slower, 0 faster, 0 unchanged, 0 unknown of 1 case"
     )
     assert comparisons.with_history(base, launch_files.load(tmp_path / "stored", "2.14.1")) is None
-
-
-def test_the_caption_tells_what_would_have_been_seen(folder, capsys):
-    """How many launches, and the smallest slowdown that these would have shown, which is no smaller than the margin."""
-    assert main(["compare", *NAMES]) == 0
-    output = capsys.readouterr().out
-    assert "\n12 launches: both sides took turns in the same launches\n" in output
-    shown = re.search(r"\nsmallest slowdown seen 9 times in 10 \(median case\): (\S+) % \(≤ 2¹⁴ elements\)\n", output)
-    assert 3 < float(shown[1]) < 4
 
 
 def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkeypatch, capsys):

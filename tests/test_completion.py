@@ -1,6 +1,5 @@
 """The scripts of `tensorcopy --completion`: bash's is run by bash itself, as Tab does it."""
 
-import re
 import subprocess
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from tensorcopy import cli
 from tensorcopy.cli import arguments
 from tensorcopy.releases import release_table
-from tests import walk
 from tests.conftest import NEWEST_SHIPPED, ROOT
 
 TAB = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_tensorcopy; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -45,16 +43,6 @@ def test_tab_completes(scripts, typed, completed):
         ["bash", "--norc", "-c", TAB, "bash", str(scripts["bash"]), "tensorcopy", *typed], capture_output=True, text=True, check=True
     )
     assert (done.stdout.split("\n")[:-1], done.stderr) == (completed, "")
-
-
-@pytest.mark.parametrize("shell", arguments.SHELLS)
-def test_every_shell_gets_every_command_and_option(scripts, shell):
-    """Derived from the parser."""
-    words = set(re.findall(r"[\w-]+", scripts[shell].read_text(encoding="utf-8")))
-    assert {word for command in walk.commands() for word in command.words} <= words
-    options = {option.lstrip("-") for command in walk.commands() for action in command.actions for option in action.option_strings}
-    assert len(options) > 50
-    assert options <= {word.lstrip("-") for word in words}
 
 
 def test_the_command_prints_the_script_and_nothing_else(scripts, capsys):

@@ -4,12 +4,10 @@ Only lower bounds, and upper ones of a few times as much, are asserted: another 
 """
 
 import re
-import shutil
 
 import pytest
 
 from tensorcopy.worker.methods import CONVERSIONS, COPIES
-from tests.conftest import ROOT
 
 NUMEL = 2**24  # 64 MiB: a real device takes longer for a copy than its host for the launch
 OPERATION, WAIT = 500e-6, 100e-6  # seconds that a copy takes on the emulated device, and until the host learns of its end
@@ -37,12 +35,6 @@ def assert_has_the_act(row, seconds):
     assert row["value"] < 3 * seconds, row
 
 
-def assert_both(throughput, latency, wait):
-    """Assert that both have every copy, and that a latency is longer by the wait for the device, in seconds."""
-    assert_has_the_act(throughput, throughput["events"])
-    assert latency["value"] >= throughput["value"] + wait, (latency, throughput)
-
-
 @pytest.fixture(scope="session")  # timed tests run first, and so not beside the others of this module
 def rows(gpu):
     """What the suites read, by case."""
@@ -62,7 +54,7 @@ def test_throughput_has_every_copy_and_waits_once_for_a_loop(gpu, rows, method):
 @pytest.mark.parametrize("method", COPIES)
 def test_latency_waits_for_each_copy(gpu, rows, method):
     """A wait takes a microsecond or more on any device."""
-    assert_both(rows[THROUGHPUT[method]], rows[LATENCY[method]], WAIT / 2 if gpu.library else 1e-6)
+    assert rows[LATENCY[method]]["value"] >= rows[THROUGHPUT[method]]["value"] + (WAIT / 2 if gpu.library else 1e-6)
 
 
 @pytest.mark.timed
@@ -90,23 +82,3 @@ def test_a_lost_device_is_named_and_never_taken_for_an_absent_one(emulated_cuda)
     )
     case = LATENCY["detach_clone"]
     assert "unspecified launch failure" in emulated_cuda.readings([case], **SWITCHES, LOST_AFTER=50)[case]["error"]
-
-
-WAIT_BEHIND = ("        {code}\n    wait()\n    return", "        {code}\n    return")
-WAIT_FOR_EACH = ('code=f"{code}; wait()" if each_waited_for else code', "code=code")
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize(("before", "after"), [WAIT_BEHIND, WAIT_FOR_EACH], ids=["no wait behind the loop", "no wait after each copy"])
-def test_a_planted_mistake_is_caught(gpu, tmp_path, before, after):
-    """A copy of the suites with the mistake is measured as the checkout is, and what the checkout passes fails."""
-    for name in ("benchmarks", "tensorcopy"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "site"))
-    path = tmp_path / "tensorcopy" / "worker" / "loop.py"
-    text = path.read_text(encoding="utf-8")
-    assert text.count(before) == 1, "loop.py has changed: plant the mistake into its new code"
-    path.write_text(text.replace(before, after), encoding="utf-8")
-    throughput, latency = THROUGHPUT["detach_clone"], LATENCY["detach_clone"]
-    rows = gpu.readings([throughput, latency], root=tmp_path, **SWITCHES)
-    with pytest.raises(AssertionError):
-        assert_both(rows[throughput], rows[latency], WAIT / 2 if gpu.library else 1e-6)

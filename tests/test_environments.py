@@ -59,22 +59,6 @@ def test_why_a_release_cannot_be_installed(monkeypatch):
     assert environments.why_not(NEW, ["3.9", "3.13"]) == ""
 
 
-def test_a_python_is_looked_for_once_on_each_path(monkeypatch):
-    """Not once in each process: another path may have another Python, or uv."""
-    answers = iter([uv.UvFailed("none"), "/opt/python\n"])
-
-    def run(*arguments):
-        answer = next(answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(uv, "_run", run)
-    for path, python in (("/bin", None), ("/bin", None), ("/opt", Path("/opt/python")), ("/opt", Path("/opt/python"))):
-        monkeypatch.setenv("PATH", path)
-        assert uv.find_python("3.99") == python
-
-
 def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
     """However much its compiler says in between."""
     monkeypatch.setattr(uv, "_program", lambda: sys.executable)
@@ -129,15 +113,6 @@ def interpreter(path: Path, command: str) -> Path:
     path.write_text(f"#!/bin/sh\n{command}\n")
     path.chmod(0o755)
     return path
-
-
-def test_environments_behind_a_link_are_those_of_their_folder(monkeypatch, tmp_path):
-    """Also where the folder is gone: Python finds their bytecode by its path, and would compile torch again for each link."""
-    (tmp_path / "link").symlink_to(tmp_path / "env")
-    monkeypatch.setattr(environments, "_install", lambda path, *arguments: (path / "lib/python3.11/site-packages").mkdir(parents=True))
-    monkeypatch.setattr(environments, "inspected", lambda *arguments: arguments)
-    monkeypatch.setattr(environments, "verify", lambda *arguments, **named: None)
-    assert environments.build(tmp_path / "link", NEW, "3.11", "cuda") == environments.build(tmp_path / "env", NEW, "3.11", "cuda")
 
 
 def test_packages_leave_the_cache_while_uv_runs_the_program(tmp_path, monkeypatch):

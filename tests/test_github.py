@@ -5,7 +5,7 @@ import re
 import subprocess
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import pytest
 from github.Requester import Requester
@@ -39,7 +39,12 @@ class Forge(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
-    def answer(self, value: object, status: int = 200) -> None:
+    def respond(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+        if self.headers.get("Authorization") == "token secret":
+            status, value = self.answer(urlsplit(self.path), body)
+        else:
+            status, value = 401, {"message": "Bad credentials"}
         text = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -47,49 +52,36 @@ class Forge(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def request_body(self) -> dict[str, object]:
-        return json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-
-    def pull(self, pull: dict[str, object]) -> dict[str, object]:
-        return {**pull, "issue_url": f"{self.server.address}/repos/o/r/issues/{pull['number']}"}
-
-    def respond(self) -> None:
-        state, path = self.server.state, urlsplit(self.path)
-        if self.headers.get("Authorization") != "token secret":
-            self.answer({"message": "Bad credentials"}, 401)
-        elif path.path == "/repos/o/r":
-            self.answer({"full_name": "o/r", "default_branch": "main", "url": f"{self.server.address}/repos/o/r"})
-        elif path.path == "/repos/o/r/pulls" and self.command == "GET":
-            head = parse_qs(path.query)["head"][0]
-            self.answer([self.pull(pull) for pull in state["pulls"] if pull["head"]["label"] == head])
-        elif path.path == "/repos/o/r/pulls":
-            new = self.request_body()
-            state["pulls"].append({"number": 9, "head": {"label": f"o:{new['head']}", "sha": HEAD}, **{"title": new["title"]}})
-            self.answer(self.pull(state["pulls"][-1]), 201)
-        elif match := re.fullmatch(r"/repos/o/r/issues/(\d+)/comments", path.path):
-            if self.command == "POST":
-                comment = {
-                    "id": len(state["comments"]) + 1,
-                    "issue": int(match[1]),
-                    "user": {"login": "github-actions[bot]", "type": "Bot"},
-                }
-                address = f"{self.server.address}/comments/{comment['id']}"
-                state["comments"].append({**comment, "body": self.request_body()["body"], "url": address})
-                self.answer(state["comments"][-1], 201)
-            else:
-                self.answer([comment for comment in state["comments"] if comment["issue"] == int(match[1])])
-        elif match := re.fullmatch(r"/comments/(\d+)", path.path):
-            state["comments"][int(match[1]) - 1]["body"] = self.request_body()["body"]
-            self.answer(state["comments"][int(match[1]) - 1])
-        elif path.path == "/repos/o/r/actions/workflows/pull-request.yml":
-            self.answer({"id": 1, "url": f"{self.server.address}/repos/o/r/actions/workflows/1"})
-        elif path.path == "/repos/o/r/actions/workflows/1/dispatches":
-            state["started"].append(self.request_body())
-            self.answer({}, 204)
-        else:
-            self.answer({"message": "Not Found"}, 404)
-
     do_GET = do_POST = do_PATCH = respond
+
+    def answer(self, address: SplitResult, body: dict[str, object]) -> tuple[int, object]:
+        """Return the status and the value; only a request that changes something has a body."""
+        state, repository, path = self.server.state, f"{self.server.address}/repos/o/r", address.path.removeprefix("/repos/o/r")
+        if path == "":
+            return 200, {"full_name": "o/r", "default_branch": "main", "url": repository}
+        if path == "/pulls":
+            if body:
+                state["pulls"].append({"number": 9, "head": {"label": f"o:{body['head']}", "sha": HEAD}, "title": body["title"]})
+            label = f"o:{body['head']}" if body else parse_qs(address.query)["head"][0]
+            found = [pull for pull in state["pulls"] if pull["head"]["label"] == label]
+            pulls = [{**pull, "issue_url": f"{repository}/issues/{pull['number']}"} for pull in found]
+            return (201, pulls[-1]) if body else (200, pulls)
+        if match := re.fullmatch(r"/issues/(\d+)/comments", path):
+            comments, issue = state["comments"], int(match[1])
+            if not body:
+                return 200, [comment for comment in comments if comment["issue"] == issue]
+            number, bot = len(comments), {"login": "github-actions[bot]", "type": "Bot"}
+            comments.append({"id": number, "issue": issue, "user": bot, "url": f"{repository}/comments/{number}", **body})
+            return 201, comments[-1]
+        if match := re.fullmatch(r"/comments/(\d+)", path):
+            state["comments"][int(match[1])].update(body)
+            return 200, state["comments"][int(match[1])]
+        if path == "/actions/workflows/pull-request.yml":
+            return 200, {"id": 1, "url": f"{repository}/actions/workflows/1"}
+        if path == "/actions/workflows/1/dispatches":
+            state["started"].append(body)
+            return 204, {}
+        return 404, {"message": "Not Found"}
 
 
 @pytest.fixture
@@ -100,19 +92,16 @@ def forge(tmp_path, monkeypatch):
     """
     server = ThreadingHTTPServer(("127.0.0.1", 0), Forge)
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
-    person = {"id": 1, "issue": 7, "user": {"login": "person", "type": "User"}, "body": f"{pr_comment.MARKER} me", "url": "/comments/1"}
+    person = {"id": 1, "issue": 7, "user": {"login": "person", "type": "User"}, "body": f"{pr_comment.MARKER} me", "url": ""}
     pulls = [{"number": number, "head": {"label": "fork:change", "sha": sha}} for number, sha in ((6, MOVED), (7, HEAD))]
     server.state = {"pulls": pulls, "comments": [person], "started": []}
     Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     event = {"head_repository": {"owner": {"login": "fork"}}, "head_branch": "change", "head_sha": HEAD, "html_url": "https://x/runs/1"}
     (tmp_path / "event.json").write_text(json.dumps({"workflow_run": event}))
-    for name, value in {
-        "GITHUB_API_URL": server.address,
-        "GITHUB_REPOSITORY": "o/r",
-        "GITHUB_TOKEN": "secret",
-        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
-    }.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("GITHUB_API_URL", server.address)
+    monkeypatch.setenv("GITHUB_REPOSITORY", "o/r")
+    monkeypatch.setenv("GITHUB_TOKEN", "secret")
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "event.json"))
     monkeypatch.setattr(Requester, "_Requester__deferRequest", lambda *_: None)  # pauses that GitHub asks for
     yield server
     server.shutdown()

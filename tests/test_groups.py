@@ -10,7 +10,6 @@ from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import sentences
-from tensorcopy.results.cases import Case
 from tests import launch_files
 
 RELEASES = tuple(
@@ -94,21 +93,6 @@ def test_groups_without_a_change_have_none(tmp_path):
     for seed in range(5):
         by_case = series.joined([results(tmp_path / str(seed), lambda index, method: 1.0, machine=f"box{seed}")])
         assert not series.changes_by_release(by_case)
-
-
-def test_two_pythons_are_one_history(tmp_path):
-    """The older Python's earlier releases are scaled by the ratio at the first shared release."""
-    older = results(tmp_path, lambda index, method: 1.25 if index < 2 else 1.875, python="3.9", releases=RELEASES[:7], common=0.0)
-    newer = results(tmp_path, lambda index, method: 1.5, releases=RELEASES[4:], common=0.0)
-    by_case = series.joined([newer, older])
-    case_series = by_case[Case("copies.BySize.time_copy", (("method", "method_0"), ("numel", "16")))]
-    assert case_series.releases == tuple(release.version for release in RELEASES)
-    (step,) = case_series.steps
-    assert step.index == 2
-    assert step.ratio == pytest.approx(1.5, rel=0.02)
-    assert [result.python for result in case_series.sides(step.index)] == ["3.9", "3.9"]
-    assert case_series.measured[0] == pytest.approx(1.25e-6, rel=0.02)
-    assert case_series.measured[-1] == pytest.approx(1.5e-6, rel=0.02)
 
 
 def test_a_change_at_the_joint_is_that_of_the_older_python(tmp_path):

@@ -32,17 +32,17 @@ class Gpu:
             return {}
         return {"LD_PRELOAD": str(self.library), **{f"EMULATED_CUDA_{name}": str(value) for name, value in switches.items()}}
 
-    def run(self, *command: str, root: Path = ROOT, **switches: object) -> subprocess.CompletedProcess[str]:
-        """Run this Python with `command`, with the checkout `root`, or a copy of it, as its current folder.
+    def run(self, *command: str, **switches: object) -> subprocess.CompletedProcess[str]:
+        """Run this Python with `command` in the checkout.
 
         switches : those of cuda_runtime.c, without "EMULATED_CUDA_", such as `OPERATION_US=500`
         """
-        variables = {**os.environ, "PYTHONPATH": str(root), "COLUMNS": "200", **self.variables(**switches)}
-        return subprocess.run([sys.executable, *command], cwd=root, env=variables, capture_output=True, text=True, check=False)
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **self.variables(**switches)}
+        return subprocess.run([sys.executable, *command], cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
 
-    def readings(self, cases: Sequence[str], root: Path = ROOT, **switches: object) -> dict[str, dict[str, Any]]:
-        """Return what the suites of a checkout read, by case; see readings.py."""
-        done = self.run(str(FOLDER / "readings.py"), *cases, root=root, **switches)
+    def readings(self, cases: Sequence[str], **switches: object) -> dict[str, dict[str, Any]]:
+        """Return what the suites read, by case; see readings.py."""
+        done = self.run(str(FOLDER / "readings.py"), *cases, **switches)
         rows = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
         assert rows.keys() == {*cases}, done.stdout + done.stderr
         return rows
