@@ -34,6 +34,7 @@ from tensorcopy.results.effects import Effects
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
+from tensorcopy.worker import declarations
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -296,6 +297,20 @@ def small_checkout(few_launches: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
+def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None], None, None]:
+    """No test reads another's tensorcopy.toml; the function forgets its own, of which the test then writes another."""
+
+    def forget() -> None:
+        declarations.operations.cache_clear()
+        declarations.project_in.cache_clear()
+
+    monkeypatch.delenv(declarations.VARIABLE, raising=False)
+    forget()
+    yield forget
+    forget()
+
+
+@pytest.fixture
 def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probes run in this process, which has imported torch, instead of in another."""
     monkeypatch.setattr(interpreters, "run_probe", worker_in_process.run_probe)
@@ -452,14 +467,11 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
     launch_files.write_small(root / "results", REFERENCE, NEWEST_SHIPPED.version)
+    return Checkout(root, {**at_home(tmp_path_factory.mktemp("home")), "PYTHONPATH": str(root), "COLUMNS": "200"})
+
+
+def at_home(home: Path) -> dict[str, str]:
+    """Return the variables of a process with another home, where asv keeps its list of machines, and with uv's usual cache and Pythons."""
     cache = subprocess.run([uv._program(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
-    home = Path.home()
-    environment = {
-        **os.environ,
-        "HOME": str(tmp_path_factory.mktemp("home")),  # asv keeps its list of machines there
-        "UV_CACHE_DIR": cache,
-        "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(home / ".pyenv")),
-        "PYTHONPATH": str(root),
-        "COLUMNS": "200",
-    }
-    return Checkout(root, environment)
+    pythons = os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))
+    return {**os.environ, "HOME": str(home), "UV_CACHE_DIR": cache, "PYENV_ROOT": pythons}

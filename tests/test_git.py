@@ -13,8 +13,12 @@ from tensorcopy.measure import git
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 
 
-def run(folder: Path, *command: str) -> None:
-    subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+def run(folder: Path, *command: str) -> str:
+    return subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def sha(folder: Path, name: str = "HEAD") -> str:
+    return run(folder, "rev-parse", name)
 
 
 def commit_all(folder: Path, message: str) -> None:

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections import namedtuple
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,11 @@ def test_an_environment_that_lost_a_file_is_named_and_can_be_built_anew(installe
     shutil.rmtree(path)
     environments.build(tmp_path, NEW, "3.11", "cuda")
     assert len(installed) == 2
+
+
+def test_an_environment_with_another_torch_is_refused_whenever_it_is_used(installed, tmp_path):
+    with pytest.raises(TensorcopyError, match="its torch_sha differs from the table of releases"):
+        environments.build(tmp_path, replace(NEW, sha="0" * 40), "3.11", "cuda")
 
 
 @pytest.mark.parametrize("what", ["cuda is there and fails", "mine.through_numpy(x) cannot be run"])

@@ -41,11 +41,11 @@ def tensorcopy(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def here(worker_here, tmp_path, monkeypatch, capsys):
+def here(worker_here, undeclared, tmp_path, monkeypatch, capsys):
     """A function that runs a command in this process, in a folder that is not a checkout, and returns its exit code and output."""
 
     def forget() -> None:
-        for cached in (declarations.operations, own.own_operations, own.own_with_inputs, own.groups):
+        for cached in (own.own_operations, own.own_with_inputs, own.groups):
             cached.cache_clear()
         sys.modules.pop("mine", None)
 
@@ -107,16 +107,12 @@ def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
         ('name = "a"\ncode = "q"\ninputs.lambda = {}', "got the input 'lambda'"),
     ],
 )
-def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
+def test_an_invalid_file_is_refused(undeclared, tmp_path, monkeypatch, row, text):
     """The message has the value and what is allowed."""
     (tmp_path / declarations.FILE).write_text(row if row.startswith("operation") else f"[[operation]]\n{row}\n")
     monkeypatch.chdir(tmp_path)
-    declarations.operations.cache_clear()
-    try:
-        with pytest.raises(TensorcopyError) as caught:
-            declarations.operations()
-    finally:
-        declarations.operations.cache_clear()
+    with pytest.raises(TensorcopyError) as caught:
+        declarations.operations()
     assert text in str(caught.value)
 
 

@@ -33,7 +33,9 @@ from tensorcopy.site.pages import history
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
 from tests import launch_files, test_workflows
-from tests.conftest import NEW, ROOT, require_pythons, with_cases
+from tests.conftest import NEW, ROOT, at_home, require_pythons, with_cases
+from tests.test_git import AUTHOR, sha
+from tests.test_git import run as git
 from tests.test_site import follow_links_in
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
@@ -45,17 +47,12 @@ SHA = "0123456789" * 4
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+def folder(undeclared, tmp_path, monkeypatch) -> Path:
     """An empty folder, the current one; tensorcopy is installed from a repository."""
     monkeypatch.chdir(tmp_path)
     noted = {"url": "https://github.com/OWNER/tensorcopy", "vcs_info": {"vcs": "git", "commit_id": SHA}}
     monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: json.dumps(noted)))
-    monkeypatch.delenv(declarations.VARIABLE, raising=False)
-    for cached in (declarations.operations, declarations.project_in):
-        cached.cache_clear()
-    yield tmp_path
-    for cached in (declarations.operations, declarations.project_in):
-        cached.cache_clear()
+    return tmp_path
 
 
 def suite(folder: Path, *modules: str) -> Path:
@@ -251,12 +248,9 @@ def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, not
     wheel.write_bytes(b"wheel")
     (folder / ".git").mkdir()
     project.mkdir()
-    for command in (
-        ["init", "-q", "-b", "main", "clone"],
-        ["-C", "clone", "-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "a"],
-        ["-C", "clone", "remote", "add", "origin", "git@example.org:me/fork.git"],
-    ):
-        subprocess.run(["git", *command], check=True)
+    git(folder, "init", "-q", "-b", "main", "clone")
+    git(repository, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "a")
+    git(repository, "remote", "add", "origin", "git@example.org:me/fork.git")
     text = noted and json.dumps(noted).replace("WHEEL", str(wheel)).replace("REPOSITORY", str(repository))
     monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
     if requirement.endswith("HEAD"):
@@ -264,9 +258,8 @@ def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, not
             TensorcopyError, match=r"no workflow can install this tensorcopy: got .*/clone, a folder whose commit is at no git"
         ):
             installation.find()
-        subprocess.run(["git", "-C", "clone", "update-ref", "refs/remotes/origin/main", "HEAD"], check=True)
-        head = subprocess.run(["git", "-C", "clone", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-        requirement = requirement.replace("HEAD", head)
+        git(repository, "update-ref", "refs/remotes/origin/main", "HEAD")
+        requirement = requirement.replace("HEAD", sha(repository))
     written = new_project.new_project(project, origin=installation.find()).written
     assert (folder / ".github/wheels" / wheel.name).exists() == ("../.github/wheels/" + wheel.name in written)
     workflow = (folder / ".github/workflows/measure.yml").read_text()
@@ -284,14 +277,13 @@ def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
     assert declared.requirements() == ["pympler", "einops==0.8"]
 
 
-def test_operations_beside_a_suite_make_a_package_of_both(folder):
+def test_operations_beside_a_suite_make_a_package_of_both(folder, undeclared):
     """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written. Alone it is read there."""
     theirs = suite(folder / "benchmarks", "theirs")
     (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n')
     assert interpreters.suites_folder(declarations.project(), folder / ".asv") == theirs
     assert declarations.project().variables() == {"OMP_NUM_THREADS": "1"}
-    for cached in (declarations.operations, declarations.project_in):
-        cached.cache_clear()
+    undeclared()
     (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
     made = interpreters.suites_folder(declarations.project(), folder / ".asv")
     assert made == folder / ".asv/suites/benchmarks"
@@ -383,15 +375,8 @@ def instead(wheel: Path) -> dict[str, str]:
 
 def run(folder: Path, *commands: str) -> subprocess.CompletedProcess[str]:
     """Run shell commands in a folder, without what this checkout exports; the first that fails ends them."""
-    cache = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
-    exported = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    environment = {
-        **exported,
-        "HOME": str(folder.parent),
-        "UV_CACHE_DIR": cache,
-        "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv")),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-    }
+    exported = {name: value for name, value in at_home(folder.parent).items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment = {**exported, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     script = "\n".join(["set -e", *commands])
     return subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.worker import declarations
-from tests.test_git import AUTHOR, commit_all
+from tests.test_git import AUTHOR, commit_all, sha
 from tests.test_git import run as git
 from tests.test_project import COPIES
 
@@ -35,10 +34,6 @@ HALVED = '\n\ndef halved(x):\n    """Return x divided by 2, ten times."""\n    f
 SLOW = ("return x * torch.rsqrt", "for _ in range(100):\n        x.clone()\n    return x * torch.rsqrt")
 
 
-def sha(folder: Path, name: str = "HEAD") -> str:
-    return subprocess.run(["git", "rev-parse", name], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
-
-
 def edited(path: Path, before: str, after: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count(before) == 1
@@ -46,21 +41,16 @@ def edited(path: Path, before: str, after: str) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+def folder(undeclared, tmp_path, monkeypatch) -> Path:
     """The project of `init` in a repository, the current folder, with one commit."""
     for variable in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(variable)
-    monkeypatch.delenv(declarations.VARIABLE, raising=False)
     (tmp_path / "lab").mkdir()
     monkeypatch.chdir(tmp_path / "lab")
-    for cached in (declarations.operations, declarations.project_in):
-        cached.cache_clear()
     git(Path(), "init", "-q", "-b", "main")
     assert main(["init", "--title", "RMS norm"]) == 0
     commit_all(Path(), "base")
-    yield tmp_path / "lab"
-    for cached in (declarations.operations, declarations.project_in):
-        cached.cache_clear()
+    return tmp_path / "lab"
 
 
 def checkouts(folder: Path) -> list[Path]:

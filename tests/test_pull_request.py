@@ -22,16 +22,13 @@ from tensorcopy.report import pr_comment
 from tensorcopy.report.sentences import failures
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
+from tests.test_git import AUTHOR, sha
+from tests.test_git import run as git
 
-AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 FEW = ["--launches", "4", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 METHODS, TABLE, COPIES = "tensorcopy/worker/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
 CLONE_DETACH = '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 DETACH_CLONE = '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
-
-
-def run(folder: Path, *command: str) -> str:
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def run_module(repository, workshop, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -48,17 +45,17 @@ class Repository:
         self.folder = folder
         regenerated = {".asv", "results", "site"}  # of the checkout: the package has folders of these names
         shutil.copytree(source, folder, ignore=lambda path, _: regenerated if Path(path) == source else ())
-        run(folder, "git", "init", "-q", "-b", "main")
-        run(folder, "git", "add", "--all")
+        git(folder, "init", "-q", "-b", "main")
+        git(folder, "add", "--all")
         self.commit("base")
 
     def commit(self, message: str) -> str:
-        run(self.folder, "git", *AUTHOR, "commit", "-q", "--all", "--allow-empty", "-m", message)
-        return run(self.folder, "git", "rev-parse", "HEAD").strip()
+        git(self.folder, *AUTHOR, "commit", "-q", "--all", "--allow-empty", "-m", message)
+        return sha(self.folder)
 
     def head(self, *edits: tuple[str, str, str], base: str = "main") -> str:
         """Return a commit on top of `base` with edits of texts that occur once."""
-        run(self.folder, "git", "checkout", "-q", "--detach", base)
+        git(self.folder, "checkout", "-q", "--detach", base)
         for name, before, after in edits:
             path = self.folder / name
             text = path.read_text(encoding="utf-8")
@@ -90,8 +87,8 @@ def measured(repository, workshop, old_python):
         assert (out / "comparison.json").exists(), done.stderr
         document = json.loads((out / "comparison.json").read_text())
         comment = pr_comment.body("cpu", pr_comment.section(out, "", "cpu"))
-        for sha in (document["base"], document["head"]):
-            comment = comment.replace(sha[:12], "COMMIT").replace(sha[:8], "COMMIT")
+        for commit in (document["base"], document["head"]):
+            comment = comment.replace(commit[:12], "COMMIT").replace(commit[:8], "COMMIT")
         (pair,) = document["pairs"]
         return done, pair, comment
 
@@ -174,7 +171,7 @@ def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
     head, *rows = (repository.folder / TABLE).read_text(encoding="utf-8").split("[[release]]")
     shas = []
     for of in ([rows[-2]], rows[-2:]):
-        run(repository.folder, "git", "checkout", "-q", "--detach", *shas[-1:] or ["main"])
+        git(repository.folder, "checkout", "-q", "--detach", *shas[-1:] or ["main"])
         (repository.folder / TABLE).write_text("[[release]]".join([head, *of]), encoding="utf-8")
         shas.append(repository.commit("releases"))
     monkeypatch.chdir(repository.folder)
@@ -279,8 +276,8 @@ def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):
     for variable in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(variable)
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    run(tmp_path, "git", "init", "-q", "-b", "head")
-    run(tmp_path, "git", *AUTHOR, "commit", "-q", "--allow-empty", "-m", "one")
+    git(tmp_path, "init", "-q", "-b", "head")
+    git(tmp_path, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "one")
     assert main(["ci", "pull-request", "--base", "head", "--head", "head"]) == 2
     assert "there is nothing to compare" in capsys.readouterr().err
     assert not (tmp_path / "comparison").exists()

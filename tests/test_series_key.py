@@ -9,6 +9,7 @@ from tensorcopy.analysis.paired import Reason
 from tensorcopy.cli import main
 from tensorcopy.releases import uv
 from tensorcopy.results import reader, select, series_key
+from tensorcopy.results.series_key import by_history
 from tensorcopy.site import machine as machine_model
 from tensorcopy.worker import hardware
 from tests import launch_files
@@ -25,6 +26,13 @@ def beside_an_interpreter(tmp_path):
     times = {"2.14.1": 1.0, "2.15.0": 1.0, "2.15.0@3.11": SLOWER}
     launch_files.write(tmp_path, {CASE: times}, sides={"2.15.0@3.11": {"build": "cuda-interpreter"}}, launches=4, noise=0.001)
     return tmp_path
+
+
+def test_an_interpreter_is_a_series_of_its_own(beside_an_interpreter):
+    """No history joins it with the wheels."""
+    loaded = reader.load_results(beside_an_interpreter)
+    assert loaded.problems == ()
+    assert sorted(len(axes[0]) for axes in by_history(loaded.results).values()) == [1, 2]
 
 
 def test_releases_are_compared_without_an_interpreter(beside_an_interpreter):
