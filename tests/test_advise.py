@@ -18,7 +18,7 @@ from tensorcopy.report import advise
 from tensorcopy.report.words import translate
 from tensorcopy.worker import timing
 from tensorcopy.worker.methods import NAMES
-from tests.conftest import SEEN
+from tests import launch_files
 
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
 
@@ -28,16 +28,7 @@ def benchmark(nanoseconds, **observed):
 
     `observed` gives special behaviour by method.
     """
-    rows = {
-        name: {
-            "group": "copy",
-            "code": name,
-            "code_on_accelerator": name,
-            "since": "1.9.0",
-            "observed": {"cpu": {kind: {**SEEN, **observed.get(name, {})} for kind in ("plain", "with_grad")}},
-        }
-        for name in nanoseconds
-    }
+    rows = {name: launch_files.observed(code=name, **observed.get(name, {})) for name in nanoseconds}
     spread = {name: [time * 1e-9 * (1 + part / 300) for part in range(-4, 5)] for name, time in nanoseconds.items()}
     return {
         "torch": "2.15.0",

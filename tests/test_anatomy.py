@@ -182,9 +182,3 @@ def test_a_case_that_was_not_timed_has_its_counts_alone(pages):
     assert page.count('class="plot') == 1
     assert 'class="anatomy"' not in page
     assert 'href="../../../methods/detach_clone.html"' in page
-
-
-def test_a_method_s_page_shows_a_call_without_grad_and_with_it(pages):
-    """In this order."""
-    headings = re.findall("<h2>Where do .*?</h2>", pages["methods/clone_detach.html"])
-    assert [heading.endswith("go if x requires grad?</h2>") for heading in headings] == [False, True]

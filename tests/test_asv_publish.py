@@ -8,12 +8,9 @@ import sys
 import pytest
 
 from tensorcopy import configuration
-from tensorcopy.asv_plugin import publisher
 from tensorcopy.cli.measure import _publish
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
-
-ERROR = TensorcopyError("no torch", got="none", allowed="one", next="install it")
 
 
 def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path):
@@ -41,17 +38,3 @@ def test_an_interruption_ends_asv_in_one_line():
     completed = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert (completed.returncode, completed.stderr) == (130, "")
     assert completed.stdout == "interrupted; complete launches are kept\n"
-
-
-@pytest.mark.parametrize(("writes", "line"), [(True, str(ERROR)), (False, "no pages of tensorcopy to write")], ids=["a fault", "no plugin"])
-def test_a_site_that_cannot_be_written_ends_asv_with_exit_code_2(monkeypatch, tmp_path, caplog, writes, line):
-    """In one line, without a traceback. Without the second plugin, `asv publish` would write asv's files only."""
-
-    def write(results_dir, html_dir):
-        raise ERROR
-
-    monkeypatch.setattr(publisher, "_writers", [write] if writes else [])
-    conf = type("Conf", (), {"html_dir": str(tmp_path), "results_dir": str(tmp_path), "env_dir": str(tmp_path), "pythons": ()})
-    with pytest.raises(SystemExit, match="2"):
-        publisher.Pages.publish(conf, None, None, None, None)
-    assert line in caplog.text

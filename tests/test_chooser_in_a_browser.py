@@ -31,7 +31,7 @@ ARGUMENTS = {
     "requires_grad": ("True", "False"),
 }
 PLACE = re.compile(r"(?<!\w)_(?!\w)")  # of the value in a step's code
-FEW_PAIRS, FEW_CHAINS = 800, 300  # of the thousands, by chance; all of them take a minute
+FEW_PAIRS, FEW_CHAINS = 300, 100  # of the thousands, by chance
 KINDS = ("plain", "with_grad")
 # what the page's reader makes of each text: by its steps, or of the whole where it is a method of the registry; null where it knows none
 READ = """([data, rows]) => {

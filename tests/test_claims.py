@@ -97,16 +97,16 @@ def _of_lines(lines: list[str]) -> Iterator[bool | None]:
         above = line[0] if line.startswith(("▲", "▼")) else ""
 
 
-RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-8:]
-METHODS = ("m0", "m1", "m2", "m3", "m4", "m5")
+RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-6:]
+METHODS = ("m0", "m1", "m2")
 
 
 def written(folder, times, counts) -> dict[str, str]:
-    """Return the site of six cases with so many microseconds and instructions from the fifth release on; one and 1000 before."""
-    cases = {f"copies.BySize.time_copy {method} 16": dict(zip(RELEASES, [1.0] * 4 + [times] * 4)) for method in METHODS}
+    """Return the site of three cases with so many microseconds and instructions from the fourth release on; one and 1000 before."""
+    cases = {f"copies.BySize.time_copy {method} 16": dict(zip(RELEASES, [1.0] * 3 + [times] * 3)) for method in METHODS}
     launch_files.write(folder, cases, noise=0.002)
     for number, release in enumerate(RELEASES):
-        counted = {f"instructions.BySize.track_instructions {method} 16 False": counts if number > 3 else 1000 for method in METHODS}
+        counted = {f"instructions.BySize.track_instructions {method} 16 False": counts if number > 2 else 1000 for method in METHODS}
         launch_files.write_counts(folder, release, counted, methods={method: launch_files.observed() for method in METHODS})
     return dict(render.files(render.content(launch_files.load(folder))))
 
@@ -126,13 +126,13 @@ def test_a_case_with_other_instructions_and_the_same_time_is_not_called_faster_o
     site, word = written(tmp_path / "results", 1.0, counts), "fewer" if counts < 1000 else "more"
     assert list(claims({address: text for address, text in site.items() if not address.endswith(".csv")})) == []
     assert false_claims(site, 0) == []
-    (pair,) = [text for address, text in site.items() if f"{RELEASES[3]}..{RELEASES[4]}.html" in address]
-    assert "Time: 0 slower, 0 faster, 6 unchanged, 0 unknown of 6 cases." in pair
-    assert "Work: more instructions in {}, fewer in {} of 6.".format(*((0, 6) if word == "fewer" else (6, 0))) in pair
+    (pair,) = [text for address, text in site.items() if f"{RELEASES[2]}..{RELEASES[3]}.html" in address]
+    assert "Time: 0 slower, 0 faster, 3 unchanged, 0 unknown of 3 cases." in pair
+    assert "Work: more instructions in {}, fewer in {} of 3.".format(*((0, 3) if word == "fewer" else (3, 0))) in pair
     assert site["changes.xml"].count("<entry>") == site["regressions.xml"].count("<entry>") == 0
-    assert f"{word} instructions in 6 of 6 cases" in text_of(site["history/counts.html"])
+    assert f"{word} instructions in 3 of 3 cases" in text_of(site["history/counts.html"])
     monkeypatch.chdir(tmp_path)
-    compared = [["compare", *RELEASES[3:5], "--format", form] for form in ("text", "markdown", "json", "csv")]
+    compared = [["compare", *RELEASES[2:4], "--format", form] for form in ("text", "markdown", "json", "csv")]
     for arguments in (*compared, ["history"], ["history", "--open"], ["history", "^instructions.* m0 "]):
         assert main(arguments) == 0
         told = re.sub('0 slower, 0 faster|"(slower|faster)": 0', "", capsys.readouterr().out)

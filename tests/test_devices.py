@@ -21,8 +21,6 @@ CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
         (CU102, (7, 0), True),
         (CU102, (7, 5), True),
         (CU102, (8, 0), False),
-        (CU102, (9, 0), False),
-        (("sm_80", "sm_86"), (8, 9), True),
         (("sm_86",), (8, 0), False),
         (("sm_90a",), (9, 0), True),
         (("sm_100a",), (10, 3), False),
@@ -31,7 +29,6 @@ CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
         (("compute_80",), (7, 5), False),
         (("compute_100f",), (10, 3), True),
         (("compute_100f",), (12, 0), False),
-        (("compute_90a",), (12, 0), False),
         (("compute_90a",), (9, 0), True),
     ],
 )

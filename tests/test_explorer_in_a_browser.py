@@ -222,8 +222,7 @@ def test_a_flag_leads_to_the_evidence(opened):
     assert flag.get_attribute("href") == "../../compare/epyc-2core/py3.11-cuda/2.13.0..2.14.1.html"
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("place", ["copies&numel=1024", "alternatives&numel=1024", "conversions&numel=1024&unit=percent"])
+@pytest.mark.parametrize(("width", "place"), [(360, "alternatives&numel=1024"), (1280, "conversions&numel=1024&unit=percent")])
 def test_names_and_flags_hide_neither_each_other_nor_a_line(opened, width, place):
     """Each line has its name at its end; flags are above the plot, with the marks of the methods that changed."""
     page = opened(f"#group={place}", width)

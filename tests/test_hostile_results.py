@@ -24,6 +24,7 @@ from tensorcopy.worker import declarations
 from tests import launch_files
 from tests.conftest import ROOT
 from tests.mutations import RELEASES, kinds, mutate
+from tests.test_pr_comment import document, pair_result
 from tests.test_site import Tags, foreign_scripts
 
 RESULTS = Path("results")
@@ -89,9 +90,6 @@ code = "x.clone()"
 beside = "copies"
 promise.plain = { layout = "contiguous" }
 """
-TORCH = ["1.9.0", "2.15.0"]
-DOCUMENT = {"version": 7, "base": "a" * 40, "head": "b" * 40, "device": "cpu", "launches": 12}
-PAIR = {"kind": "code", "torch": TORCH, "comparison": None, "history": {}, "failures": [[True, ["a line"]]]}
 
 
 def declared(path: Path) -> object:
@@ -118,7 +116,7 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(interpreters, "own_suites", lambda: tmp_path)
     sources = {"releases.toml": release_table.TABLE, "runners.toml": ROOT / ".github" / name, "suites.toml": ROOT / "benchmarks" / name}
-    written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps({**DOCUMENT, "pairs": [PAIR]})}
+    written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
     folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
     folder.mkdir(exist_ok=True)
     source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
