@@ -14,7 +14,6 @@ from tensorcopy.numbers import change_size, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
 from tensorcopy.report.sentences import step_size
-from tensorcopy.results import related
 from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.feeds import feeds
@@ -219,24 +218,6 @@ def test_the_size_of_a_change_is_that_of_the_release_against_the_one_before(tmp_
     assert low < change.step.ratio < high
     assert low < 1.5 < high < 1.52
     assert change.text == f"slower by {change_size(change.step.ratio)} ({100 * (low - 1):.1f} to {100 * (high - 1):.1f} %)"
-
-
-def test_a_change_stands_at_the_python_that_shows_it(content):
-    """Where the axis passes from one Python to a newer one, the older one was measured with both releases."""
-    joined = content.machine.history
-    changes = [(case, change) for case, changes in content.machine.case_changes.items() for change in changes]
-    assert len(changes) > 1000
-    for case, change in changes:
-        series = next(each for each in content.machine.series if each.environment == change.environment)
-        index = [release.version for release in series.releases].index(change.release)
-        step = change.step
-        assert any(related.measured(result, case) for result in series.results[:index]), (case_name(case), change.release)
-        assert case.spec.timed is bool(step.interval)
-        if step.interval:
-            low, high = step.interval
-            assert low <= step.ratio <= high
-            assert low > 1 or high < 1
-    assert any(series.joints for series in joined.values())
 
 
 def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(content):

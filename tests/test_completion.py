@@ -13,13 +13,12 @@ TAB = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_ten
 
 
 @pytest.fixture(scope="module")
-def scripts(tmp_path_factory):
-    """The script of each shell, as the command prints it."""
-    folder = tmp_path_factory.mktemp("scripts")
-    paths = {shell: folder / shell for shell in arguments.SHELLS}
-    for shell, path in paths.items():
-        path.write_text(arguments.completion(shell, cli.parser()), encoding="utf-8")
-    yield paths
+def script(tmp_path_factory):
+    """The script of bash; those of all shells can be made."""
+    path = tmp_path_factory.mktemp("scripts") / "bash"
+    texts = {shell: arguments.completion(shell, cli.parser()) for shell in arguments.SHELLS}
+    path.write_text(texts["bash"], encoding="utf-8")
+    yield path
     cli.parser.cache_clear()  # the scripts have changed it
 
 
@@ -38,13 +37,13 @@ def scripts(tmp_path_factory):
     ],
     ids=["command", "option", "choice", "second command", "release", "releases", "file", "no file among folders", "shell"],
 )
-def test_tab_completes(scripts, typed, completed):
+def test_tab_completes(script, typed, completed):
     done = subprocess.run(
-        ["bash", "--norc", "-c", TAB, "bash", str(scripts["bash"]), "tensorcopy", *typed], capture_output=True, text=True, check=True
+        ["bash", "--norc", "-c", TAB, "bash", str(script), "tensorcopy", *typed], capture_output=True, text=True, check=True
     )
     assert (done.stdout.split("\n")[:-1], done.stderr) == (completed, "")
 
 
-def test_the_command_prints_the_script_and_nothing_else(scripts, capsys):
+def test_the_command_prints_the_script_and_nothing_else(script, capsys):
     assert cli.main(["--completion", "bash"]) == 0
-    assert capsys.readouterr() == (scripts["bash"].read_text(encoding="utf-8"), "")
+    assert capsys.readouterr() == (script.read_text(encoding="utf-8"), "")

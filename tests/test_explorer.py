@@ -4,7 +4,6 @@ import csv
 import json
 import re
 from io import StringIO
-from itertools import islice
 
 import pytest
 
@@ -16,7 +15,7 @@ from tensorcopy.site import addresses, render, writer
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.pages import explorer, history
+from tensorcopy.site.pages import explorer
 from tests import launch_files
 
 RELEASES = {
@@ -157,20 +156,6 @@ def test_a_link_names_the_place_and_the_methods(machine):
     counted = launch_files.case("instructions.BySize.track_instructions clone 1 False")
     assert explorer.link(machine, counted).endswith("#group=primitives&method=clone&numel=1&unit=instructions")
     assert explorer.link(machine) == "history/epyc-2core/index.html"
-
-
-def test_without_scripts_the_page_leads_to_every_case(content, machine):
-    """By the indices of times and counts; two cases never share an address."""
-    page, times, counted = explorer.machine_pages(content, machine)
-    assert page.address == "history/epyc-2core/index.html"
-    assert page.values["histories"] == "history/index.html"
-    indices = list(islice(history.machine_pages(content, machine), 2))
-    assert [index.address for index in indices] == ["history/index.html", "history/counts.html"]
-    links = [row["address"] for index in indices for _, rows in index.values["sections"] for row in rows]
-    assert sorted(links) == sorted(machine.case_address(case) for case in machine.cases)
-    assert len(set(links)) == len(links)
-    assert [file.address.rpartition("/")[2] for file in (times, counted)] == ["times.js", "counts.js"]
-    assert times.text.startswith('tensorHistory.receive({"machine":"epyc-2core"')
 
 
 def test_the_library_of_the_chart_keeps_its_licence(tmp_path):
