@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.site import addresses, navigation, publisher, render, writer
+from tensorcopy.site import addresses, publisher, render, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
 from tests.test_site import Tags, resolved
@@ -86,14 +86,6 @@ def test_every_page_leads_to_the_other_language(site):
         assert target.startswith("ja/") != address.startswith("ja/")
         other = address.removeprefix("ja/") if address.startswith("ja/") else f"ja/{address}"
         assert target == (other if other in site else "ja/index.html"), address
-
-
-def test_pages_of_docs_that_do_not_exist_are_not_linked():
-    """A checkout may have no docs/."""
-    links = navigation.in_language({"index": "", "glossary": ""}, "en")
-    shown = {address for _, address in links.entries}
-    assert addresses.DOCS in shown
-    assert addresses.of_doc("findings") not in shown
 
 
 def test_a_page_describes_itself_to_other_sites(site):

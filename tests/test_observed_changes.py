@@ -43,14 +43,6 @@ def test_a_change_is_observed(code, plain, with_grad):
     assert (observed.plain.changes, observed.with_grad.changes) == (plain, with_grad)
 
 
-def test_a_gradient_that_is_not_passed_on_is_a_change():
-    """The values are those of x; the gradient is doubled."""
-    observed = semantics.observed(operation("torch.where(x.isfinite(), 2 * x - x.detach(), x)"), "cpu")
-    assert observed.with_grad.keeps_graph
-    assert observed.with_grad.changes in ("gradients", "values, gradients")  # 2 x - x is rounded for some x
-    assert describe(dataclasses.asdict(observed.with_grad)).startswith("changes ")
-
-
 @pytest.mark.parametrize(("code", "gives"), [("x.tolist()", "list"), ("(x,)", "tuple"), ("x.sum().item()", "float"), ("None", "NoneType")])
 def test_what_is_neither_a_tensor_nor_an_array_is_named(code, gives):
     """It is no error of the operation, and matches no request."""

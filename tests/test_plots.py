@@ -33,14 +33,6 @@ def drawn(**fields) -> ElementTree.Element:
     return ElementTree.fromstring(plot.svg())
 
 
-def test_a_gap_is_not_drawn_over():
-    """The line is interrupted at a release that was not measured."""
-    root = drawn(lines=[Line([PlotPoint(0, 1e-6), None, PlotPoint(2, 1e-4)])])
-    (line,) = [path for path in root.iter(f"{SVG}path") if path.get("class", "").startswith("line")]
-    assert line.get("d").count("M") == 2
-    assert "L" not in line.get("d")
-
-
 def test_a_mark_has_a_title_and_a_flag_is_a_link():
     """A pointer and a screen reader get the escaped text."""
     flag = Rule(0.5, "+12 % <b>", "slower", "a.html?x=1&y=2")

@@ -242,17 +242,6 @@ def test_what_is_undecided_alone_is_timed_further(tmp_path):
     assert planned.timed == [[], ["empty_like_copy"], ["empty_like_copy"]]
 
 
-def test_the_end_of_the_time_is_no_error(tmp_path):
-    """What was measured until then is judged."""
-    planned = Looks(
-        tmp_path,
-        {name: of_both([1.0] * 5, [1.3] * 5) for name in (*CLEAR, *IN_DOUBT)}
-        | {"copies.BySize.time_copy clone 16": of_both([1.0] * 5, [0.9, 1.1, 0.9, 1.1, 0.9])},
-    )
-    assert planned.verdicts["tensor"] == "slower"
-    assert planned.verdicts["clone"] == "unknown"
-
-
 def test_a_case_that_fails_or_that_one_commit_skips_is_named_with_its_reason(tmp_path):
     planned = Looks(
         tmp_path,

@@ -383,12 +383,9 @@ def test_languages_have_the_same_texts():
 
 
 def test_the_japanese_pages_are_japanese(shipped):
-    """They link to their English versions and back."""
     for address in sorted(navigation.translated(publisher.documentation(ROOT), "ja")):
         page = shipped[addresses.translated(address, "ja")]
         assert len(re.findall("[ぁ-んァ-ン一-龥]", page)) > 100, address
-        assert f'href="{addresses.relative(addresses.translated(address, "ja"), address)}"' in page
-        assert f'href="{addresses.relative(address, addresses.translated(address, "ja"))}"' in shipped[address]
 
 
 def test_a_site_without_results_explains_how_to_measure():
@@ -565,18 +562,6 @@ def test_two_releases_can_be_chosen_without_scripts(shipped):
     }
     assert linked == {address for address in shipped if address.startswith("compare/") and ".." in address and address.endswith(".html")}
     assert "hidden" in re.search("<form.*?>", page)[0]  # the script shows it
-
-
-def test_the_pages_of_a_machine_need_no_history_of_another(monkeypatch):
-    """The time that publishing takes would grow with the square of the number of machines."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
-    times = {(method, numel): 1e-6 for method in ("a", "a_numpy") for numel in (16, 1024)}
-    content = render.content([measured(release, times, machine=f"box{number}") for number in range(3) for release in (OLD, NEW)])
-    first, *others = content.machines
-    modules = [module for module in map(render.page_module, render.PAGE_MODULES) if hasattr(module, "machine_pages")]
-    addresses_of = [page.address for module in modules for page in module.machine_pages(content, first)]
-    assert len(addresses_of) > 10
-    assert [other.name for other in others if {"history", "case_changes"} & other.__dict__.keys()] == []
 
 
 def test_no_page_grows_with_the_number_of_machines(monkeypatch):
