@@ -301,8 +301,10 @@ def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None],
     """No test reads another's tensorcopy.toml; the function forgets its own, of which the test then writes another."""
 
     def forget() -> None:
-        declarations.operations.cache_clear()
-        declarations.project_in.cache_clear()
+        own: Any = sys.modules.get("tensorcopy.worker.own")  # which imports torch
+        of_own = (own.own_operations, own.own_with_inputs, own.groups) if own else ()
+        for cached in (declarations.operations, declarations.project_in, *of_own):
+            cached.cache_clear()
 
     monkeypatch.delenv(declarations.VARIABLE, raising=False)
     forget()

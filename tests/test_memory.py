@@ -1,14 +1,10 @@
 """Allocated bytes by every allocator, on the installed torch."""
 
 import pickle
-import sys
 
 import pytest
 import torch
 
-from tests.conftest import ROOT
-
-sys.path.insert(0, str(ROOT))
 from benchmarks import memory
 from tensorcopy.worker import allocations
 from tensorcopy.worker.allocations import Allocations

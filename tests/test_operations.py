@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -32,22 +30,9 @@ def example(folder: Path) -> Path:
     return folder
 
 
-def tensorcopy(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder that is not a checkout."""
-    environment = {**os.environ, "PYTHONPATH": "", "COLUMNS": "200"}
-    return subprocess.run(
-        [sys.executable, "-m", "tensorcopy", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.fixture
 def here(worker_here, undeclared, tmp_path, monkeypatch, capsys):
     """A function that runs a command in this process, in a folder that is not a checkout, and returns its exit code and output."""
-
-    def forget() -> None:
-        for cached in (own.own_operations, own.own_with_inputs, own.groups):
-            cached.cache_clear()
-        sys.modules.pop("mine", None)
 
     def run(*command: str) -> tuple[int, str, str]:
         code = main(command)
@@ -56,18 +41,17 @@ def here(worker_here, undeclared, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    forget()
     yield run
-    forget()
+    sys.modules.pop("mine", None)
 
 
 @pytest.mark.slow
 def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path, here):
     """`check` compares it with its promise, `plot` draws it, and `advise` times it."""
     example(tmp_path)
-    completed = tensorcopy(tmp_path, "check", "--json")
-    assert completed.returncode == 0, completed.stderr
-    rows = {(row["method"], row["of"]): row for row in json.loads(completed.stdout)["checked"] if row["group"] == "mine"}
+    code, checked, error = here("check", "--json")
+    assert code == 0, error
+    rows = {(row["method"], row["of"]): row for row in json.loads(checked)["checked"] if row["group"] == "mine"}
     assert {method for method, _ in rows} == {"through_list", "contiguous_copy"}
     assert {row["kept"] for (method, _), row in rows.items() if method == "contiguous_copy"} == {True}
     assert {row["kept"] for (method, _), row in rows.items() if method == "through_list"} == {None}

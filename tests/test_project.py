@@ -310,26 +310,22 @@ def test_inputs_have_the_strides_and_values_that_are_declared(folder):
 
     text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
     (folder / declarations.FILE).write_text(text)
-    own.own_with_inputs.cache_clear()
-    try:
-        (operation,), method = declarations.operations(), own.own_with_inputs()["attention"]
-        values = own.make_values(operation, method, 16)
-        assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
-        assert values["q"].requires_grad
-        assert values["k"].stride() == (1, 16)
-        assert values["q"].equal(own.make_values(operation, method, 16)["q"])
-        assert own.numel(operation, 16) == 2 * 16 * 64
-        own.check_reference(operation, method, 16)
-        wrong = declarations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
-        with pytest.raises(
-            TensorcopyError, match=r"the operation attention differs from its reference: got 0\.\d+ instead of \d+\.\d+ at \[0, 0\]"
-        ):
-            own.check_reference(wrong, method, 16)
-        wrong = declarations.Operation(**{**vars(operation), "reference": "q"})
-        with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
-            own.check_reference(wrong, method, 16)
-    finally:
-        own.own_with_inputs.cache_clear()
+    (operation,), method = declarations.operations(), own.own_with_inputs()["attention"]
+    values = own.make_values(operation, method, 16)
+    assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
+    assert values["q"].requires_grad
+    assert values["k"].stride() == (1, 16)
+    assert values["q"].equal(own.make_values(operation, method, 16)["q"])
+    assert own.numel(operation, 16) == 2 * 16 * 64
+    own.check_reference(operation, method, 16)
+    wrong = declarations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
+    with pytest.raises(
+        TensorcopyError, match=r"the operation attention differs from its reference: got 0\.\d+ instead of \d+\.\d+ at \[0, 0\]"
+    ):
+        own.check_reference(wrong, method, 16)
+    wrong = declarations.Operation(**{**vars(operation), "reference": "q"})
+    with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
+        own.check_reference(wrong, method, 16)
 
 
 def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):

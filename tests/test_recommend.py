@@ -118,7 +118,8 @@ def test_one_answer_is_shown_everywhere(newest):
 
 def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     """Landing page, chooser, article and `advise`: the machine that measured it, beside the history of another."""
-    content = render.content(shipped_results.results)
+    some = [each for each in shipped_results.results if each.machine == SHIPPED_GPU.name or each.version in ("2.14.1", "2.15.0")]
+    content = render.content(some)
     gpu, source = content.by_device["cuda"], "torch 2.11.0 on NVIDIA H200"
     assert (content.machine.name, gpu.name) == (SHIPPED.name, SHIPPED_GPU.name)
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)

@@ -569,9 +569,9 @@ def test_no_page_grows_with_the_number_of_machines(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     times = {(method, numel): 1e-6 for method in ("a", "b", "a_numpy") for numel in (16, 1024, 16384)}
     sizes = []
-    for machines in (2, 5):
+    for machines in (2, 3):
         results = [measured(release, times, machine=f"box{number:02}") for number in range(machines) for release in (OLD, NEW)]
         site = dict(render.files(render.content(results)))
         sizes.append({address: len(text) for address, text in site.items()})
     for address in ("history/index.html", "compare/index.html", "history/box01/copies.BySize/a-16.html", "compare/box01/index.html"):
-        assert sizes[1][address] - sizes[0][address] < 3 * 600, address
+        assert sizes[1][address] - sizes[0][address] < 600, address
