@@ -24,10 +24,7 @@ REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=Fal
 
 
 def benchmark(nanoseconds, **observed):
-    """Return the output of `timing.time_request` for methods with these times.
-
-    `observed` gives special behaviour by method.
-    """
+    """Return the output of `timing.time_request` for methods with these times; `observed` has special behaviour by method."""
     rows = {name: launch_files.observed(code=name, **observed.get(name, {})) for name in nanoseconds}
     spread = {name: [time * 1e-9 * (1 + part / 300) for part in range(-4, 5)] for name, time in nanoseconds.items()}
     return {
@@ -43,10 +40,7 @@ def benchmark(nanoseconds, **observed):
 
 
 def test_a_measurement_is_judged_like_a_result():
-    """The fastest match without a warning comes first.
-
-    Each has its verdict against the fastest and its time over the baseline.
-    """
+    """The fastest match without a warning comes first; each has its verdict against the fastest and its time over the baseline."""
     times = {"a": 200, "b": 300, "loud": 100, "shares": 1}
     output = benchmark(times, loud={"warns": "no"}, shares={"shares_storage": True})
     advice = advise.of_benchmark(output, REQUEST, 64)

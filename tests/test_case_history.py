@@ -10,10 +10,7 @@ from tests.conftest import assert_golden
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return results of eight releases.
-
-    A case is slower from 2.12.1 on, one is faster from 2.11.0 on, and one is unchanged.
-    """
+    """Results of eight releases: a case is slower from 2.12.1 on, one is faster from 2.11.0 on, and one is unchanged."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     versions = [release.version for release in release_table.select("2.8.0..2.15.0")]

@@ -168,21 +168,6 @@ def of(step: str) -> set[str]:
     return {kind for kind, known in files.read_toml(chooser.STEPS).items() for code, rule in known.items() if step in _variants(code, rule)}
 
 
-def test_the_steps_of_a_method_do_what_was_observed_of_the_whole(opened, shipped_results):
-    """With every release: a method of several calls is composed of what the same release did for each of them."""
-    page, checked = opened(), 0
-    for result in (each for each in shipped_results.results if not each.series_key.has_numpy_2):
-        whole = [(name, row["code"]) for name, row in result.methods.items() if "cpu" in (row.get("observed") or {})]
-        rows = [[code, {"device": "cpu", "grad": kind == "with_grad", "contiguous": False}, False] for _, code in whole for kind in KINDS]
-        read = page.evaluate(READ, [data_of(result), rows])
-        for (name, kind), composed in zip(product((name for name, _ in whole), KINDS), read):
-            if composed:  # the release has all of its calls
-                seen = result.methods[name]["observed"]["cpu"][kind]
-                assert differences(composed, {"changes": "", **seen}, transposed=True) == [], (result.provenance["torch"], name, kind)
-                checked += 1
-    assert checked > 20 * len(shipped_results.results)
-
-
 def test_on_an_accelerator_the_steps_do_what_the_whole_promises(opened, newest):
     """There numpy() raises, cpu() copies, and methods have other code."""
     pytest.importorskip("torch")

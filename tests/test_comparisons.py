@@ -30,10 +30,7 @@ VERDICTS = copies(
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return launches of two releases with one case of each verdict.
-
-    A fifth case failed with the first release.
-    """
+    """Launches of two releases with one case of each verdict, and one that failed with the first release."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
     launch_files.write(tmp_path / "results", VERDICTS)
@@ -73,10 +70,7 @@ def test_the_evidence_of_one_case(folder, capsys):
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_the_exit_code(folder, capsys, arguments, code):
-    """0 nothing slower, or not asked for; 1 a case is slower; 2 an error.
-
-    3 nothing could be compared.
-    """
+    """0: nothing slower, or not asked for; 1: a case is slower; 2: an error; 3: nothing could be compared."""
     assert main(["compare", *arguments]) == code
     assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3))
 

@@ -86,10 +86,7 @@ class Forge(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def forge(tmp_path, monkeypatch):
-    """A forge with two pull requests of a fork, of which the second was measured.
-
-    A person has copied our marker into a comment on it.
-    """
+    """A forge with two pull requests of a fork; the second was measured, and a person has copied our marker into a comment on it."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Forge)
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
     person = {"id": 1, "issue": 7, "user": {"login": "person", "type": "User"}, "body": f"{pr_comment.MARKER} me", "url": ""}
