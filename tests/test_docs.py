@@ -19,7 +19,7 @@ from tensorcopy.site.pages import docs
 from tests.conftest import ROOT
 from tests.test_readiness import IDLE, QUIET
 from tests.test_site import resolved
-from tests.test_workflows import NAMES
+from tests.test_workflows import WORKFLOWS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = publisher.documentation(ROOT)
@@ -79,7 +79,8 @@ def test_the_runner_guide_lists_every_machine_check():
 
 
 def test_every_workflow_is_described():
-    assert {name for name in NAMES if f"`{name}`" in DOCS["ci"]} == {*NAMES} - {"ci.yml"}
+    names = {path.name for path in WORKFLOWS}
+    assert {name for name in names if f"`{name}`" in DOCS["ci"]} == names - {"ci.yml"}
 
 
 def test_the_architecture_names_modules_that_exist():
