@@ -25,7 +25,7 @@ from tests.conftest import measured, with_cases
 from tests.test_claims import false_lines, holds, text_of
 
 CSV = "data/epyc-2core.csv"
-METHODS = ("detach_clone", "tensor", "detach_numpy_copy", "numpy", "cpu")  # the slow tests have all
+METHODS = ("detach_clone", "tensor", "detach_numpy_copy", "numpy", "cpu")
 SAMPLE = 5  # one of their case pages in so many is rendered
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 

@@ -467,13 +467,6 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, 
         assert machine.taken[-1][1] == ["copies.Latency.time_copy('clone', 16, 'cuda')"]
 
 
-@pytest.mark.parametrize("python", ["3", "abc", ""])
-def test_a_wrong_python_is_an_error(machine, capsys, python):
-    """The message shows the form that is allowed."""
-    assert main(["measure", f"2.0.1@{python}"]) == 2
-    assert f"unknown Python: got '2.0.1@{python}'; allowed: RANGE@3.9;" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

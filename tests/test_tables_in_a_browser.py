@@ -5,27 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.site import render, svg
-from tensorcopy.site.content import Content
-from tests.test_case_changes import disagreements
+from tensorcopy.site import svg
 
 pytestmark = pytest.mark.slow
 
 CASE = "history/epyc-2core/copies.BySize/detach_clone-16384.html"
 COMPARISON = "compare/epyc-2core/py3.11-cuda/2.5.1..2.15.0.html"
-
-
-@pytest.fixture(scope="module")
-def content(shipped_results) -> Content:
-    """Return the shipped history."""
-    return render.content(shipped_results.results)
-
-
-@pytest.fixture(scope="module")
-def site(published_site) -> dict[str, str]:
-    """Return the pages and the data of all cases, by address."""
-    paths = [*(published_site / "history").rglob("*.html"), *(published_site / "data").glob("*.csv")]
-    return {path.relative_to(published_site).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 @pytest.fixture
@@ -34,13 +19,6 @@ def page(offline):
     page = offline()
     yield page
     assert page.messages == []
-
-
-def test_every_page_shows_the_changes_of_its_case(site, content):
-    """All pages of cases, where the fast tests take a sample."""
-    shown = [case for case in content.machine.cases if case not in content.machine.timed_by_count]
-    assert all(content.machine.case_address(case) in site for case in shown)
-    assert disagreements(site, content.machine) == []
 
 
 BARS = """() => [...document.querySelectorAll("[data-bars] tbody tr")].map((row) => [
