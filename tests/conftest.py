@@ -162,13 +162,13 @@ def browser() -> Generator[Browser, None, None]:
 
 @pytest.fixture
 def offline(browser: Browser) -> Iterator[Callable[..., Any]]:
-    """Return a function that opens an empty page without a network; its `messages` are those of the console, its `requests` addresses."""
-    contexts = []
+    """Return a function that opens an empty page without a network; no page may write to the console (`messages`), or ask another host."""
+    pages = []
 
     def open_page(width: int = 1280, height: int = 800, scheme: str = "light", **options: Any) -> Any:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, offline=True, **options)
-        contexts.append(context)
         page: Any = context.new_page()
+        pages.append(page)
         page.requests, page.messages = [], []
         page.on("request", lambda request: page.requests.append(request.url))
         page.on("console", lambda message: page.messages.append(message.text))
@@ -176,8 +176,10 @@ def offline(browser: Browser) -> Iterator[Callable[..., Any]]:
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.context.close()
+    assert [message for page in pages for message in page.messages] == []
+    assert [url for page in pages for url in page.requests if not url.startswith(("file:", "data:"))] == []
 
 
 @pytest.fixture(scope="session")

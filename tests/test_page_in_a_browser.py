@@ -96,8 +96,6 @@ def test_every_page_fits_and_is_accessible(offline, published_site):
             rules = None if width == 1280 or address in ON_A_PHONE else DEPEND_ON_SIZE
             faults += [f"{address} at {width}, {scheme}: {fault}" for fault in violations(axe, page, rules)]
     assert faults == []
-    assert page.messages == []
-    assert all(url.startswith(("file:", "data:")) for url in page.requests)
 
 
 def test_an_open_case_shows_all_its_figures_on_a_phone(offline, published_site):
