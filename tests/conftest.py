@@ -162,10 +162,10 @@ def browser() -> Generator[Browser, None, None]:
 
 @pytest.fixture
 def offline(browser: Browser) -> Iterator[Callable[..., Any]]:
-    """Return a function that opens an empty page without a network; no page may write to the console (`messages`), or ask another host."""
+    """Return a function that opens a file without a network; no page may write to the console (`messages`), or ask a host."""
     pages = []
 
-    def open_page(width: int = 1280, height: int = 800, scheme: str = "light", **options: Any) -> Any:
+    def open_page(path: Path | None = None, width: int = 1280, height: int = 800, scheme: str = "light", **options: Any) -> Any:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, offline=True, **options)
         page: Any = context.new_page()
         pages.append(page)
@@ -173,6 +173,8 @@ def offline(browser: Browser) -> Iterator[Callable[..., Any]]:
         page.on("request", lambda request: page.requests.append(request.url))
         page.on("console", lambda message: page.messages.append(message.text))
         page.on("pageerror", lambda error: page.messages.append(str(error)))
+        if path:
+            page.goto(path.as_uri())
         return page
 
     yield open_page

@@ -20,8 +20,7 @@ END = """(path) => { // of the newest bar's part, whose path ends at its top
 @pytest.mark.parametrize(("address", "scripts"), [(METHOD, True), (METHOD, False), (CASE, True)])
 def test_a_component_opens_to_its_functions(offline, published_site, address, scripts):
     """A click on its name, or Enter, is enough; the drawing then shows where it is in every release."""
-    page = offline(java_script_enabled=scripts)
-    page.goto((published_site / address).as_uri())
+    page = offline(published_site / address, java_script_enabled=scripts)
     row = page.locator(".anatomy details", has_text="dispatcher").first
     functions = row.locator("li")
     expect(functions.first).not_to_be_visible()
@@ -41,8 +40,7 @@ def test_a_component_opens_to_its_functions(offline, published_site, address, sc
 
 def test_a_bar_tells_its_numbers_and_opens_its_component(offline, published_site):
     """Those of its release, under the pointer; a click on a part opens its functions."""
-    page = offline()
-    page.goto((published_site / CASE).as_uri())
+    page = offline(published_site / CASE)
     part = page.locator(".anatomy .bars .p4")  # the dispatcher
     part.scroll_into_view_if_needed()
     x, y = part.evaluate(END)

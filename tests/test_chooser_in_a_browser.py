@@ -52,13 +52,7 @@ def published(newest, tmp_path_factory) -> Path:
 @pytest.fixture
 def opened(offline, published):
     """Return a function that opens a page of the chooser."""
-
-    def open_page(address: str = addresses.CHOOSER, width: int = 1280, height: int = 900, **options: Any) -> Any:
-        page = offline(width, height, **options)
-        page.goto((published / address).as_uri())
-        return page
-
-    return open_page
+    return lambda address=addresses.CHOOSER, width=1280, **options: offline(published / address, width, 900, **options)
 
 
 def told(page, code: str) -> str:

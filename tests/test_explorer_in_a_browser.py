@@ -44,7 +44,7 @@ def opened(offline, published):
     """Return a function that opens the explorer with a fragment."""
 
     def open_explorer(fragment: str = "", width: int = 1280, scheme: str = "light", **options):
-        page = offline(width, 800, scheme, **options)
+        page = offline(None, width, 800, scheme, **options)
         page.goto(f"{(published / ADDRESS).as_uri()}{fragment}")
         if options.get("java_script_enabled", True):
             page.locator(".hc-reader[aria-valuetext]").wait_for(state="attached")

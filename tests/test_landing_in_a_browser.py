@@ -45,20 +45,14 @@ def published(tmp_path_factory, shipped_results) -> Path:
 @pytest.fixture
 def landing(offline, published):
     """Return a function that opens the landing page."""
-
-    def open_page(width: int = 1280, height: int = 800, language: str = "", site: str = "", **options):
-        page = offline(width, height, **options)
-        page.goto((published / site / language / "index.html").as_uri())
-        return page
-
-    return open_page
+    return lambda *size, language="", site="", **options: offline(published / site / language / "index.html", *size, **options)
 
 
 def test_what_is_asked_first_is_on_the_first_screen(landing):
     """The answers and their costs, the newest release, and what is still slower: on a desk the worst methods, on a phone the way there."""
     for language in ("", "ja"):
         for width, height, last in ((1280, 800, ".open tbody tr"), (360, 780, "#open")):
-            page = landing(width, height, language)
+            page = landing(width, height, language=language)
             parts = (".device:visible .answer", ".device:visible .costs", ".news", "#open", last, ".chart canvas")
             ends = [page.locator(part).last.bounding_box() for part in parts]
             bottoms = [box["y"] + box["height"] for box in ends]

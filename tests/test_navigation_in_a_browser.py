@@ -12,29 +12,17 @@ LABELS = """() => [...document.querySelectorAll("svg.plot text, svg.drawing text
   .map((text) => parseFloat(getComputedStyle(text).fontSize) * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"""
 
 
-@pytest.fixture
-def opened(offline, published_site):
-    """Return a function that opens a page."""
-
-    def open_page(address: str, width: int = 1280, height: int = 800, **options):
-        page = offline(width, height, **options)
-        page.goto((published_site / address).as_uri())
-        return page
-
-    return open_page
-
-
-def test_a_phone_reaches_every_page_without_scripts(opened):
+def test_a_phone_reaches_every_page_without_scripts(offline, published_site):
     """By the list of all pages, in both languages."""
-    page = opened("ja/index.html", 360, 740, java_script_enabled=False)
+    page = offline(published_site / "ja/index.html", 360, 740, java_script_enabled=False)
     page.click("header nav a:visible")
     page.get_by_text("元記事への答え").click()
     assert page.url.endswith("/ja/article.html")
 
 
-def test_labels_of_pictures_can_be_read_on_a_phone(opened, published_site):
+def test_labels_of_pictures_can_be_read_on_a_phone(offline, published_site):
     """They are at least 11 px high."""
-    page = opened("article.html", 360, 740)
+    page = offline(published_site / "article.html", 360, 740)
     for address in ("article.html", "ja/article.html", "docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html", CASE):
         page.goto((published_site / address).as_uri())
         labels = page.evaluate(LABELS)
@@ -43,10 +31,10 @@ def test_labels_of_pictures_can_be_read_on_a_phone(opened, published_site):
     assert page.locator(".n text:visible").last.text_content() == "2.15.0", "the newest release"
 
 
-def test_the_chooser_s_answer_is_in_sight_of_its_questions(opened):
+def test_the_chooser_s_answer_is_in_sight_of_its_questions(offline, published_site):
     """On a phone each answer loads a page, which begins at its top; every choice is in sight, and not covered by the answer."""
     for address in ("choose/index.html", "ja/choose/index.html"):
-        page = opened(address, 360, 740)
+        page = offline(published_site / address, 360, 740)
         box = page.locator(".recommended .code").bounding_box()
         assert box["y"] + box["height"] <= 740
         choices = [choice.bounding_box() for choice in page.locator(".questions a").all()]

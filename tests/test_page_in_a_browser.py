@@ -79,7 +79,7 @@ def test_every_page_fits_and_is_accessible(offline, published_site):
     Each page is opened once and resized. axe-core checks one page of each template: in dark on a desk by all rules, in light on a phone by
     those that depend on the size and the scheme.
     """
-    page, axe, faults = offline(360), Axe(), []
+    page, axe, faults = offline(None, 360), Axe(), []
     for address in visited(published_site):
         path = published_site / address
         page.goto(path.as_uri(), wait_until="load" if address in KINDS else "domcontentloaded")
@@ -99,15 +99,13 @@ def test_every_page_fits_and_is_accessible(offline, published_site):
 
 
 def test_an_open_case_shows_all_its_figures_on_a_phone(offline, published_site):
-    page = offline(360)
-    page.goto((published_site / addresses.REGRESSIONS).as_uri())
+    page = offline(published_site / addresses.REGRESSIONS, 360)
     assert page.evaluate("[...document.querySelectorAll('section table')].every((table) => table.scrollWidth <= 330)")
 
 
 def test_the_colour_scheme_is_remembered(offline, published_site):
     """On other pages too."""
-    page = offline(1280)
-    page.goto((published_site / "history/index.html").as_uri())
+    page = offline(published_site / "history/index.html")
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Light or dark").click()
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -118,8 +116,7 @@ def test_the_colour_scheme_is_remembered(offline, published_site):
 
 def test_pages_can_be_used_by_keyboard(offline, published_site):
     """The first stop skips the navigation; links, scrolling tables and points of a plot take the focus."""
-    page = offline(1280)
-    page.goto((published_site / "history/epyc-2core/copies.BySize/detach_clone-1024.html").as_uri())
+    page = offline(published_site / "history/epyc-2core/copies.BySize/detach_clone-1024.html")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")

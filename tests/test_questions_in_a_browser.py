@@ -40,8 +40,7 @@ QUESTIONS = {  # with the clicks, the part of the page, and what it says
 def test_a_question_is_answered_in_two_clicks(offline, published_site, question):
     clicks, part, answers = QUESTIONS[question]
     assert len(clicks) <= 2
-    page = offline(1280)
-    page.goto((published_site / "index.html").as_uri())
+    page = offline(published_site / "index.html")
     for link in clicks:
         page.locator(link).first.click()
     text = page.locator(part).first.inner_text()
