@@ -59,6 +59,13 @@ def test_a_range_is_selected(text, first, last, count):
     assert (selected[0], selected[-1], len(selected)) == (first, last, count)
 
 
+@pytest.mark.parametrize("text", ["2.99.0", "v3", "2.99..", "2.7..2.5"])
+def test_an_unknown_release_is_an_error_in_one_line(text):
+    """With what, got, allowed and next."""
+    with pytest.raises(TensorcopyError, match=r"^[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+$"):
+        release_table.select(text)
+
+
 def test_a_row_is_added_in_its_place(tmp_path):
     """Rows are in order of version; adding a version again replaces its row."""
     table = copied_table(tmp_path)

@@ -36,11 +36,6 @@ def test_a_bar_is_as_long_as_its_change(page, published_site):
     assert header.all_inner_texts() == ["function", "before", "after", "change", "fewer | more", "calls"]
 
 
-def visible(page) -> list[str]:
-    """Return the text of each row that is left, without headings of sections."""
-    return page.locator("table[data-filter] tbody tr:not(.section):visible").all_inner_texts()
-
-
 def test_versions_and_sizes_are_sorted_as_such(page, published_site):
     """2.9 is before 2.14, and 2⁴ before 2¹⁰."""
     page.goto((published_site / "history" / "counts.html").as_uri())
