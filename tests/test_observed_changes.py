@@ -121,7 +121,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(code=EXPRESSIONS, seed=st.integers(0, 2**31))
 def test_only_a_copy_of_the_values_matches_a_request(code, seed):
     """Whatever the expression: if it matches any request, its values are those of x, of values that the observation did not use."""

@@ -74,35 +74,6 @@ def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
 @pytest.mark.parametrize(
     ("row", "text"),
     [
-        ('name = "a"', "an operation without code"),
-        ('name = "A b"\ncode = "x"', "lowercase letters"),
-        ('name = "a"\ncode = "x"\ngroup = "copy"', "a group that is not one of the registry's"),
-        ('name = "a"\ncode = "x"\nbeside = "cakes"', "copies or conversions"),
-        ('name = "a"\ncode = "x"\ncolour = "red"', "got colour; allowed: name, code"),
-        ('name = "a"\ncode = "x"\nimports = "mine"', "an array of strings"),
-        ("name = 1", "got name = 1; allowed: a string"),
-        ('name = "a"\ncode = "x"\n[[operation]]\nname = "a"\ncode = "x"', "two operations have the same name"),
-        ('name = "a', "is refused"),
-        ('operation = ["x"]', "got operation = 'x'; allowed: [[operation]] tables"),
-        ('name = "a"\ncode = "x"\nsince = "soon"', "got since = 'soon'; allowed: a release of torch"),
-        ('name = "a"\ncode = "x"\nimports = [".mine"]', "got imports '.mine'; allowed: names of modules"),
-        ('name = "a"\ncode = "x"\npromise.with_gard = {}', "got promise with with_gard; allowed: plain and with_grad"),
-        ('name = "a"\ncode = "q"\ninputs.start = {}', "got the input 'start'; allowed: names of Python, none of calls"),
-        ('name = "a"\ncode = "q"\ninputs.lambda = {}', "got the input 'lambda'"),
-    ],
-)
-def test_an_invalid_file_is_refused(undeclared, tmp_path, monkeypatch, row, text):
-    """The message has the value and what is allowed."""
-    (tmp_path / declarations.FILE).write_text(row if row.startswith("operation") else f"[[operation]]\n{row}\n")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(TensorcopyError) as caught:
-        declarations.operations()
-    assert text in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("row", "text"),
-    [
         ('name = "detach"\ncode = "x"', "an operation has the name of another: got detach"),
         ('name = "baseline"\ncode = "x.clone()"', "an operation has the name of another: got baseline"),
         ('name = "a"\ncode = "x +"', "the operation a is refused: got SyntaxError"),

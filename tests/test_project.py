@@ -477,7 +477,7 @@ def test_the_workflows_of_a_project_install_tensorcopy_as_written(lab):
         assert '"machine": "github-hosted"' in done.stdout
 
 
-INPUT = '[[operation]]\nname = "a"\ncode = "q"\n'
+OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
 
 
 @pytest.mark.parametrize(
@@ -492,17 +492,32 @@ INPUT = '[[operation]]\nname = "a"\ncode = "q"\n'
         ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
         ("project = 1", "got project = 1; allowed: a table [project]"),
         ("[project]\n", "this project has nothing to measure"),
-        (f"{INPUT}inputs.q = 1", "got inputs.q = 1"),
-        (f"{INPUT}inputs.q = {{ colour = 1 }}", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
-        (f"{INPUT}inputs.q = {{ shape = [0] }}", "got shape = [0] in inputs.q"),
-        (f"{INPUT}inputs.q = {{ dtype = 'float8' }}", "got dtype = 'float8' in inputs.q; allowed: float32"),
-        (f"{INPUT}inputs.q = {{ layout = 'transposed' }}", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
-        (f"{INPUT}inputs.q = {{ requires_grad = 1 }}", "allowed: true or false"),
-        (f"{INPUT}sizes = [0]", "got sizes = [0]; allowed: an array of numbers"),
+        ('[[operation]]\nname = "a"', "an operation without code"),
+        ('[[operation]]\nname = "A b"\ncode = "q"', "lowercase letters"),
+        ("[[operation]]\nname = 1", "got name = 1; allowed: a string"),
+        ('[[operation]]\nname = "a', "is refused"),
+        ('operation = ["x"]', "got operation = 'x'; allowed: [[operation]] tables"),
+        (OPERATION + OPERATION, "two operations have the same name"),
+        (f"{OPERATION}group = 'copy'", "a group that is not one of the registry's"),
+        (f"{OPERATION}beside = 'cakes'", "copies or conversions"),
+        (f"{OPERATION}colour = 'red'", "got colour; allowed: name, code"),
+        (f"{OPERATION}imports = 'mine'", "an array of strings"),
+        (f"{OPERATION}imports = ['.mine']", "got imports '.mine'; allowed: names of modules"),
+        (f"{OPERATION}since = 'soon'", "got since = 'soon'; allowed: a release of torch"),
+        (f"{OPERATION}promise.with_gard = {{}}", "got promise with with_gard; allowed: plain and with_grad"),
+        (f"{OPERATION}inputs.start = {{}}", "got the input 'start'; allowed: names of Python, none of calls"),
+        (f"{OPERATION}inputs.lambda = {{}}", "got the input 'lambda'"),
+        (f"{OPERATION}inputs.q = 1", "got inputs.q = 1"),
+        (f"{OPERATION}inputs.q = {{ colour = 1 }}", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
+        (f"{OPERATION}inputs.q = {{ shape = [0] }}", "got shape = [0] in inputs.q"),
+        (f"{OPERATION}inputs.q = {{ dtype = 'float8' }}", "got dtype = 'float8' in inputs.q; allowed: float32"),
+        (f"{OPERATION}inputs.q = {{ layout = 'transposed' }}", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
+        (f"{OPERATION}inputs.q = {{ requires_grad = 1 }}", "allowed: true or false"),
+        (f"{OPERATION}sizes = [0]", "got sizes = [0]; allowed: an array of numbers"),
     ],
 )
 def test_an_invalid_declaration_is_refused(folder, text, expected):
-    """Of a project, or of an operation's inputs."""
+    """Of a project, an operation or its inputs: the message has the value and what is allowed."""
     (folder / declarations.FILE).write_text(text)
     with pytest.raises(TensorcopyError) as caught:
         interpreters.suites_folder(declarations.project() or declarations.operations(), folder / ".asv")

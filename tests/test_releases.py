@@ -33,9 +33,8 @@ def test_the_table_has_every_minor_release_in_order_of_version():
 def test_one_numpy_wherever_possible():
     """A later numpy is used only on Pythons for which 1.26.4 has no wheel."""
     assert {release.numpy for release in release_table.load()} == {"1.26.4"}
-    newest = release_table.load()[-1]
-    assert release_table.numpy_for(newest, "3.11") == "1.26.4"
-    assert release_table.numpy_for(newest, "3.13") == "2.1.3"
+    assert release_table.numpy_for(NEWEST, "3.11") == "1.26.4"
+    assert release_table.numpy_for(NEWEST, "3.13") == "2.1.3"
 
 
 @pytest.mark.parametrize("name", ["2.5.1", "v2.5.1", "2.5", "v2.5", "a8d6afb", "a8d6afb511a69687bbb2b7e88a3cf67917e1697e"])
@@ -104,15 +103,14 @@ def test_comments_between_rows_are_kept(tmp_path):
 @pytest.mark.weekly
 def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
     """Removed rows come back, and patches are added; then nothing is missing."""
-    rows = release_table.load()
     table = workshop.root / "tensorcopy" / "releases.toml"
     original = table.read_text(encoding="utf-8")
     try:
         table.write_text("[[release]]".join(original.split("[[release]]")[:-2]), encoding="utf-8")
         completed = workshop.run("tensorcopy", "list", "releases", "--add")
         assert completed.returncode == 0, completed.stderr
-        assert f"Added torch {rows[-1].version} of {rows[-1].date} ({rows[-1].sha}, " in completed.stdout
-        assert set(release_table.load(table)) >= set(rows)
+        assert f"Added torch {NEWEST.version} of {NEWEST.date} ({NEWEST.sha}, " in completed.stdout
+        assert set(release_table.load(table)) >= set(ROWS)
         assert "The table has every torch release of the index" in workshop.run("tensorcopy", "list", "releases", "--add").stdout
     finally:
         table.write_text(original, encoding="utf-8")
