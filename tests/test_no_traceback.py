@@ -138,7 +138,7 @@ def test_odd_surroundings_end_in_a_line_or_none(checkout, name):
     """Two commands each; the whole walk tries all of them."""
     first = list(walk.SURROUNDINGS).index(name) * 2
     for command in (COMMANDS[(first + number) % len(COMMANDS)] for number in range(2)):
-        assert walk.process(command.line(), walk.SURROUNDINGS[name], checkout, name in walk.COLOURED) == "", command.name
+        assert walk.process(command.line(), name, checkout) == "", command.name
 
 
 @pytest.mark.slow

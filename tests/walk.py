@@ -227,51 +227,39 @@ def walk(folder: Path, lines: Sequence[Sequence[str]]) -> dict[tuple[str, ...], 
 # --- real processes
 
 
-@dataclass(frozen=True)
-class Surrounding:
-    """What a process finds: variables to set (None: to remove), and a shell line around "$@"."""
-
-    variables: dict[str, str | None] = field(default_factory=dict)
-    shell: str = '"$@"'
-
-
-SURROUNDINGS = {
-    "| true": Surrounding(shell='"$@" | true; exit 0'),
-    "| head -c 1": Surrounding(shell='"$@" | head -c 1 >/dev/null; exit 0'),
-    "> /dev/full": Surrounding(shell='"$@" > /dev/full'),
-    "2> /dev/full": Surrounding(shell='"$@" 2> /dev/full; exit 0'),
-    "stdout closed": Surrounding(shell='"$@" >&-'),
-    "stderr closed": Surrounding(shell='"$@" 2>&-; exit 0'),
-    "ascii": Surrounding({"PYTHONIOENCODING": "ascii"}),
-    "C locale": Surrounding({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LANG": None}),
-    "COLUMNS=1": Surrounding({"COLUMNS": "1"}),
-    "COLUMNS=x": Surrounding({"COLUMNS": "x", "LINES": "0"}),
-    "FORCE_COLOR": Surrounding({"FORCE_COLOR": "1"}),
-    "deleted folder": Surrounding(shell='gone=$(mktemp -d); cd "$gone"; rmdir "$gone"; "$@"'),
-    "no HOME": Surrounding({"HOME": None}),
-    "HOME a file": Surrounding({"HOME": "/dev/null"}),
-    "no temporary folder": Surrounding({"TMPDIR": "/proc/nowhere"}),
-    "no PATH": Surrounding({"PATH": "/nowhere"}),
-    "terminal": Surrounding(shell='exec script -qec "$(printf "%q " "$@")" /dev/null'),
+ALONE = '"$@"'
+SURROUNDINGS: dict[str, tuple[str, dict[str, str | None]]] = {  # a shell line around "$@", and variables to set, None: to remove
+    "| true": ('"$@" | true; exit 0', {}),
+    "| head -c 1": ('"$@" | head -c 1 >/dev/null; exit 0', {}),
+    "> /dev/full": ('"$@" > /dev/full', {}),
+    "2> /dev/full": ('"$@" 2> /dev/full; exit 0', {}),
+    "stdout closed": ('"$@" >&-', {}),
+    "stderr closed": ('"$@" 2>&-; exit 0', {}),
+    "ascii": (ALONE, {"PYTHONIOENCODING": "ascii"}),
+    "C locale": (ALONE, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LANG": None}),
+    "COLUMNS=1": (ALONE, {"COLUMNS": "1"}),
+    "COLUMNS=x": (ALONE, {"COLUMNS": "x", "LINES": "0"}),
+    "FORCE_COLOR": (ALONE, {"FORCE_COLOR": "1"}),
+    "deleted folder": ('gone=$(mktemp -d); cd "$gone"; rmdir "$gone"; "$@"', {}),
+    "no HOME": (ALONE, {"HOME": None}),
+    "HOME a file": (ALONE, {"HOME": "/dev/null"}),
+    "no temporary folder": (ALONE, {"TMPDIR": "/proc/nowhere"}),
+    "no PATH": (ALONE, {"PATH": "/nowhere"}),
+    "terminal": ('exec script -qec "$(printf "%q " "$@")" /dev/null', {}),
 }
 
 
-COLOURED = ("FORCE_COLOR", "terminal")
-
-
-def process(arguments: Sequence[str], surrounding: Surrounding, folder: Path, ansi: bool = False) -> str:
-    """Run a command in a process of its own and return what is wrong with its end, or ""."""
-    variables = surroundings(folder)
-    for name, value in surrounding.variables.items():
-        variables.pop(name, None)
-        variables |= {name: value} if value is not None else {}
-    command = ["/bin/bash", "-c", surrounding.shell, "bash", sys.executable, "-m", "tensorcopy", *arguments]
+def process(arguments: Sequence[str], surrounding: str, folder: Path) -> str:
+    """Run a command in another process, in the surrounding of that name, and return what is wrong with its end, or ""."""
+    shell, changed = SURROUNDINGS[surrounding]
+    variables = {name: value for name, value in {**surroundings(folder), **changed}.items() if value is not None}
+    command = ["/bin/bash", "-c", shell, "bash", sys.executable, "-m", "tensorcopy", *arguments]
     try:
         done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return "did not end in 120 s"
     out, err = (text.decode("utf-8", "replace").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
-    if ansi:  # a terminal's own sequences
+    if surrounding in ("FORCE_COLOR", "terminal"):  # which have sequences of their own
         out, err = (re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text) for text in (out, err))
         err = err or out
     code = done.returncode
