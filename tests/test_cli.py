@@ -1,8 +1,10 @@
 """The command line: arguments, output and exit code."""
 
+import io
 import re
 import shutil
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from tensorcopy import cli
 from tensorcopy.cli import main, output
 from tensorcopy.releases import uv
 from tests import walk
-from tests.conftest import NEWEST_SHIPPED, ROOT, SHIPPED, SHIPPED_GPU, packages_after
+from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED, SHIPPED_GPU, packages_after
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
 
@@ -108,6 +110,16 @@ def test_times_of_a_machine_that_measured_only_its_gpu(small_checkout, capsys):
 def test_a_result_that_does_not_exist_is_an_error_that_lists_the_others(small_checkout, capsys, arguments, message):
     assert main(["list", "times", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout, monkeypatch):
+    """As under LC_ALL=C: minus signs and exponents are there."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert main(["compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version, "--machine", SHIPPED.name]) == 0
+    shown = stream.buffer.getvalue().decode("ascii")
+    assert re.search(r" -\d+\.\d % \(-\d+\.\d to -\d+\.\d %\)", shown), shown
+    assert "2^14" in shown
 
 
 @pytest.mark.parametrize("former", cli.FORMER)

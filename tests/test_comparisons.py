@@ -75,6 +75,14 @@ def test_the_exit_code(folder, capsys, arguments, code):
     assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3))
 
 
+@pytest.mark.parametrize("option", [["--margin", "0"], ["--margin", "much"], ["--case", "("]], ids=" ".join)
+def test_an_invalid_option_is_an_error(folder, capsys, option):
+    """Whose message contains the value."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["compare", *NAMES, *option])
+    assert option[1] in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [
