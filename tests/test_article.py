@@ -10,7 +10,8 @@ from tensorcopy.site import render
 from tensorcopy.site.page import translator
 from tensorcopy.site.pages import article
 from tensorcopy.worker import conformance, devices
-from tests.conftest import NEW, OLD, SEEN, measured
+from tests import launch_files
+from tests.conftest import NEW, OLD, measured
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +66,7 @@ def test_a_release_that_differs_is_named():
     """Both a method's behaviour and a value that the article prints."""
     old, new = measured(OLD, {("detach", 16): 1e-6}), measured(NEW, {("detach", 16): 1e-6})
     for result, shares in ((old, True), (new, False)):
-        outcome = {**SEEN, "shares_storage": shares}
-        result.methods["detach"]["observed"] = {"cpu": {"plain": outcome, "with_grad": outcome}}
+        result.methods["detach"] = launch_files.observed(shares_storage=shares)
     new.article["cpu"]["fail"] = ["detach: z.grad is 1, printed None"]
     answers = {answer.name: answer for answer in article.answers([old, new], "en")}
     shared, cut, *_, printed = answers["detach"].statements
