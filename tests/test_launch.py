@@ -202,7 +202,7 @@ def test_two_revisions_have_their_own_suites(sides, tmp_path):
         6: [False, True],
         8: [True, True],
     }
-    assert all(number * 0.97 < row.seconds * 1000 < number + 2 for number, row in seconds.items()), seconds  # a busy core wakes late
+    assert all(number * 0.97 < row.seconds * 1000 for number, row in seconds.items()), seconds  # of two mixed up, one is too short
     assert suite.failed == suite.skipped == {}
 
 
