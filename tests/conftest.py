@@ -38,7 +38,7 @@ from tensorcopy.worker import declarations
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
-from tests.launch_files import PROVENANCE, SEEN
+from tests.launch_files import PROVENANCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -349,14 +349,7 @@ def measured(
     column = release.sha, f"py{python}-cuda", ""
     effects = Effects(starts, starts, {column: 0}, cases, logs)
     methods = {
-        method: {
-            "group": "copy",
-            "code": f"code of {method}",
-            "code_on_accelerator": f"code of {method} there",
-            "since": "1.9.0",
-            "observed": {"cpu": {"plain": SEEN, "with_grad": SEEN}},
-        }
-        for method, _ in times
+        method: {**launch_files.observed(code=f"code of {method}"), "code_on_accelerator": f"code of {method} there"} for method, _ in times
     }
     return Result(
         folder=Path("results"),

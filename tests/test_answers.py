@@ -8,7 +8,8 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.site.machine import SizeCost, machines
 from tensorcopy.worker import semantics
-from tests.conftest import NEW, OLD, SEEN, measured
+from tests.conftest import NEW, OLD, measured
+from tests.launch_files import SEEN
 
 
 @pytest.fixture(autouse=True)
