@@ -1,13 +1,18 @@
 """The loop that is timed: seconds per call, on new inputs, and turns of several loops in one process."""
 
 import gc
+import subprocess
+import sys
 from statistics import median
 
 import pytest
 import torch
 
+from benchmarks.copies import NUMELS
 from tensorcopy.worker import loop
 from tensorcopy.worker.loop import Loop, take_turns
+from tensorcopy.worker.methods import COPIES
+from tests.conftest import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -161,3 +166,35 @@ def test_loops_take_turns(now):
     assert gc.isenabled()
     turns = [name for name, before in zip(order, [None, *order]) if name != before]
     assert 45 <= len(turns) <= 75  # neither always one after the other, nor in blocks
+
+
+NEW_PAGES = """
+import os, torch
+from pathlib import Path
+from asv_runner.discovery import disc_benchmarks
+from tensorcopy.worker.turns import Side, interruptions
+
+for _ in disc_benchmarks("benchmarks"):
+    pass
+for _ in range(4):
+    if os.fork() == 0:
+        timed = Side(Path("benchmarks"), 1)._loop("copies.BySize.time_copy", CASE)
+        for _ in range(6):
+            timed.move()
+            before, _ = interruptions()
+            timed.seconds(timed.calls)
+            print(interruptions()[0] - before, flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.slow
+def test_large_copies_get_no_new_pages_in_the_first_turns():
+    """The heap of a fork grows with the first inputs, and 4 MiB of new pages cost 5 ms."""
+    case = list(COPIES).index("detach_clone") * len(NUMELS) + NUMELS.index(2**20)
+    script = NEW_PAGES.replace("CASE", str(case))
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    faults = [int(line) for line in done.stdout.split()]
+    assert len(faults) == 24
+    assert sum(number > 100 for number in faults) <= 5, faults
