@@ -289,7 +289,7 @@ def _joined_points(machine: Machine, case: Case, releases: Sequence[str]) -> lis
 
 
 def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> list[PlotPoint | None]:
-    """Return the value at each change of level, and the newest one; None at all other releases."""
+    """Return the value at each change of level, and the newest one; None at every other release."""
     series, code = machine.history[case], machine.code(case["method"], case.device)
     newest = max((index for index, value in enumerate(series.values) if value is not None), default=0)
     points: list[PlotPoint | None] = [None] * len(releases)
