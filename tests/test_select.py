@@ -62,9 +62,15 @@ def test_without_a_shared_machine_the_error_names_the_machines(tmp_path):
 
 def test_the_machine_can_be_given_for_both_sides(folder):
     """A release that it has not measured is an error that lists what there is."""
-    assert selected(NEWEST.version, NEWEST.version, folder, "later") == [(NEWEST.sha, "later", "3.11")] * 2
     with pytest.raises(TensorcopyError, match=rf"no such result: got {BEFORE.version} later; allowed: .*torch {NEWEST.version}"):
         select.pair(BEFORE.version, NEWEST.version, folder, "later")
+
+
+@pytest.mark.parametrize("names", [(NEWEST.version,) * 2, (NEWEST.version, f"{NEWEST.version}@3.9"), (f"{NEWEST.version}@later",) * 2])
+def test_a_result_is_not_compared_with_itself(folder, names):
+    """Every case would be unchanged, as if it had been measured twice: also where one side names the Python of both."""
+    with pytest.raises(TensorcopyError, match=f"both sides are the same result: got torch {NEWEST.version}, Python"):
+        select.pair(*names, folder)
 
 
 def test_a_folder_selects_its_newest_release(folder, tmp_path):

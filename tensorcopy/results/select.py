@@ -109,7 +109,8 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
 
     folder : of the results, for a name without a folder
     machine : restricts both sides where given
-    Raises TensorcopyError for a name that matches nothing, where no machine has measured both and no name selects a machine.
+    Raises TensorcopyError for a name that matches nothing, for two names of one result, and where no machine has measured both and no name
+    selects a machine.
     """
     names = _parse(before, folder), _parse(after, folder)
     if names[0].folder.resolve() == names[1].folder.resolve():  # also where they are spelt differently
@@ -143,6 +144,14 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
     if is_build_named:  # which asks for a comparison with another build
         alike = [each for each in alike if each is not first_result]
     second_result = newest(alike or second)
+    if first_result is second_result:
+        place = f"torch {first_result.version}, Python {first_result.python}, {first_result.build} build on {first_result.machine}"
+        raise TensorcopyError(
+            "both sides are the same result",
+            got=place,
+            allowed="two results",
+            next="name both, such as A@PYTHON B@PYTHON or A@MACHINE B@MACHINE",
+        )
     machines = {first_result.machine, second_result.machine}
     warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
     problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines))
