@@ -90,8 +90,10 @@ def test_an_invalid_option_is_an_error(folder, capsys, option):
         (["--metric", "bytes"], "no bytes were counted on both sides"),
         (["--explain", "tensor"], "copies.BySize new_tensor numel=16"),
         (["--explain", "no such case"], "copies.BySize new_tensor numel=16"),
+        (["--now", "--metric", "bytes"], "--now measures times here: got --metric bytes"),
+        (["--now", "--machine", "box"], "--now measures times here: got --machine box"),
     ],
-    ids=["format", "not counted", "several cases", "no case"],
+    ids=["format", "not counted", "several cases", "no case", "counts now", "another machine now"],
 )
 def test_a_refused_option_is_a_line_that_lists_what_there_is(folder, capsys, option, message):
     assert main(["compare", *NAMES, *option]) == 2
@@ -220,6 +222,12 @@ def test_a_gpu_may_be_any_of_its_kind_and_matters_only_for_its_own_cases(tmp_pat
     cases = [f"copies.Latency.time_copy m 16 {device}" for device in ("cuda", "cpu")]
     sides = {"2.14.1": {"gpu": GPU}, "2.15.0": {"gpu": {**GPU, **changed}, "settings": settings}}
     assert differing(tmp_path, cases, sides) == {("copies", "cuda"): on_cuda, ("copies", "cpu"): on_cpu}
+
+
+def test_the_headline_names_the_gpu_of_the_times(tmp_path):
+    """And not the processor beside it, where nothing was timed."""
+    launch_files.write(tmp_path, {"copies.Latency.time_copy m 16 cuda": dict.fromkeys(NAMES, 1.0)}, accelerators={"cuda": "NVIDIA H9"})
+    assert comparisons.between(*launch_files.load(tmp_path, *NAMES)).on == "NVIDIA H9, Python 3.11"
 
 
 def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):

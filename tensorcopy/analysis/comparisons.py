@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from math import log
 from os.path import relpath
 from pathlib import Path
@@ -56,6 +57,7 @@ LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts 
 REPEATS = 2  # a change of a count is at least so many times the repeatability
 UNREPEATED = 0.005  # repeatability where a case was counted once in every result: of half of the cases it is better, of all 1.2 %
 ROUNDED = 1e-4  # counts are stored with five digits
+NAMED = 6  # names in an error
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ class Comparison:
 
     @property
     def on(self) -> str:
-        """The processor and Python that both sides were measured on."""
-        processors = dict.fromkeys(str(result.provenance["cpu"]) for result in (self.before, self.after))
+        """The processors of the times, and the Pythons, that both sides were measured on."""
+        processors = dict.fromkeys(result.processors for result in (self.before, self.after))
         pythons = dict.fromkeys(result.python for result in (self.before, self.after))
         return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
 
@@ -397,13 +399,17 @@ def only_match(texts: Mapping[str, Collection[str]], pattern: str, none: str, ne
     matches = matching(texts, pattern)
     if len(matches) == 1:
         return matches[0]
-    names = matches or list(texts)
     raise TensorcopyError(
         "more than one case matches" if matches else none,
         got=f"{pattern!r}, which matches {len(matches)}",
-        allowed=", ".join(names[:6]) + (", …" if len(names) > 6 else ""),
+        allowed=some(matches or texts),
         next=next,
     )
+
+
+def some(names: Collection[str]) -> str:
+    """Return the first of some names as a text that an error shows, with a sign of the others; "none" for none."""
+    return ", ".join([*islice(names, NAMED), *(["…"] if len(names) > NAMED else [])]) or "none"
 
 
 def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:

@@ -97,7 +97,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
     if not comparison.has_compared:
-        none = "no case has enough launches on both sides" if comparison.changes else "no case matches --case and --device"
+        of_none = "no case matches --case and --device" if options.case or options.device else "no case was timed or tracked"
+        none = "no case has enough launches on both sides" if comparison.changes else of_none
         print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
         return NOTHING_COMPARED
     return 0
@@ -113,6 +114,9 @@ def _compared(options: argparse.Namespace) -> Comparison:
     from tensorcopy.results import reader, select
 
     margin, everywhere = options.margin or MARGIN, options.margin is not None
+    if options.now and (options.metric != "time" or options.machine):
+        refused = f"--metric {options.metric}" if options.metric != "time" else f"--machine {options.machine}"
+        raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
     if options.now:
         return _measured_now(options, margin).selected(options.case, options.device)
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
@@ -180,10 +184,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     cases = {comparisons.case_name(case): case for case in by_case}
     selected = {cases[name]: by_case[cases[name]] for name in comparisons.matching({name: [name] for name in cases}, options.case)}
     if not selected:
-        names = ", ".join(list(cases)[:6])
-        raise TensorcopyError(
-            "no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy list times"
-        )
+        raise TensorcopyError("no such case", got=repr(options.case), allowed=comparisons.some(cases), next="tensorcopy list times")
     if options.open:
         table = terminal.open_text(selected, all_cases=options.all)
     else:
