@@ -140,8 +140,8 @@ def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
         return f"by {change_size(ratio)} ({_range(low, high)})"
     if change.reason is Reason.WITHIN_MARGIN:
         return f"within ±{change_size(max(high, 1 / low))}"
-    needed = f"about {change.more_launches}" if change.more_launches else f"over {MOST_LAUNCHES}"
-    return f"{signed_interval((low, high))}; {needed} more launch{'' if change.more_launches == 1 else 'es'} needed"
+    needed = f"about {counted(change.more_launches, 'more launch')}" if change.more_launches else f"over {MOST_LAUNCHES} more launches"
+    return f"{signed_interval((low, high))}; {needed} needed"
 
 
 def _range(low: float, high: float) -> str:
@@ -163,7 +163,7 @@ def headline(changes: Collection[Change]) -> list[str]:
         ("Time", TIME, [change for change in changes if change.timed]),
         ("Tracked values", TRACKED, [change for change in changes if is_tracked(change.unit)]),
     ):
-        number = Counter(_kind(change) for change in of_kind)
+        number = by_word(of_kind)
         words = [verdict.value for verdict in verdicts] + [word for word in UNMEASURED if number[word]]
         if of_kind:
             sentences.append(f"{title}: {', '.join(f'{number[word]} {word}' for word in words)} of {counted(len(of_kind), 'case')}.")
@@ -203,11 +203,15 @@ def _range_with(ratios: Collection[float], name: str, middle: float) -> str:
 UNMEASURED = ("failed", "only before", "only after")  # what an unknown case may be, besides undecided
 
 
-def _kind(change: Change) -> str:
-    """Return the word by which a case is counted: its verdict, or that it failed, or which side alone has it."""
-    if change.reason in FAILED:
-        return UNMEASURED[0]
-    return UNMEASURED[1 + (change.reason is Reason.ONLY_AFTER)] if change.reason in ONE_SIDED else change.verdict.value
+def by_word(changes: Iterable[Change]) -> Counter[str]:
+    """Return the number of cases by word: the verdict, or that a case failed, or which side alone has it."""
+
+    def word(change: Change) -> str:
+        if change.reason in FAILED:
+            return UNMEASURED[0]
+        return UNMEASURED[1 + (change.reason is Reason.ONLY_AFTER)] if change.reason in ONE_SIDED else change.verdict.value
+
+    return Counter(map(word, changes))
 
 
 def apart_text(change: Change, labels: tuple[str, str]) -> str:
@@ -307,7 +311,7 @@ def change_text(change: ReleaseChange) -> str:
     if is_tracked(change.group.unit):
         return f"{change.verdict.value} in {len(change.cases)} of {counted(change.of, 'value')} that {change.group.module} tracks"
     if change.group.unit != SECONDS:
-        where = f"{len(change.cases)} of {change.of} cases{_relation(change.group)}"
+        where = f"{len(change.cases)} of {counted(change.of, 'case')}{_relation(change.group)}"
         size = f"{'median ' if len(change.cases) > 1 else ''}{signed_percent(change.ratio)}"
         return f"{change.verdict.value} {change.group.unit} in {where}, {size}"
     single = change.as_group or (change.most[1] if change.most and len(change.cases) == 1 else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from itertools import groupby
@@ -19,7 +18,7 @@ from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
 from tensorcopy.analysis.standings import change, standing
 from tensorcopy.numbers import count, duration, percent, signed_interval, unbroken
-from tensorcopy.report.sentences import TIME
+from tensorcopy.report.sentences import TIME, UNMEASURED, by_word
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
@@ -282,11 +281,14 @@ def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
     latest = _latest(content, machine)
     if latest is None:
         return translate("news_first")
-    verdicts = Counter(change.verdict.value for change in latest.changes.values())
-    counts = {verdict.value: verdicts[verdict.value] for verdict in TIME}
+    changes = [change for change in latest.changes.values() if change.timed]
+    number = by_word(changes)
+    counts = {verdict.value: number[verdict.value] for verdict in TIME}
     releases = machine.series[0].releases[-2:]
-    sentences = [translate("news", before=releases[0].version, after=releases[1].version, cases=len(latest.changes), **counts)]
-    pairs = [change.count.verdict for change in latest.changes.values() if change.count]
+    sentences = [translate("news", before=releases[0].version, after=releases[1].version, cases=len(changes), **counts)]
+    if apart := sum(number[word] for word in UNMEASURED):
+        sentences.append(translate("news_apart", apart=apart))
+    pairs = [change.count.verdict for change in changes if change.count]
     if pairs:
         sentences.append(translate("news_work", more=pairs.count(Verdict.MORE), fewer=pairs.count(Verdict.FEWER), cases=len(pairs)))
     seen = sensitivity(latest.changes)
