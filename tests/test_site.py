@@ -403,6 +403,8 @@ def test_a_site_with_one_release_has_no_comparisons(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     one = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing to compare yet" in one["index.html"]
+    assert all("No two releases could be compared." in one[f"{page}index.html"] for page in ("", "history/", "regressions/"))
+    assert not any("No change" in text or "No method is" in text for text in one.values())
     assert "<title>code of a: with torch 2.0.0, 1.00 µs</title>" in one["history/index.html"]  # a line of one point is not seen
     assert {address for address in one if address.startswith("compare/")} == {"compare/index.html", "compare/box/index.html"}
     assert all(page.open == [] for page in html(one).values())
@@ -440,6 +442,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch, tmp_path):
     both = {"1.0.0": 1.0, "2.0.0": 1.0}
     times = {
         "copies.BySize.time_copy a 16": both,
+        "copies.BySize.time_copy a 1": {"1.0.0": 1.0, "2.0.0": "KeyError: 3"},
         "copies.BySize.time_copy b 16": {"1.0.0": 2.0},
         "retired.Suite.time_copy numel=16": both,
     }
@@ -448,6 +451,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch, tmp_path):
         launch_files.write_counts(tmp_path / "whole", release, {}, methods={name: launch_files.observed() for name in names})
     site = dict(render.files(render.content(launch_files.load(tmp_path / "whole"))))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/retired.Suite.time_copy/16.html"} <= set(site)
+    assert "1 unknown of 4 cases. 1 failed, or on one side only." in site["index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
     launch_files.write(tmp_path / "part", {"retired.Suite.time_copy numel=16": {"2.0.0": 1.0}})
     site = dict(render.files(render.content(launch_files.load(tmp_path / "part"))))

@@ -71,6 +71,15 @@ class CaseSeries:
         """The values as measured, each on its own Python."""
         return tuple(value / self.scale(index) if value is not None else None for index, value in enumerate(self.values))
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether a change could be seen: between two releases, of a time in enough launches."""
+        later = [index for index, value in enumerate(self.values) if value is not None][1:]
+        if not self.case.spec.timed:
+            return bool(later)
+        changes = (comparisons.between(*self.sides(index)).changes.get(self.case) for index in later)
+        return any(change is not None and change.interval for change in changes)
+
     def sides(self, index: int) -> tuple[Result, Result]:
         """Return the result at an index and the one measured before it, both of one Python."""
         before = self.results[max(earlier for earlier in range(index) if self.values[earlier] is not None)]

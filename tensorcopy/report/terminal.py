@@ -39,6 +39,7 @@ from tensorcopy.report.sentences import (
     step_size,
     step_text,
 )
+from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case, half_interval
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
@@ -110,8 +111,8 @@ def _figures(change: Change) -> str:
         return f"{sides}   {count_text(change.count)}" if change.count else sentence(change)
     time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
     if change.verdict is Verdict.UNKNOWN:
-        more = f"~{change.more_launches}" if change.more_launches else f">{MOST_LAUNCHES}"
-        interval = f"{signed_interval(change.interval)}; {more} more launches" if change.interval else ""
+        more = f"~{counted(change.more_launches, 'more launch')}" if change.more_launches else f">{MOST_LAUNCHES} more launches"
+        interval = f"{signed_interval(change.interval)}; {more}" if change.interval else ""
         time = interval or sentence(replace(change, count=None))
     count = f"   {signed_percent(change.count.ratio)} {change.count.unit}" if change.count else ""
     return f"{sides}   {time}{count}{acknowledged_text(change)}"
@@ -199,18 +200,21 @@ def case_table(case_series: CaseSeries) -> RenderableType:
             bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
             step = steps.get(index)
             change = f"{SIGNS[words[not step.rises]]} {step_size(step, case_series.unit)}" if step else ""
-            varies = (
-                percent(half_interval(spread) if case_series.case.spec.timed else spread, 1)
-                if not tracks
-                else value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)
-            )
+            varies = percent(half_interval(spread) if case_series.case.spec.timed else spread, 1) if spread > 0 else ""  # or unknown
+            if tracks:
+                varies = value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)
             rows.append((name, quantity(measured, case_series.unit), varies, bar, change))
     title = "time" if case_series.unit == SECONDS else "value" if tracks else case_series.unit
     table = terminal_table(("torch", title, "from launch to launch" if tracks else "±", "", ""), rows, "lrrll")
     lines = [
         f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
     ]
-    return Group(Prose(f"{case_name(case_series.case)}, on {case_series.on}"), table, Prose("\n".join(lines) or NO_CHANGE))
+    return Group(Prose(f"{case_name(case_series.case)}, on {case_series.on}"), table, Prose("\n".join(lines) or _no_change([case_series])))
+
+
+def _no_change(all_series: Iterable[CaseSeries]) -> str:
+    """Return that nothing changed, or that nothing could be seen."""
+    return NO_CHANGE if any(each.is_compared for each in all_series) else translate("nothing_compared")
 
 
 def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
@@ -229,7 +233,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
             lines += [f"    {size:<{max(map(len, sizes))}}  {case_name(case)}" for case, size in zip(shown, sizes)]
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
-    return Prose("\n".join([heading, *(lines or [NO_CHANGE])]))
+    return Prose("\n".join([heading, *(lines or [_no_change(by_case.values())])]))
 
 
 def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
@@ -240,6 +244,8 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     known = [each for case_series in by_case.values() if (each := standing(case_series))]
     if not known:
         return Prose("Open regressions: no case is timed")
+    if not any(each.series.is_compared for each in known):
+        return Prose(translate("nothing_compared"))
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
     methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}"

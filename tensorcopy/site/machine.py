@@ -216,6 +216,11 @@ class Machine:
         return {case: joined[case] for case in self.cases}
 
     @cached_property
+    def is_compared(self) -> bool:
+        """Whether a change of any time or tracked value could be seen."""
+        return any(series.is_compared for case, series in self.history.items() if case.spec.timed or case.tracked)
+
+    @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
         """The changes of each group of cases, in order of release."""
         return case_series.changes_by_release(self.history)
