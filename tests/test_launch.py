@@ -351,6 +351,87 @@ def test_cases_on_absent_devices_are_left_out(sides):
         launch.take(sides, "box", selection="no such")
 
 
+HARMS = """
+import os, subprocess, threading, time
+from pathlib import Path
+
+SIDE, FOLDER = os.environ["SIDE"], Path(os.environ["FOLDER"])
+
+class Harms:
+    params = ["ends between turns", "reads", "answers late", "leaves a process", "writes"]
+
+    def setup(self, how):
+        if how == "ends between turns" and SIDE == "slow":
+            threading.Timer(0.2, os._exit, [3]).start()
+        elif how == "answers late":
+            time.sleep(0.8 if SIDE == "slow" else 0)
+        elif how == "leaves a process":
+            started = subprocess.Popen(["sleep", "60"])
+            (FOLDER / "started").write_text(str(started.pid))
+            time.sleep(60 if SIDE == "slow" else 0)
+        elif how == "writes":
+            Path("large").write_text("x")
+            (FOLDER / "written").write_text(os.getcwd())
+
+    def time_harm(self, how):
+        if how == "ends between turns":
+            time.sleep(0.05 if SIDE == "fast" else 0)
+        elif how == "reads":
+            subprocess.run(["cat"], check=True)
+"""
+
+
+def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path, monkeypatch):
+    """And nothing of it is left: no request is read, no answer is another's, no process runs on, and no file takes space."""
+    (sides[0].suites / "harms.py").write_text(HARMS)
+    kill = os.kill
+
+    def kill_late(*arguments: int) -> None:
+        time.sleep(0.8)
+        kill(*arguments)
+
+    monkeypatch.setattr(os, "kill", kill_late)
+    with launch.started(sides) as processes:
+        taken = [launch.time_case(processes, "harms.Harms.time_harm", [index, index], longest=0.4) for index in range(5)]
+        with pytest.raises(ProcessLookupError):
+            kill(int((tmp_path / "started").read_text()), 0)
+        assert not Path((tmp_path / "written").read_text()).exists()
+    assert [each.failed for each in taken] == [
+        {1: "ended with exit code 3"},
+        {},
+        {1: "took more than 0.4 s"},
+        {1: "took more than 0.4 s"},
+        {},
+    ]
+    assert [len(each.seconds) for each in taken] == [1, 2, 1, 1, 2]
+
+
+SLOW_TO_IMPORT = """
+import os, time
+from pathlib import Path
+
+path = Path(os.environ["FOLDER"]) / "imported"
+if path.exists():
+    time.sleep(60)
+path.touch()
+raise ImportError
+"""
+
+
+def test_suites_that_are_not_described_in_time_are_named(sides, monkeypatch):
+    monkeypatch.setattr(launch, "LONGEST_START", 5.0)
+    (sides[0].suites / "slow.py").write_text(SLOW_TO_IMPORT)
+    with pytest.raises(SideFailed, match="got took more than 5 s"):
+        launch.suites_of(sides[0])
+
+
+def test_a_side_whose_interpreter_is_gone_is_named_and_the_other_ends(sides):
+    """Another program may have removed the environment."""
+    with pytest.raises(SideFailed, match="No such file or directory"):
+        launch.take([*sides, replace(sides[0], python=Path("/removed/bin/python"))], "box")
+    assert processes(sides[0].suites) == []
+
+
 def test_a_side_that_cannot_start_is_named(sides, tmp_path):
     (tmp_path / "libraries" / "torch" / "__init__.py").write_text(
         "import os\nif os.environ['SIDE'] == 'slow': raise OSError('no libtorch')"

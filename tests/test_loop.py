@@ -169,7 +169,7 @@ def test_loops_take_turns(now):
 
 
 NEW_PAGES = """
-import os, torch
+import os, sys, torch
 from pathlib import Path
 from asv_runner.discovery import disc_benchmarks
 from tensorcopy.worker.turns import Side, interruptions
@@ -178,7 +178,7 @@ for _ in disc_benchmarks("benchmarks"):
     pass
 for _ in range(4):
     if os.fork() == 0:
-        timed = Side(Path("benchmarks"), 1)._loop("copies.BySize.time_copy", CASE)
+        timed = Side(Path("benchmarks"), sys.stdin, 1)._loop("copies.BySize.time_copy", CASE)
         for _ in range(6):
             timed.move()
             before, _ = interruptions()

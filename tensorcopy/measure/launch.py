@@ -54,6 +54,7 @@ SIDE_WALL_SECONDS = 0.5  # the same with their setup, which asv runs before each
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
+LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
 NORMAL_IQR = 1.349  # interquartile range of a normal distribution with standard deviation 1
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
@@ -138,19 +139,31 @@ class _Process:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
         self._side = side
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        self._process = subprocess.Popen(
-            [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**side.variables, **own},
-            cwd=folder,
-            bufsize=0,
-            start_new_session=True,  # it is ended with its forks
-        )
-        self._buffer = b""
+        try:
+            self._process = subprocess.Popen(
+                [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**side.variables, **own},
+                cwd=folder,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C at a terminal does not reach it
+            )
+        except OSError as error:  # another program may have removed the environment
+            self._errors.close()
+            raise SideFailed.of(side, str(error)) from error
+        self._buffer, self._fork = b"", 0
         if core is not None:
             os.sched_setaffinity(self._process.pid, {core})
+
+    def begin(self, request: Mapping[str, Any]) -> None:
+        """Let a fork answer a request. Raises SideFailed where the process has ended."""
+        self.send(request)
+        answer = self.answer()
+        if "pid" not in answer:
+            raise self.ended()
+        self._fork = answer["pid"]
 
     def send(self, request: Mapping[str, Any] | str) -> None:
         assert self._process.stdin is not None
@@ -169,14 +182,35 @@ class _Process:
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
         document: dict[str, Any] = json.loads(line)
+        if "ended" in document:
+            self._fork = 0
         return document
 
+    def reason(self, answer: Mapping[str, Any]) -> str:
+        """Return why the fork has no turn, and wait until it has ended. Raises SideFailed where the process has ended, too."""
+        if "timeout" in answer and self._fork:
+            with suppress(ProcessLookupError):
+                os.kill(self._fork, signal.SIGKILL)
+        last = answer
+        while "ended" not in last:  # a turn may have ended just before it was killed
+            last = self.answer()
+            if last.keys() & {"closed", "timeout"}:
+                raise self.ended()
+        if "timeout" in answer:
+            return f"took more than {answer['timeout']:g} s"
+        status = last["ended"]
+        ending = f"ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
+        return str(answer.get("skipped", answer.get("failed", ending)))
+
     def ended(self) -> SideFailed:
-        """Return the error of a process that has ended, as where memory is short."""
-        status = self._process.wait()
+        """Return the error of a process that has ended, as where memory is short, or does not answer."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LONGEST_END)
+        status = self._process.returncode
+        got = "no answer" if status is None else signal.Signals(-status).name if status < 0 else f"exit code {status}"
         error = SideFailed(
             f"the process of {self._side} ended during a launch",
-            got=signal.Signals(-status).name if status < 0 else f"exit code {status}",
+            got=got,
             allowed="a process that runs until its launch has ended",
             next="free some memory, then repeat: finished launches are kept",
         )
@@ -189,8 +223,10 @@ class _Process:
         return self._errors.read().decode(errors="replace")
 
     def close(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        """End the process and its fork, each with what it has started."""
+        for group in filter(None, (self._process.pid, self._fork)):
+            with suppress(ProcessLookupError, PermissionError):  # macOS refuses where all of them have ended
+                os.killpg(group, signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             assert stream is not None
@@ -209,17 +245,19 @@ def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool
     if draws_pages and (len(sides) == 1 or len(prefixes) > 1):  # what the page cache does with one torch, it does to all sides
         for prefix in filter(None, prefixes):
             forget_pages(prefix)
-    processes: list[_Process] = []
-    with tempfile.TemporaryDirectory(prefix="tensorcopy-") as folder:
+    by_number: dict[int, _Process] = {}
+    # what a killed benchmark has started may still write into the folder
+    with tempfile.TemporaryDirectory(prefix="tensorcopy-", ignore_cleanup_errors=True) as folder:
         try:
-            by_number = {number: _Process(sides[number], core, folder) for number in _shuffled(range(len(sides)))}
+            for number in _shuffled(range(len(sides))):
+                by_number[number] = _Process(sides[number], core, folder)
             processes = [by_number[number] for number in range(len(sides))]
             for side, process in zip(sides, processes):
                 if "ready" not in process.answer(LONGEST_START):
                     raise SideFailed.of(side, exception_line(process.errors()) or "no output")
             yield processes
         finally:
-            for process in processes:
+            for process in by_number.values():
                 process.close()
 
 
@@ -298,25 +336,24 @@ def count(
         jobs = [(name, index) for name, suite in suites.items() for index in suite["selected"].values()]
         # one fork counts all of them: it takes 30 ms, as long as most counts. Another's benchmark has a fork to itself
         is_shipped = [*(suite_specs.find(name).shipped for name, _ in jobs), False]
-        pid = 0  # of the fork that takes the next case
+        has_fork = False  # that takes the next case
         for done, (name, index) in enumerate(jobs):
             report_case(done, len(jobs), name)
             suite = stored.setdefault(name, _described(suites[name]))
             if reason := suites[name].get("refused"):
                 suite.failed[str(index)] = {ALL: reason}
                 continue
-            process.send({"value": name, "index": index if suite.params else -1})
-            pid = pid or process.answer().get("pid", 0)
+            (process.send if has_fork else process.begin)({"value": name, "index": index if suite.params else -1})
             answer = process.answer(LONGEST_VALUE if suites[name]["setup_cache_key"] else suites[name]["timeout"] or LONGEST_VALUE)
             if "value" in answer:
                 suite.values[str(index)] = answer["value"]
-                if is_shipped[done] and is_shipped[done + 1]:
-                    continue
-                process.send("null")
-                process.answer()
+                has_fork = is_shipped[done] and is_shipped[done + 1]
+                if not has_fork:
+                    process.send("null")
+                    process.reason(answer)
             else:
-                (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: _reason(process, pid, answer)}
-            pid = 0
+                has_fork = False
+                (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: process.reason(answer)}
     taken = document([side], {}, {}, machine=machine, **_times(now))
     return structs.replace(taken, kind="counts", suites=stored, methods=report.get("methods", {}), article=report.get("article", {}))
 
@@ -368,12 +405,11 @@ def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[
     places = [side.benchmarks for side in sides]
     for number in sorted({place: number for number, place in enumerate(places)}.values()):
         process = processes[number]
-        process.send({"suites": True})
-        process.answer()
-        answer = process.answer()
+        process.begin({"suites": True})
+        answer = process.answer(LONGEST_START)
+        reason = process.reason(answer)
         if "suites" not in answer:
-            raise SideFailed.of(sides[number], _reason(process, 0, answer))
-        process.answer()
+            raise SideFailed.of(sides[number], reason)
         indices = of_place[places[number]] = {}
         described = {each["name"]: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
         for name, suite in reversed(described.items()):
@@ -431,7 +467,7 @@ def time_case(processes: Sequence[_Process], name: str, indices: Sequence[int | 
         calls=first.calls,
         faults={number: sum(fork.faults[number] for fork in forks) for number in last},
         switches={number: sum(fork.switches[number] for fork in forks) for number in last},
-        skipped=first.skipped,
+        skipped={number: reason for fork in forks for number, reason in fork.skipped.items()},
         failed={number: reason for fork in forks for number, reason in fork.failed.items()},
     )
 
@@ -440,16 +476,16 @@ def _turns_of_fork(processes: Sequence[_Process], name: str, indices: Sequence[i
     """Let a fork of each side time one case in turns; calls : in a turn, 0 to calibrate."""
     skipped: dict[int, str] = {}
     failed: dict[int, str] = {}
-    alive: dict[int, int] = {}  # by side, the process number of its fork; the first side that can run the case calibrates it for all
+    alive: list[int] = []  # the sides with a fork; the first one that can run the case calibrates it for all
     for number in _shuffled(number for number, of_side in enumerate(indices) if of_side is not None):
         process = processes[number]
-        process.send({"case": name, "index": indices[number], "calls": calls})
-        pid = process.answer().get("pid", 0)
+        process.begin({"case": name, "index": indices[number], "calls": calls})
         answer = process.answer(longest)
         if "calls" in answer:
-            calls, alive[number] = answer["calls"], pid
+            calls = answer["calls"]
+            alive.append(number)
         else:
-            (skipped if "skipped" in answer else failed)[number] = _reason(process, pid, answer)
+            (skipped if "skipped" in answer else failed)[number] = process.reason(answer)
     seconds: dict[int, list[float]] = {number: [] for number in alive}
     faults, switches = dict.fromkeys(alive, 0), dict.fromkeys(alive, 0)
     began = monotonic()
@@ -465,14 +501,15 @@ def _turns_of_fork(processes: Sequence[_Process], name: str, indices: Sequence[i
                 faults[number] += fault
                 switches[number] += switch
             else:
-                (skipped if "skipped" in answer else failed)[number] = _reason(processes[number], alive[number], answer)
-                del alive[number], seconds[number]
+                (skipped if "skipped" in answer else failed)[number] = processes[number].reason(answer)
+                alive.remove(number)
+                del seconds[number]
     for number in alive:
         processes[number].send("end")
-    for number, pid in alive.items():
+    for number in alive:
         answer = processes[number].answer(longest)
         if "ended" not in answer:  # its teardown fails, and so does the case, as in asv
-            failed[number] = _reason(processes[number], pid, answer)
+            failed[number] = processes[number].reason(answer)
         elif strange := [each for each in seconds[number] if not launches.SHORTEST < each < launches.LONGEST]:
             failed[number] = f"its own timer gave {strange[0]:g} s for a call"
     seconds = {number: times for number, times in seconds.items() if number not in failed}
@@ -496,22 +533,6 @@ def _turn(process: _Process, calls: int, longest: float) -> dict[str, Any]:
 def _shuffled(numbers: Iterable[int]) -> list[int]:
     order = list(numbers)
     return chance.sample(order, len(order))
-
-
-def _reason(process: _Process, pid: int, answer: Mapping[str, Any]) -> str:
-    """Return why a side has no turn, and wait until its fork has ended. Raises SideFailed where its process has ended, too."""
-    if "closed" in answer:
-        raise process.ended()
-    if "skipped" in answer or "failed" in answer:
-        process.answer()
-        return str(answer.get("skipped", answer.get("failed")))
-    if "timeout" in answer:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        process.answer()
-        return f"took more than {answer['timeout']:g} s"
-    status = answer.get("ended", 0)
-    return f"ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
 
 
 def document(

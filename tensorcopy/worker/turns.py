@@ -22,15 +22,17 @@ import math
 import os
 import pickle
 import re
+import shutil
+import signal
 import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from time import monotonic
 from traceback import extract_tb
-from typing import Any
+from typing import Any, TextIO
 
 from tensorcopy.worker.semantics import line_of
 
@@ -77,29 +79,36 @@ class AsvLoop:
 class Side:
     """Answers the requests of a launch."""
 
-    def __init__(self, suites: Path, answers: int) -> None:
-        self._suites, self._answers = str(suites), answers
+    def __init__(self, suites: Path, requests: TextIO, answers: int) -> None:
+        self._suites, self._requests, self._answers = str(suites), requests, answers
         self._folder = tempfile.mkdtemp(prefix="tensorcopy-")
 
     def run(self) -> None:
         """Answer requests until the input ends."""
         self._answer(ready=True)
-        for line in iter(sys.stdin.readline, ""):
-            request = json.loads(line)
+        for line in iter(self._requests.readline, ""):
+            if not line.startswith("{"):
+                continue  # for a fork that has ended since its last answer
+            folder = Path(self._folder) / "fork"
             process = os.fork()
             if process == 0:
-                self._in_fork(request)
+                os.setpgid(0, 0)  # a group with what the benchmark starts, which ends with it
+                self._in_fork(json.loads(line), folder)
             _, status = os.waitpid(process, 0)
+            with suppress(ProcessLookupError, PermissionError):  # nothing is left of the group
+                os.killpg(process, signal.SIGKILL)
+            shutil.rmtree(folder, ignore_errors=True)
             self._answer(ended=-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
 
-    def _in_fork(self, request: Mapping[str, Any]) -> None:
-        """Answer one request, and end the process."""
+    def _in_fork(self, request: Mapping[str, Any], folder: Path) -> None:
+        """Answer one request in a new folder, and end the process."""
         from asv_runner.benchmarks.mark import SkipNotImplemented
 
         self._answer(pid=os.getpid())
         try:
             warnings.simplefilter("ignore")  # formatting a warning is not part of a call
-            os.chdir(tempfile.mkdtemp(dir=self._folder))
+            folder.mkdir(exist_ok=True)
+            os.chdir(folder)
             if "suites" in request:
                 self._answer(suites=_described(self._suites))
             elif "value" in request:
@@ -108,7 +117,7 @@ class Side:
                     value = _number(benchmark.do_run())
                     benchmark.do_teardown()
                     self._answer(value=value)
-                    request = json.loads(sys.stdin.readline() or "null")
+                    request = json.loads(self._requests.readline() or "null")
             else:
                 self._take_turns(self._loop(request["case"], request["index"]), request["calls"])
         except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
@@ -169,7 +178,7 @@ class Side:
         gc.disable()
         calls = calls or loop.calls
         self._answer(calls=calls)
-        for request in iter(sys.stdin.readline, ""):
+        for request in iter(self._requests.readline, ""):
             if request == END:
                 break
             loop.move()
@@ -246,8 +255,9 @@ def interruptions() -> tuple[int, int]:
 
 def main(suites: str) -> None:
     """Import torch and the suites in a folder, and answer requests."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what a suite prints is no answer
+    requests, answers = os.fdopen(os.dup(0)), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a suite reads is no request
+    os.dup2(2, 1)  # what it prints is no answer
     import torch  # noqa: F401 - before the fork
     from asv_runner._aux import update_sys_path
     from asv_runner.benchmarks import benchmark_types
@@ -258,7 +268,7 @@ def main(suites: str) -> None:
     update_sys_path(suites)
     for _ in disc_benchmarks(suites, ignore_import_errors=True):
         pass
-    Side(Path(suites), answers).run()
+    Side(Path(suites), requests, answers).run()
 
 
 if __name__ == "__main__":
