@@ -183,18 +183,28 @@ class Sleeps:
 
     def time_sleep(self, milliseconds):
         time.sleep(milliseconds / 1000)
+
+def time_changed():
+    pass
+
+time_changed.version = "{number}"
 """
 
 
 def test_two_revisions_have_their_own_suites(sides, tmp_path):
-    """A case is the same whatever its place in the order; one that a revision lacks has no time there, and is no failure."""
+    """A case is the same whatever its place in the order; one that a revision lacks has no time there, and is no failure.
+
+    As with asv, it lacks the later one's version of a benchmark.
+    """
     for number, milliseconds in enumerate(([2, 4, 8], [8, 6, 2])):
         suites = tmp_path / f"revision-{number}"
         suites.mkdir()
         (suites / "__init__.py").write_text("")
-        (suites / "sleeping.py").write_text(SLEEPS.format(milliseconds=milliseconds))
+        (suites / "sleeping.py").write_text(SLEEPS.format(milliseconds=milliseconds, number=number))
         sides[number] = replace(sides[number], suites=suites, revision=str(number))
-    suite = launch.take(sides, "box").suites["sleeping.Sleeps.time_sleep"]
+    suites = launch.take(sides, "box").suites
+    assert (suites["sleeping.time_changed"].version, suites["sleeping.time_changed"].rows["0"].effects) == ("1", [None, 0])
+    suite = suites["sleeping.Sleeps.time_sleep"]
     seconds = {int(suite.params[0][int(index)]): row for index, row in suite.rows.items()}
     assert {number: [effect is not None for effect in row.effects] for number, row in seconds.items()} == {
         2: [True, True],

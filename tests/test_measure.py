@@ -203,7 +203,7 @@ def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, 
 
 
 def test_launches_of_one_case_do_not_count_as_those_of_all(machine):
-    assert measure("2.15.0", "--launches", "2", "--bench", "'clone'") == 0
+    assert measure("2.15.0", "--launches", "2", "--bench", "(?i)'CLONE'") == 0
     assert measure("2.15.0", "--launches", "2") == 0
     assert [len(cases) for _, cases in machine.taken] == [1, 1, 2, 2]
 
@@ -226,6 +226,25 @@ def test_a_launch_without_another_side_is_unpaired_and_says_so(machine, capsys):
     printed = capsys.readouterr()
     assert "unpaired: measured alone" in printed.out
     assert "warning: torch 2.8.0 was not installed" in printed.err
+
+
+def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
+    """Also where the other releases have theirs, without it."""
+    machine.cannot_start = "2.8.0@3.11"
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    machine.cannot_start = ""
+    assert measure("2.8.0", "2.15.0", "--launches", "2", "--no-counts") == 0
+    assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+
+
+def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
+    """No launch can give it one."""
+    sides = [Side("a" * 40, "py3.11-cuda", PROVENANCE, revision=number * 40) for number in "12"]
+    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, 1), (BY_SIZE, 1): Turns({1: [1e-6]}, 1)}
+    times = {"id": launches.new_id(), "started": "2026-11-21T08:00:00+00:00", "ended": ""}
+    taken = launch.document(sides, SUITES, by_case, machine="box", **times)
+    assert [*plan.taken([taken], launch.selected(SUITES, "BySize", ())).values()] == [1, 1]
+    assert [*plan.taken([taken], launch.selected(SUITES, "Latency", ("cuda",))).values()] == [0, 0]
 
 
 def test_what_no_launch_can_give_is_not_tried_for_ever(machine, monkeypatch):
@@ -415,6 +434,8 @@ def test_a_range_may_name_its_python(monkeypatch):
     A release that is named twice is measured once.
     """
     monkeypatch.setattr(uv, "find_python", lambda python: Path(python))
+    with pytest.raises(TensorcopyError, match=r"unknown Python: got '2\.0\.1@x'"):
+        plan.select(["2.0.1@x"], ())
     measurements, skipped = plan.select(["1.12.1..2.0.1", "2.0.1@3.9", "2.0.1"], ("3.11", "3.9"))
     assert [(measurement.release.version, measurement.python) for measurement in measurements] == [
         ("1.12.1", "3.9"),

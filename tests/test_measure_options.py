@@ -9,6 +9,7 @@ from collections import namedtuple
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -48,7 +49,7 @@ Usage = namedtuple("Usage", "total used free")
     ("free", "most", "answer", "expected"),
     [
         (100e9, 5, "y", ""),
-        (100e9, 5, "", "nothing was installed: got ''; allowed: y"),
+        *((100e9, 5, answer, "nothing was installed: got ''; allowed: y") for answer in ("", EOFError)),  # of Ctrl-D
         (100e9, 2, None, ""),
         (14e9, 5, None, "the disk is too small: got 5 environments are to be installed: about 20 GB, and 14 GB are free"),
         (3e9, 1, None, ""),
@@ -61,7 +62,7 @@ def test_many_environments_are_installed_only_where_there_is_room_and_the_user_a
     monkeypatch.setattr(uv, "has_cached", lambda *arguments: False)
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda prompt: answer)
+    monkeypatch.setattr("builtins.input", Mock(side_effect=[answer]))
     paths, said = Paths(tmp_path, tmp_path, tmp_path / "env", ()), []
     with pytest.raises(TensorcopyError, match=re.escape(expected)) if expected else nullcontext():
         plan.confirm_installing(FIVE, paths, most, said.append)

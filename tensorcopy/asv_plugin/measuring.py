@@ -420,7 +420,7 @@ def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> lis
     if options.steps is not None:
         shas = util.pick_n(shas, options.steps)
     if shas and release_table.load().of(shas[0]) is None:
-        chosen: Sequence[Measurement] = _revisions(environments, {sha[:8]: sha for sha in shas}, job)
+        chosen: Sequence[Measurement] = _revisions(environments, {sha[:8]: sha for sha in reversed(shas)}, job)
         stored = [each for each in reader.load_results(revisions.results_of(job.paths)).results if each.machine == job.machine]
     else:
         chosen = _measurements(environments, [release_table.find(sha) for sha in shas])

@@ -19,12 +19,12 @@ FILES, FOLDERS, RELEASES = ("FILE", "PATH", "PYTHON"), ("FOLDER",), ("A", "B", "
 
 
 def expression(text: str) -> str:
-    """Return a valid regular expression unchanged."""
+    """Return a valid regular expression as it can be a part of another: (?i)a as (?i:a)."""
     try:
         re.compile(text)
     except re.error as error:
         raise argparse.ArgumentTypeError(f"got {text!r}: {error}; allowed: a regular expression") from error
-    return text
+    return re.sub(r"^\(\?([aimsux]+)\)(.*)", r"(?\1:\2)", text, flags=re.DOTALL)
 
 
 def machine_name(text: str) -> str:

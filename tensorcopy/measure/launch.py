@@ -397,8 +397,9 @@ def _times(start: datetime) -> dict[str, Any]:
 def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
     """Return the benchmarks of all sides by name, as asv describes them, and for each side the number of each of its cases by name.
 
-    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Sides of the same
-    suites are asked once. Raises SideFailed for one whose suites cannot be imported.
+    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Of another version of
+    a benchmark, whose values cannot be compared, an earlier side has no case, as with asv. Sides of the same suites are asked once. Raises
+    SideFailed for one whose suites cannot be imported.
     """
     suites: dict[str, dict[str, Any]] = {}
     of_place: dict[tuple[Path, str], dict[str, int]] = {}
@@ -414,6 +415,10 @@ def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[
         described = {each["name"]: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
         for name, suite in reversed(described.items()):
             params, known = suite["params"], suites.get(name)
+            if known and known["version"] != suite["version"]:
+                for text, earlier in product(names_of(name, known["params"]), of_place.values()):
+                    earlier.pop(text, None)
+                known = None
             indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, params))})
             if known and known["param_names"] == suite["param_names"]:
                 params = [[*dict.fromkeys([*new, *old])] for new, old in zip(params, known["params"])]

@@ -110,10 +110,11 @@ def _take_values(sides: Sequence[Measurement], job: Job, until: float, report_pr
 
 
 def _stored(sides: Sequence[Measurement], job: Job) -> int:
-    """Return how many launches have both sides with every selected case of each."""
+    """Return how many launches have both sides with every selected case."""
     places = {side.place for side in sides}
     both = [each for each in job.stored() if places <= {side.place for side in each.sides}]
-    return min(plan.taken(both, job.suites([side]))[side.place] for side in sides)
+    counts = plan.taken(both, job.suites(sides))
+    return min(counts[place] for place in places)
 
 
 def cases(sides: Sequence[Measurement], job: Job) -> Iterator[Case]:

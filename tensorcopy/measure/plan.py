@@ -170,7 +170,7 @@ def select(
         if python == NUMPY_2_NAME and not declarations.project():
             python, build = "", f"{environments.expected_build()}{WITH_NUMPY_2}"
         elif at and not re.fullmatch(r"3\.\d+", python):
-            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
+            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@3.9")
         releases = new(measured) if range_text == NEW else release_table.select(range_text)
         for release in sorted(releases, reverse=newest_first):
             measurement, reason = installable(release, [python] if python else pythons)
@@ -263,6 +263,8 @@ def on_device(suites: str, device: str) -> str:
 def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], kind: str = "times") -> Counter[Place]:
     """Return in how many launches of a kind each side has every case of these suites, whether or not it could run there.
 
+    A git revision may lack a case that others have: it has the launches of these.
+
     suites : as `launch.suites_of` returns them, with the selected cases; launches with another version of one have none of its cases
     """
     counts: dict[Place, Counter[tuple[str, str]]] = {}
@@ -275,7 +277,8 @@ def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], k
             there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
             for text in suite["selected"]:
                 for number, of_side in of_sides.items():
-                    of_side[name, text] += stored.tells(there.get(text, ""), number)
+                    numbers = range(len(launch.sides)) if launch.sides[number].revision else [number]
+                    of_side[name, text] += any(stored.tells(there.get(text, ""), each) for each in numbers)
     keys = [(name, text) for name, suite in suites.items() for text in suite["selected"]]
     return Counter({place: min((of_side[key] for key in keys), default=0) for place, of_side in counts.items()})
 
@@ -306,7 +309,10 @@ def confirm_installing(
     if count > UNASKED and needed > free:
         raise TensorcopyError("the disk is too small", got=sentence, allowed="room for them together", next=f"free some space, {fewer}")
     if count > UNASKED and asks and sys.stdin.isatty() and sys.stdout.isatty():
-        answer = input("Install them? [y/N] ").strip()
+        try:
+            answer = input("Install them? [y/N] ").strip()
+        except EOFError:  # Ctrl-D
+            answer = ""
         if answer.lower() not in ("y", "yes"):
             raise TensorcopyError("nothing was installed", got=repr(answer), allowed="y", next=fewer)
 

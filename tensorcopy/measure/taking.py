@@ -102,7 +102,7 @@ class Job:
 
         An installed one is preferred. Raises TensorcopyError where none can be opened.
         """
-        for measurement in sorted(measurements, key=lambda each: (each.is_installed(self.paths), each.release), reverse=True):
+        for measurement in sorted(measurements, key=lambda each: (each.is_installed(self.paths), each.release))[::-1]:
             for side in self.usable([measurement]).values():
                 if side.benchmarks not in self.described:
                     self.described[side.benchmarks] = launch.suites_of(side)
@@ -211,11 +211,12 @@ class Missing:
         return plan.taken(self.job.stored(), self.suites)
 
     def of(self, group: Sequence[Measurement]) -> int:
-        """Return how many launches a group lacks now."""
+        """Return how many launches a group lacks now, or the reference, which is in all of them, where it is measured too."""
         counts = self.counts()
         if not self.suites:
             return 0  # only counts were selected
-        return max([0, *(self._wanted[each] - counts[each.place] for each in group if each not in self.job.failed)])
+        own = [each for each in self.measurements if (each in group or each == self.job.reference) and each not in self.job.failed]
+        return max([0, *(self._wanted[each] - counts[each.place] for each in own)])
 
 
 def take_missing(
