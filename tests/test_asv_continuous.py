@@ -38,8 +38,10 @@ def test_more_launches_are_advised_only_where_they_decide(changes, worse, senten
 
 
 def test_a_tracked_value_has_its_unit():
-    """And five digits."""
+    """And five digits; a count that has fallen to nothing is exact."""
     assert measuring._Line(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
+    gone = Change(Verdict.FEWER, Reason.COUNT_CHANGED, 0.0, before=5.0, after=0.0, unit="objects")
+    assert measuring._Line(" ", "a", gone, 1.1).cells()[3] == "0.00"
 
 
 def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):

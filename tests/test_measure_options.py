@@ -13,7 +13,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from tensorcopy.cli import arguments
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, settings
@@ -36,10 +35,10 @@ def test_a_duration_has_units_and_a_machine_a_name_that_may_be_a_folder():
         with pytest.raises(argparse.ArgumentTypeError, match="allowed: hours, minutes or seconds, such as 5h, 90m or 1h30m"):
             settings.duration(text)
     for name in ("xeon-2core", "h200", "a", "a.b_c+d", "機械", "x" * 64):
-        assert arguments.machine_name(name) == name
+        assert settings.machine_name(name) == name
     for name in NO_NAMES:
         with pytest.raises(argparse.ArgumentTypeError, match="allowed: up to 64 letters, digits and"):
-            arguments.machine_name(name)
+            settings.machine_name(name)
 
 
 Usage = namedtuple("Usage", "total used free")

@@ -10,6 +10,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches
 from tensorcopy.results.merge import Merged, merge
 from tests import launch_files
+from tests.test_git import commit_all, run
 
 CASES = {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}}
 
@@ -44,6 +45,21 @@ def test_the_command_counts_them(folders, tmp_path, capsys):
     assert "6 launches added, 0 there" in capsys.readouterr().out
     assert main(["merge", str(tmp_path / "nothing")]) == 2
     assert "nothing to merge: got no launch in " in capsys.readouterr().err
+
+
+def test_a_branch_of_origin_has_the_results_of_the_same_folder(folders, tmp_path, monkeypatch):
+    """Of a project below the top of its repository, whether its folder is relative or not."""
+    project = tmp_path / "repository" / "over-torch"
+    shutil.copytree(folders[0], project / "results")
+    for command in (["init", "-q", "-b", "main"], ["remote", "add", "origin", "."]):
+        run(project.parent, *command)
+    commit_all(project, "results")
+    shutil.rmtree(project / "results")
+    monkeypatch.chdir(project)
+    for into in (Path("results"), project / "results"):
+        assert main(["merge", str(folders[1]), "--into", str(into), "--also", "main"]) == 0
+        assert len(contents(project / "results")) == 6
+        shutil.rmtree(project / "results")
 
 
 def test_a_launch_with_another_content_is_refused_before_anything_is_copied(folders, tmp_path):

@@ -53,6 +53,14 @@ def folder(undeclared, tmp_path, monkeypatch) -> Path:
     return tmp_path / "lab"
 
 
+def test_the_commits_of_a_project_that_was_moved_have_its_environments(folder, tmp_path, monkeypatch):
+    side = revisions.of(plan.Measurement(release_table.find("2.8.0"), "3.11"), sha(folder), "")
+    assert side.path(configuration.paths()).parent.resolve() == folder / ".asv" / "env"
+    moved = folder.rename(tmp_path / "moved")
+    monkeypatch.chdir(moved)
+    assert side.path(configuration.paths()).parent.resolve() == moved / ".asv" / "env"
+
+
 def checkouts(folder: Path) -> list[Path]:
     """Return the folders with the files of the last two commits."""
     return [revisions.checked_out(sha(folder, name), configuration.paths()) for name in ("HEAD~1", "HEAD")]

@@ -87,7 +87,7 @@ def test_a_method_that_does_not_copy_has_no_curve(monkeypatch, capsys, tmp_path)
 def test_nothing_to_plot_is_an_error(monkeypatch):
     """Also where the divisor is left out."""
     bad = {"rows": make_method("rows", BAD["rows"][0], since="1.9.0")}
-    for methods, relative_to in ((bad, ""), ({**bad, **COPIES}, "rows")):
+    for methods, relative_to in ((bad, ""), (bad, "baseline"), ({**bad, **COPIES}, "rows")):
         monkeypatch.setattr(timing, "SWEEPS", {"copies": methods})
         with pytest.raises(TensorcopyError, match="rows cannot be plotted: got RuntimeError: shape"):
             timing.time_sizes(what="copies", most=4, relative_to=relative_to)

@@ -24,10 +24,10 @@ from rich.console import Console
 
 from tensorcopy import configuration
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import expression
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
+from tensorcopy.measure.settings import expression
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report.terminal import terminal_table

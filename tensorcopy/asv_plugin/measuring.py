@@ -362,8 +362,9 @@ def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
             next="leave it out; taskset -c CORE before the command chooses its core",
         )
     paths = paths_of(conf)
-    machine = _machine(options.machine, reader.load_results(paths.results))
-    selection = "|".join(f"(?:{expression})" for expression in options.bench or ())
+    named = options.machine and settings.checked("--machine", settings.machine_name, options.machine)
+    machine = _machine(named, reader.load_results(paths.results))
+    selection = "|".join(f"(?:{settings.checked('--bench', settings.expression, each)})" for each in options.bench or ())
     selection = plan.on_device(selection, device) if device else selection
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
@@ -419,7 +420,11 @@ def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> lis
         shas = repo.filter_date_period(shas, options.date_period, sorted(measured) if named == plan.NEW else None)
     if options.steps is not None:
         shas = util.pick_n(shas, options.steps)
-    if shas and release_table.load().of(shas[0]) is None:
+    if not shas:
+        raise TensorcopyError(
+            "nothing to measure", got=f"no commit in {named}", allowed="a range of releases or commits", next="asv run NEW"
+        )
+    if release_table.load().of(shas[0]) is None:
         chosen: Sequence[Measurement] = _revisions(environments, {sha[:8]: sha for sha in reversed(shas)}, job)
         stored = [each for each in reader.load_results(revisions.results_of(job.paths)).results if each.machine == job.machine]
     else:
@@ -499,7 +504,7 @@ class _Line:
         )
         ratio = "n/a"
         if change.ratio is not None:
-            doubtful = self.mark == " " and max(change.ratio, 1 / change.ratio) > self.factor
+            doubtful = change.verdict is Verdict.UNKNOWN and not 1 / self.factor <= change.ratio <= self.factor
             ratio = f"{'~' if doubtful else ''}{change.ratio:.2f}"
         if change.interval is not None and isfinite(change.interval[1]):
             ratio += " ({:.2f} to {:.2f})".format(*change.interval)

@@ -1,9 +1,8 @@
-"""Arguments that several commands share: their types, and the script with which a shell completes them."""
+"""Arguments that several commands share, and the script with which a shell completes them."""
 
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,29 +10,10 @@ from tensorcopy.errors import TensorcopyError
 
 RESULTS = Path("results")
 MACHINE = "a machine in results; default: the last that measured what the command needs"
-LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 # what the help calls the arguments that are files, folders and releases
 FILES, FOLDERS, RELEASES = ("FILE", "PATH", "PYTHON"), ("FOLDER",), ("A", "B", "RANGE", "RELEASE")
-
-
-def expression(text: str) -> str:
-    """Return a valid regular expression as it can be a part of another: (?i)a as (?i:a)."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"got {text!r}: {error}; allowed: a regular expression") from error
-    return re.sub(r"^\(\?([aimsux]+)\)(.*)", r"(?\1:\2)", text, flags=re.DOTALL)
-
-
-def machine_name(text: str) -> str:
-    """Return a valid name of a machine unchanged: it becomes a folder of the results."""
-    if not re.fullmatch(rf"\w[\w.+-]{{0,{LONGEST_NAME - 1}}}", text) or text.endswith(".") or len(text.encode()) > LONGEST_FOLDER:
-        raise argparse.ArgumentTypeError(
-            f"got {text[:LONGEST_NAME]!r}; allowed: up to {LONGEST_NAME} letters, digits and . _ + - after a letter or digit"
-        )
-    return text
 
 
 def completion(shell: str, parser: argparse.ArgumentParser) -> str:

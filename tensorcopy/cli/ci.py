@@ -10,9 +10,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import expression
 from tensorcopy.cli.output import progress_bar
-from tensorcopy.measure.settings import duration, launch_count
+from tensorcopy.measure.settings import duration, expression, launch_count
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
+from tensorcopy.cli.arguments import MACHINE, RESULTS
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.settings import duration
+from tensorcopy.measure.settings import duration, expression
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:

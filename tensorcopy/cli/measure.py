@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import re
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, expression, machine_name
+from tensorcopy.cli.arguments import RESULTS
 from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
@@ -43,7 +44,7 @@ def add(commands: Any) -> None:
     board.add_argument("--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1; default: the newest")
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
     board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
-    board.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
+    board.add_argument("--machine", type=settings.machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=int, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
@@ -58,8 +59,8 @@ def add(commands: Any) -> None:
         "default: all",
     )
     settings.add(taken, str(LAUNCHES))
-    taken.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
-    taken.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
+    taken.add_argument("--machine", type=settings.machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
+    taken.add_argument("--bench", type=settings.expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
     taken.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
     )
@@ -340,7 +341,7 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
         if sha:
             branch = Path(temporary) / "branch"
             git.check_out(sha, branch)
-            folders.append(branch / options.into)
+            folders.append(branch / git.prefix() / os.path.relpath(options.into))
         merged = merge.merge(folders, options.into)
     console.print(f"{options.into}: {counted(merged.new, 'launch')} added, {merged.unchanged} there", soft_wrap=True)
     return 0

@@ -9,9 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
+from tensorcopy.cli.arguments import MACHINE, RESULTS
 from tensorcopy.cli.output import print_errors, print_line, print_warnings
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.settings import expression
 
 if TYPE_CHECKING:
     from rich.console import Console

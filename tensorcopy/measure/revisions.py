@@ -157,6 +157,7 @@ def _own_paths(commit: str, paths: Paths) -> Paths:
         paths.environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
         if not link.exists():
             link.parent.mkdir(exist_ok=True)
+            link.unlink(missing_ok=True)  # the project may have been moved
             link.symlink_to(paths.environments, target_is_directory=True)
     return replace(paths, environments=link)
 

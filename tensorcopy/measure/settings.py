@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tensorcopy.measure.plan import Shard
 
 MOST_LAUNCHES = 1000  # of a release
+LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
 
 def duration(text: str) -> float:
@@ -38,6 +40,24 @@ def two_or_more(text: str) -> int:
     if not re.fullmatch("[0-9]{1,6}", text) or int(text) < 2:
         raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 2 or more, the reference and a release")
     return int(text)
+
+
+def expression(text: str) -> str:
+    """Return a valid regular expression as it can be a part of another: (?i)a as (?i:a)."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"got {text!r}: {error}; allowed: a regular expression") from error
+    return re.sub(r"^\(\?([aimsux]+)\)(.*)", r"(?\1:\2)", text, flags=re.DOTALL)
+
+
+def machine_name(text: str) -> str:
+    """Return a valid name of a machine unchanged: it becomes a folder of the results."""
+    if not re.fullmatch(rf"\w[\w.+-]{{0,{LONGEST_NAME - 1}}}", text) or text.endswith(".") or len(text.encode()) > LONGEST_FOLDER:
+        raise argparse.ArgumentTypeError(
+            f"got {text[:LONGEST_NAME]!r}; allowed: up to {LONGEST_NAME} letters, digits and . _ + - after a letter or digit"
+        )
+    return text
 
 
 def shard(text: str) -> Shard:
@@ -76,8 +96,21 @@ def from_environment() -> argparse.Namespace:
             raise argparse.ArgumentTypeError(f"argument --device: got {settings.device!r}; allowed: {', '.join(DEVICES)}")
     except (argparse.ArgumentError, argparse.ArgumentTypeError) as error:
         name, _, text = str(error).removeprefix("argument --").partition(": ")
-        got, _, allowed = text.removeprefix("got ").partition("; allowed: ")
         variable = f"TENSORCOPY_{name.upper()}"
-        raise TensorcopyError(f"invalid {variable}", got=got, allowed=allowed, next=f"unset {variable}, or set it anew") from error
+        raise _invalid(variable, text, f"unset {variable}, or set it anew") from error
     settings.budget = settings.budget or inf
     return settings
+
+
+def checked(option: str, check: Callable[[str], str], text: str) -> str:
+    """Return what one of the functions above makes of an option of asv. Raises TensorcopyError for an invalid one."""
+    try:
+        return check(text)
+    except argparse.ArgumentTypeError as error:
+        raise _invalid(option, str(error), f"correct {option}") from error
+
+
+def _invalid(name: str, text: str, next: str) -> TensorcopyError:
+    """Return the error of a setting; text : that argparse shows."""
+    got, _, allowed = text.removeprefix("got ").partition("; allowed: ")
+    return TensorcopyError(f"invalid {name}", got=got, allowed=allowed, next=next)

@@ -140,10 +140,9 @@ def count() -> dict[Section, float]:
     return {all_sections[number]: (median(counts) - once) / all_sections[number].calls - turn for number, counts in by_section.items()}
 
 
-def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, list[Path]]:
+def run_callgrind(folder: Path, times: int = TIMES) -> dict[int, list[Path]]:
     """Count every section in a new process, and return callgrind's files by the section's number.
 
-    options : more options of callgrind
     times : counts of each section
 
     Raises TensorcopyError where valgrind is missing or fails.
@@ -151,7 +150,7 @@ def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, 
     if reason := hardware.missing_valgrind():
         raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
     out = folder / "counts"
-    command = [*CALLGRIND, *options, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.instruction_count"]
+    command = [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.instruction_count"]
     # the same order of sets in every run, and no GPU driver for valgrind to run
     own = {"PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": "", PADDING: "x" * randbelow(PAGE), REPEAT: str(times)}
     completed = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, check=False)

@@ -124,7 +124,7 @@ def time_sizes(
                 low, middle, high = quantiles(seconds, n=4, method="inclusive")
                 points[name].append({"numel": numel, "median": middle, "low": low, "high": high})
             if relative_to in left_out or len(left_out) == len(methods):
-                name = relative_to or next(iter(left_out))
+                name = relative_to if relative_to in left_out else next(iter(left_out))
                 raise TensorcopyError(
                     f"{name} cannot be plotted", got=left_out[name], allowed="a copy of x at every size", next="tensorcopy check"
                 )
