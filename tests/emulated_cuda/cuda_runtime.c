@@ -4,13 +4,13 @@
  * when its time is over, so whoever reads a result before waiting reads old bytes. Kernels only take time, and compute nothing. A process
  * that was forked after CUDA was initialized cannot use it.
  *
+ * It has the functions that torch calls here; any other one is CUDA's, which finds no device.
  * No CUDA header is needed: the few types are declared below, as CUDA 13 lays them out. Switches, environment variables:
  * EMULATED_CUDA_OPERATION_US (200: what a copy or a kernel takes), EMULATED_CUDA_WAIT_US (0: until the host learns that the device has
  * finished), EMULATED_CUDA_CONTEXT_MS (0: the first use in a process), EMULATED_CUDA_CARRIED_MB (all: of a copy, the part that is carried
  * out), EMULATED_CUDA_LOST_AFTER (never: the operations of a process after which the device is lost). */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,10 @@
 /* ---- CUDA's types */
 
 typedef int status_t;
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, NOT_READY = 600, LAUNCH_FAILURE = 719,
+enum { SUCCESS = 0, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, NOT_READY = 600, LAUNCH_FAILURE = 719,
        NOT_SUPPORTED = 801, UNKNOWN = 999 };
 static const struct { status_t code; const char *name, *text; } ERRORS[] = {
   {SUCCESS, "cudaSuccess", "no error"},
-  {INVALID_VALUE, "cudaErrorInvalidValue", "invalid argument"},
   {OUT_OF_MEMORY, "cudaErrorMemoryAllocation", "out of memory"},
   {NOT_INITIALIZED, "cudaErrorInitializationError", "initialization error"},
   {INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
@@ -37,8 +36,6 @@ static const struct { status_t code; const char *name, *text; } ERRORS[] = {
 enum { TO_DEVICE = 1, TO_HOST = 2, ON_DEVICE = 3, BY_ADDRESS = 4 };   /* cudaMemcpyKind */
 enum { UNREGISTERED = 0, HOST_MEMORY = 1, DEVICE_MEMORY = 2 };        /* cudaMemoryType */
 typedef struct { unsigned x, y, z; } dim3_t;
-typedef struct { int type, device; void *device_pointer, *host_pointer; long reserved[8]; } pointer_attributes_t;
-typedef struct { size_t shared, constant, local; int max_threads, registers, ptx, binary, more[32]; } function_attributes_t;
 typedef struct { uint64_t job; double ends_at; } event_t;
 typedef struct stream stream_t; /* all streams share the queue */
 
@@ -95,7 +92,7 @@ static void make_context(void) { /* made by the first use; takes long on a real 
 /* ---- the queue: a job ends when the job before has ended and its own time has passed. Jobs are carried out by the next call that waits or
  * asks for them, so that no thread needs to be woken up in time. */
 
-typedef struct { void *to; const void *from; size_t nbytes; int is_set, byte; double seconds, ends_at; } job_t;
+typedef struct { void *to; const void *from; size_t nbytes; double seconds, ends_at; } job_t;
 #define QUEUE_LENGTH 1024 /* a full queue blocks its host, as CUDA's does */
 static job_t jobs[QUEUE_LENGTH];
 static uint64_t submitted, finished;
@@ -107,8 +104,7 @@ static void finish_until(uint64_t id) { /* with the lock */
     const job_t *job = next_job();
     pass_until(job->ends_at);
     size_t nbytes = job->nbytes < carried_bytes ? job->nbytes : carried_bytes;
-    if (job->is_set) memset(job->to, job->byte, nbytes);
-    else if (nbytes) memmove(job->to, job->from, nbytes);
+    if (nbytes) memmove(job->to, job->from, nbytes);
   }
 }
 static void finish_due(void) { /* with the lock */
@@ -163,7 +159,7 @@ static size_t held;
 static int block_with(const void *address) { /* -1 for memory that this library has not allocated */
   pthread_mutex_lock(&lock);
   int i = number_of_blocks - 1;
-  while (i >= 0 && !(blocks[i].start && (char *)address >= blocks[i].start && (char *)address < blocks[i].start + blocks[i].nbytes)) i--;
+  while (i >= 0 && !((char *)address >= blocks[i].start && (char *)address < blocks[i].start + blocks[i].nbytes)) i--;
   pthread_mutex_unlock(&lock);
   return i;
 }
@@ -171,19 +167,17 @@ static int type_of(const void *address) {
   int i = block_with(address);
   return i < 0 ? UNREGISTERED : blocks[i].type;
 }
-static size_t pages_of(size_t nbytes) { return nbytes ? (nbytes + 4095) & ~(size_t)4095 : 4096; }
 static status_t allocate(void **address, size_t nbytes, int type) {
   status_t error = state();
   if (error) return error;
   make_context();
   pthread_mutex_lock(&lock);
-  int is_full = type == DEVICE_MEMORY && held + nbytes > MEMORY, i = 0;
-  while (i < number_of_blocks && blocks[i].start) i++;
+  int is_full = type == DEVICE_MEMORY && held + nbytes > MEMORY, i = number_of_blocks;
   void *start = MAP_FAILED;
   if (!is_full && i < BLOCKS)
-    start = mmap(0, pages_of(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    start = mmap(0, nbytes ? nbytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start != MAP_FAILED) {
-    if (i == number_of_blocks) number_of_blocks++;
+    number_of_blocks++;
     blocks[i].start = start, blocks[i].nbytes = nbytes, blocks[i].type = type;
     if (type == DEVICE_MEMORY) held += nbytes;
   }
@@ -192,34 +186,8 @@ static status_t allocate(void **address, size_t nbytes, int type) {
   *address = start;
   return SUCCESS;
 }
-static status_t release(void *address) {
-  int i = address ? block_with(address) : -1;
-  wait_for(submitted); /* cudaFree waits */
-  if (i < 0) return address ? failed(INVALID_VALUE) : SUCCESS;
-  pthread_mutex_lock(&lock);
-  if (blocks[i].type == DEVICE_MEMORY) held -= blocks[i].nbytes;
-  munmap(blocks[i].start, pages_of(blocks[i].nbytes));
-  blocks[i].start = 0;
-  pthread_mutex_unlock(&lock);
-  return SUCCESS;
-}
 status_t cudaMalloc(void **address, size_t nbytes) { return allocate(address, nbytes, DEVICE_MEMORY); }
 status_t cudaHostAlloc(void **address, size_t nbytes, unsigned flags) { return allocate(address, nbytes, HOST_MEMORY); }
-status_t cudaFree(void *address) { return release(address); }
-status_t cudaFreeHost(void *address) { return release(address); }
-status_t cudaMemGetInfo(size_t *available, size_t *total) {
-  make_context();
-  *total = MEMORY, *available = MEMORY - held;
-  return state();
-}
-status_t cudaPointerGetAttributes(pointer_attributes_t *attributes, const void *address) {
-  memset(attributes, 0, sizeof(int) * 2 + sizeof(void *) * 2);
-  attributes->type = type_of(address);
-  attributes->device = attributes->type == UNREGISTERED ? -2 : 0; /* -2: cudaInvalidDeviceId */
-  if (attributes->type != UNREGISTERED) attributes->device_pointer = (void *)address;
-  if (attributes->type == HOST_MEMORY) attributes->host_pointer = (void *)address;
-  return SUCCESS;
-}
 status_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, int kind, stream_t *stream) {
   int to_type = type_of(to), from_type = type_of(from);
   if (kind == BY_ADDRESS) kind = (from_type == DEVICE_MEMORY ? 2 : 0) + (to_type == DEVICE_MEMORY ? 1 : 0);
@@ -228,13 +196,6 @@ status_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, int kind, st
   /* pageable host memory is copied in the call; pinned memory in the queue */
   if ((kind == TO_HOST && to_type != HOST_MEMORY) || (kind == TO_DEVICE && from_type != HOST_MEMORY)) return wait_for(submitted);
   return SUCCESS;
-}
-status_t cudaMemcpy(void *to, const void *from, size_t nbytes, int kind) {
-  status_t error = cudaMemcpyAsync(to, from, nbytes, kind, 0);
-  return error ? error : wait_for(submitted);
-}
-status_t cudaMemsetAsync(void *to, int byte, size_t nbytes, stream_t *stream) {
-  return take_time((job_t){.to = to, .nbytes = nbytes, .is_set = 1, .byte = byte});
 }
 
 /* ---- the device */
@@ -255,20 +216,6 @@ status_t cudaGetDeviceProperties(properties_t *properties, int device) {
   properties->processors = 4, properties->processor_threads = 2048, properties->l2_cache = 4 << 20, properties->unified = 1;
   return SUCCESS;
 }
-status_t cudaDeviceGetAttribute(int *value, int attribute, int device) {
-  switch (attribute) {
-    case 1: *value = 1024; break;       /* threads of a block */
-    case 5: *value = 2147483647; break; /* x of a grid */
-    case 8: *value = 49152; break;      /* shared memory of a block */
-    case 10: *value = 32; break;        /* warp */
-    case 16: *value = 4; break;         /* multiprocessors */
-    case 39: *value = 2048; break;      /* threads of a multiprocessor */
-    case 75: *value = 9; break;         /* major compute capability */
-    case 76: *value = 0; break;         /* minor */
-    default: *value = 1;
-  }
-  return SUCCESS;
-}
 status_t cudaGetDeviceCount(int *count) {
   *count = 0;
   status_t error = state();
@@ -285,8 +232,6 @@ status_t cudaSetDevice(int device) {
   return SUCCESS;
 }
 status_t cudaDriverGetVersion(int *version) { return *version = 13020, SUCCESS; }
-status_t cudaRuntimeGetVersion(int *version) { return *version = 13000, SUCCESS; }
-status_t cudaDeviceCanAccessPeer(int *can, int device, int peer) { return *can = 0, SUCCESS; }
 status_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { return *least = 0, *greatest = -5, SUCCESS; }
 status_t cudaDeviceSynchronize(void) { return wait_for(submitted); }
 
@@ -297,7 +242,6 @@ status_t cudaGetLastError(void) {
   last_error = SUCCESS;
   return error;
 }
-status_t cudaPeekAtLastError(void) { return last_error; }
 static int row_of(status_t error) {
   int row = sizeof ERRORS / sizeof *ERRORS - 1;
   while (row && ERRORS[row].code != error) row--;
@@ -308,14 +252,9 @@ const char *cudaGetErrorString(status_t error) { return ERRORS[row_of(error)].te
 
 /* ---- streams and events */
 
-status_t cudaStreamCreateWithPriority(stream_t **stream, unsigned flags, int priority) { return *stream = malloc(1), SUCCESS; }
-status_t cudaStreamDestroy(stream_t *stream) { return SUCCESS; }
 status_t cudaStreamSynchronize(stream_t *stream) { return wait_for(submitted); }
-status_t cudaStreamQuery(stream_t *stream) { return is_finished(submitted) ? SUCCESS : NOT_READY; }
-status_t cudaStreamWaitEvent(stream_t *stream, event_t *event, unsigned flags) { return SUCCESS; }
 status_t cudaStreamIsCapturing(stream_t *stream, int *status) { return *status = 0, SUCCESS; }
 status_t cudaStreamGetCaptureInfo(stream_t *stream, int *status) { return *status = 0, SUCCESS; }
-status_t cudaThreadExchangeStreamCaptureMode(int *mode) { return SUCCESS; }
 status_t cudaEventCreateWithFlags(event_t **event, unsigned flags) { return *event = calloc(1, sizeof **event), SUCCESS; }
 status_t cudaEventDestroy(event_t *event) { return free(event), SUCCESS; }
 status_t cudaEventRecord(event_t *event, stream_t *stream) {
@@ -356,14 +295,6 @@ status_t __cudaLaunchKernel(const void *kernel, dim3_t grid, dim3_t block, void 
   return take_time((job_t){0});
 }
 status_t __cudaGetKernel(const void **kernel, const void *function) { return *kernel = function, SUCCESS; }
-status_t cudaLaunchKernelExC(const void *configuration, const void *function, void **arguments) { return take_time((job_t){0}); }
-status_t cudaFuncGetAttributes(function_attributes_t *attributes, const void *function) {
-  memset(attributes, 0, offsetof(function_attributes_t, more));
-  attributes->max_threads = 1024, attributes->registers = 32, attributes->ptx = attributes->binary = 90;
-  return SUCCESS;
-}
-status_t cudaFuncSetAttribute(const void *function, int attribute, int value) { return SUCCESS; }
-status_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int size, size_t shared) { return *blocks = 8, SUCCESS; }
 
 /* ---- the driver: torch looks these up, in this library by its SONAME libcuda.so.1 */
 
