@@ -3,8 +3,6 @@
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tensorcopy.analysis import recommend
 from tensorcopy.worker.semantics import describe
@@ -31,16 +29,20 @@ def operation(code: str) -> Method:
         ("torch.relu(x)", "values", "values, gradients"),
         ("x * 0", "values", "values, gradients"),
         ("x.half()", "values", "values"),  # rounded, and so are gradients, by the same rounding
-        ("torch.nan_to_num(x)", "values", "values, gradients"),
+        ("torch.where(x.isnan(), 0, x)", "values", "values, gradients"),
+        ("x.clamp(min=-1e38)", "values", "values, gradients"),  # of −∞ alone
+        ("x * 1e30 * 1e-30", "values", "values, gradients"),
+        ("x + 1e-30", "values", "values"),
         ("x + (x - x.detach())", "values", "values, gradients"),
         ("x.clone().flatten()", "shape, values", "shape, values"),
         ("x.mul_(2)", "values", ""),  # on a leaf that requires grad it raises
     ],
 )
 def test_a_change_is_observed(code, plain, with_grad):
-    """Of values and gradients, over many magnitudes, signs, infinity and NaN; of x itself too."""
+    """Of values and gradients, over many magnitudes, signs, infinity and NaN; of x itself too. Only a copy matches a request."""
     observed = semantics.observed(operation(code), "cpu")
     assert (observed.plain.changes, observed.with_grad.changes) == (plain, with_grad)
+    assert matches_any(operation(code)) is (plain == with_grad == "")
 
 
 @pytest.mark.parametrize(("code", "gives"), [("x.tolist()", "list"), ("(x,)", "tuple"), ("x.sum().item()", "float"), ("None", "NoneType")])
@@ -95,41 +97,3 @@ def matches_any(own: Method) -> bool:
     """Return whether an operation matches any request."""
     row = {"group": "own", "observed": {"cpu": dataclasses.asdict(semantics.observed(own, "cpu"))}}
     return any(recommend.matches(row, request) for request in recommend.requests("cpu"))
-
-
-LEAVES = st.sampled_from(["x", "x.detach()", "x.clone()", "x.contiguous()"])
-FUNCTIONS = [
-    "torch.relu({})",
-    "torch.tanh({})",
-    "({}).abs()",
-    "-({})",
-    "({}).clone()",
-    "({}).detach()",
-    "({}).round()",
-    "({}).half().float()",
-]
-NUMBERS = ["0", "1", "-1", "2", "0.5", "1e-30", "1e30"]
-EXPRESSIONS = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.builds(lambda form, part: form.format(part), st.sampled_from(FUNCTIONS), inner),
-        st.builds(lambda part, sign, number: f"({part}) {sign} {number}", inner, st.sampled_from("+-*/"), st.sampled_from(NUMBERS)),
-        st.builds(lambda part, low: f"({part}).clamp(min={low})", inner, st.sampled_from(["-1e38", "0", "-1"])),
-        st.builds(lambda first, second: f"torch.maximum({first}, {second})", inner, inner),
-    ),
-    max_leaves=3,
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(code=EXPRESSIONS, seed=st.integers(0, 2**31))
-def test_only_a_copy_of_the_values_matches_a_request(code, seed):
-    """Whatever the expression: if it matches any request, its values are those of x, of values that the observation did not use."""
-    own = operation(code)
-    if not matches_any(own):
-        return
-    random = torch.Generator().manual_seed(seed)
-    x = torch.randn(50, generator=random) * 10 ** (10 * torch.rand(50, generator=random) - 5)
-    y = own(x.clone())
-    assert y.dtype == x.dtype
-    assert torch.equal(y, x), code
