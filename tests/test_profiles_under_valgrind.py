@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.analysis import functions as analysis
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import functions as counting
 from tensorcopy.releases import environments
 from tensorcopy.report import why
@@ -72,3 +73,13 @@ def test_counts_and_functions_are_measured_by_one_command(checkout):
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
     assert len(counts) == 4
     assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]
+
+
+def test_a_missing_valgrind_is_an_error_that_names_it(monkeypatch):
+    """valgrind is optional, and counts on Linux only; the suite uses the message as its reason for skipping."""
+    monkeypatch.setattr(hardware.sys, "platform", "linux")
+    monkeypatch.setattr(hardware.shutil, "which", lambda program: None)
+    with pytest.raises(TensorcopyError, match=r"instructions cannot be counted: got no valgrind here: apt install valgrind, .*; allowed: "):
+        instruction_count.count()
+    monkeypatch.setattr(hardware.sys, "platform", "darwin")
+    assert hardware.missing_valgrind() == "valgrind counts on Linux only"

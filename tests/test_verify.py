@@ -1,9 +1,13 @@
-"""Agreement of the suites' times with a reference, and disturbed turns."""
+"""Times of the suites agree with torch's Timer, and the comparison with it detects mistakes in timing and disturbed turns."""
+
+import sys
+from pathlib import Path
 
 import pytest
 
-from docs.tools import timer_crosscheck
+from docs.tools import timer_crosscheck, verify
 from docs.tools.verify import Agreement, Ratio
+from tensorcopy.releases import environments
 
 
 def agreement(*ratios):
@@ -35,3 +39,46 @@ def test_a_turn_that_other_programs_interrupt_is_repeated(monkeypatch):
     always = iter(range(1000))
     monkeypatch.setattr(timer_crosscheck, "interruptions", lambda: (0, next(always)))
     assert list(timer_crosscheck.turns(lambda: 2.0, lambda: 1.0)) == [2.0] * timer_crosscheck.TURNS
+
+
+WRONG = '''
+"""A suite with a common mistake in timing."""
+
+import torch
+
+from tensorcopy.worker.methods import COPIES
+
+
+class SetUpPerCall:
+    params = [["detach_clone"], [1]]
+    param_names = ["method", "numel"]
+    warmup_time = 0
+
+    def setup(self, method, numel):
+        self.x = torch.ones(numel)
+
+    def time_copy(self, method, numel):
+        COPIES[method](self.x)
+'''
+
+
+@pytest.mark.timed
+def test_suites_agree_with_torchs_timer(checkout):
+    """For a suite at two sizes, since a case takes a second; copies of megabytes depend on the memory that they get."""
+    checkout.edit("benchmarks/cases.py", r"^NUMELS = .*$", "NUMELS = [2**4, 2**10]")
+    completed = checkout.run("docs.tools.verify", "--interpreter", "same", "--bench", r"^copies\.ByGrad")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert "suites and their reference agree with torch" in completed.stdout
+
+
+@pytest.mark.timed
+def test_a_wrong_timer_disagrees(tmp_path):
+    """The comparison detects a mistake in timing."""
+    root = tmp_path / "wrongly"
+    root.mkdir()
+    (root / "__init__.py").write_text("")
+    (root / "wrong.py").write_text(WRONG)
+    environment = environments.Environment(Path(sys.executable), {})
+    agreement = verify.run(verify.Probe(environment, suites="SetUpPerCall", root=root), lambda share, case: None)
+    assert not agreement.holds
+    assert min(ratio.ratio for ratio in agreement.ratios) > 1.1
