@@ -12,7 +12,7 @@ from tests.conftest import assert_golden
 def folder(tmp_path, monkeypatch):
     """Results of eight releases: a case is slower from 2.12.1 on, one is faster from 2.11.0 on, and one is unchanged."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     versions = [release.version for release in release_table.select("2.8.0..2.15.0")]
     times = {
         "clone_detach": [1.4] * 4 + [1.7] * 4,
@@ -30,9 +30,14 @@ def folder(tmp_path, monkeypatch):
     ids=["one", "all", "open"],
 )
 def test_the_history_is_printed(folder, capsys, arguments, golden):
-    """Of a case each release with its error and change, of several what changed at each; a speedup is no open regression."""
+    """Of a case each release with its error and change, of several what changed at each; a speedup is no open regression.
+
+    No line is wider than the terminal.
+    """
     assert main(["history", *arguments]) == 0
-    assert_golden(golden, capsys.readouterr().out)
+    text = capsys.readouterr().out
+    assert_golden(golden, text)
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_an_unknown_case_is_an_error(folder, capsys):
