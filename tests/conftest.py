@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
@@ -27,7 +27,7 @@ from jinja2 import FileSystemBytecodeCache
 from tensorcopy import cli
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
-from tensorcopy.releases.release_table import Release
+from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import launches, reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
@@ -322,15 +322,21 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreters, "run_probe", worker_in_process.run_probe)
 
 
-def packages_after(code: str) -> set[str]:
-    """Run Python code in another process and return the packages that it has imported."""
-    command = [sys.executable, "-c", f"{code}\nimport sys; print(*{{name.split('.')[0] for name in sys.modules}})"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    return set(done.stdout.split())
+@pytest.fixture
+def run_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Return a function that runs a command of tensorcopy, on a wide terminal, and returns its exit code, output and errors."""
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: (cli.main(arguments), *capsys.readouterr())
 
 
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
 NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
+
+
+@pytest.fixture
+def two_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of releases has `OLD` and `NEW` alone."""
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
 
 
 LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight launches, in log seconds
@@ -384,22 +390,11 @@ class Checkout:
         command = [sys.executable, "-m", program, *arguments]
         return subprocess.run(command, cwd=self.root, env={**self.environment, **variables}, capture_output=True, text=True, check=False)
 
-    @contextmanager
-    def edited(self, edits: Mapping[str, tuple[str, str]]) -> Generator[None, None, None]:
-        """Replace text in its files for a while.
-
-        edits : by file, a regular expression with ^ and $ for lines, and what replaces each match
-        """
-        before = {name: (self.root / name).read_text(encoding="utf-8") for name in edits}
-        try:
-            for name, (pattern, replacement) in edits.items():
-                text, count = re.subn(pattern, replacement, before[name], flags=re.MULTILINE)
-                assert count, f"nothing matches {pattern} in {name}"
-                (self.root / name).write_text(text, encoding="utf-8")
-            yield
-        finally:
-            for name, text in before.items():
-                (self.root / name).write_text(text, encoding="utf-8")
+    def edit(self, name: str, pattern: str, replacement: str) -> None:
+        """Replace text in a file of it; ^ and $ of the pattern stand for lines."""
+        text, count = re.subn(pattern, replacement, (self.root / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert count, f"nothing matches {pattern} in {name}"
+        (self.root / name).write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

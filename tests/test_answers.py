@@ -11,10 +11,7 @@ from tensorcopy.worker import semantics
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import SEEN
 
-
-@pytest.fixture(autouse=True)
-def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
+pytestmark = pytest.mark.usefixtures("two_releases")
 
 
 def only(*results):

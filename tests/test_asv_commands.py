@@ -14,7 +14,7 @@ import pytest
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.results import launches
 from tests import launch_files
-from tests.conftest import ROOT, installed, link_environments
+from tests.conftest import ROOT, Checkout, at_home, installed, link_environments
 from tests.test_cli import LINE
 
 BEFORE, TAG = "v2.14.1", "v2.15.0"
@@ -132,19 +132,11 @@ def measuring(tmp_path_factory):
     """Runs asv in a checkout whose environments are those of this one."""
     home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
     link_environments(checkout, installed(tmp_path_factory, f"{REFERENCE}@3.9", *OLD))
-    cache = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
-    variables = {
-        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        "HOME": str(home),
-        "UV_CACHE_DIR": cache,
-        "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv")),
-    }
-
+    made = Checkout(checkout, {name: value for name, value in at_home(home).items() if name != "PYTHONPATH"})
     options = ("--machine", "box", "-E", "release:3.9", "--bench", f"{COPY}.*'tensor', (16|128)\\)")
 
     def asv(*words):
-        command = [sys.executable, "-m", "asv", *words, *options]
-        done = subprocess.run(command, cwd=checkout, env=variables, capture_output=True, text=True, check=False)
+        done = made.run("asv", *words, *options)
         taken = [launches.read(path) for path in sorted(checkout.glob("results/box/*.json"))]
         return done.returncode, done.stdout + done.stderr, taken
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tensorcopy.asv_plugin import environment
+from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.worker import devices
@@ -97,8 +98,9 @@ ON_CPU = "copies.BySize.time_copy('clone_detach', 1024)"
 @pytest.mark.parametrize("suites", ["", "^copies", "time_copy.*1024", "^memory|time_copy", "clone_detach"])
 @pytest.mark.parametrize("device", ["cpu", "cuda", "mps"])
 def test_a_device_selects_its_cases_only(suites, device):
-    """Whatever the regular expression of the suites is."""
-    selected = plan.on_device(suites, device)
+    """Whatever the regular expression of the suites is, also in a pull request; counts are on the CPU."""
+    on_accelerator = PullRequest("a", "b", suites=suites, device=device).selection
+    selected = plan.on_device(suites, device) if device == "cpu" else on_accelerator
     names = {"cpu": ON_CPU, "cuda": ON_CUDA, "mps": ON_CUDA.replace("cuda", "mps")}
     assert [name for name, case in names.items() if re.search(selected, case)] == [device]
 

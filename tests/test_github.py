@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import SplitResult, parse_qs, urlsplit
@@ -207,39 +206,34 @@ def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
     assert capsys.readouterr().out.splitlines() == ["opened pull request 9", "updated pull request 9"]
     assert [pull["title"] for pull in forge.state["pulls"]] == [title]
     assert forge.state["started"] == [{"ref": "new-release", "inputs": {}}] * 2
-    pushed = subprocess.run(["git", "show", f"origin/new-release:{TABLE}"], cwd=repository, capture_output=True, text=True, check=True)
-    assert pushed.stdout == "three"
-    log = subprocess.run(["git", "log", "--format=%s", "main..origin/new-release"], capture_output=True, text=True, check=True)
-    assert log.stdout.splitlines() == [title]
+    assert run(repository, "show", f"origin/new-release:{TABLE}") == "three"
+    assert run(repository, "log", "--format=%s", "main..origin/new-release") == title
 
 
 def test_results_are_pushed_after_those_of_others_or_proposed_where_the_branch_is_protected(forge, repository, tmp_path, capsys):
     """Another job may have pushed since the checkout; a protected branch refuses, as here a hook of origin does."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-
-    git("clone", "-q", "origin", "other")
-    git("-C", "other", *AUTHOR, "commit", "-q", "--allow-empty", "-m", "of another job")
-    git("-C", "other", "push", "-q", "origin", "main")
+    other, origin = tmp_path / "other", tmp_path / "origin"
+    run(tmp_path, "clone", "-q", "origin", "other")
+    run(other, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "of another job")
+    run(other, "push", "-q", "origin", "main")
     command = ["ci", "propose", "--push", "--branch", "new-results", "--title", "results", TABLE]
     (repository / TABLE).write_text("two")
     assert main(command) == 0
     assert capsys.readouterr().out == "pushed to main\n"
-    assert git("-C", "origin", "log", "--format=%s", "main").splitlines() == ["results", "of another job", "one"]
-    hook = tmp_path / "origin" / "hooks" / "update"
+    assert run(origin, "log", "--format=%s", "main").splitlines() == ["results", "of another job", "one"]
+    hook = origin / "hooks" / "update"
     hook.write_text('#!/bin/sh\ntest "$1" != refs/heads/main\n')
     hook.chmod(0o755)
     forge.state["pulls"] = []
     (repository / TABLE).write_text("three")
     assert main(command) == 0
     assert capsys.readouterr().out == "opened pull request 9\n"
-    assert git("-C", "origin", "show", f"new-results:{TABLE}") == "three"
+    assert run(origin, "show", f"new-results:{TABLE}") == "three"
 
 
 def test_a_refused_push_is_an_error(forge, repository, capsys):
     (repository / TABLE).write_text("two")
-    subprocess.run(["git", "remote", "set-url", "origin", str(ROOT / "no such place")], check=True)
+    run(repository, "remote", "set-url", "origin", str(ROOT / "no such place"))
     assert main(["ci", "propose", "--branch", "b", "--title", "t", TABLE]) == 2
     assert "git cannot provide the branch b at origin" in capsys.readouterr().err
 

@@ -13,30 +13,25 @@ from random import Random
 import pytest
 
 from docs.tools import figures
-from tensorcopy import cli, configuration
+from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import functions, launches, reader, suite_specs
-from tensorcopy.site import writer
 from tensorcopy.worker import declarations
-from tests import launch_files
 from tests.conftest import ROOT
 from tests.mutations import RELEASES, kinds, mutate
 from tests.test_pr_comment import document, pair_result
-from tests.test_site import Tags, foreign_scripts
 
 RESULTS = Path("results")
 COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])
-SCRIPT = "<script>alert(1)</script>"
 TRIES = [6, pytest.param(40, marks=pytest.mark.weekly)]
 
 
 @pytest.fixture
 def in_copy(small, tmp_path, monkeypatch):
     """A function that makes a fresh copy of the small checkout the current folder."""
-    monkeypatch.setenv("COLUMNS", "200")
 
     def copied() -> None:
         monkeypatch.chdir(tmp_path)
@@ -47,16 +42,12 @@ def in_copy(small, tmp_path, monkeypatch):
     return copied
 
 
-def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    return cli.main(arguments), *capsys.readouterr()
-
-
 @pytest.mark.parametrize("tries", TRIES)
 @pytest.mark.parametrize("kind", ["times", "counts", "profile"])
-def test_no_mutation_of_any_kind_of_file_raises(in_copy, capsys, kind, tries):
+def test_no_mutation_of_any_kind_of_file_raises(in_copy, run_command, kind, tries):
     """Every command ends in its own words; the same mutations in each run, others in each weekly one."""
     in_copy()
-    assert [run(arguments, capsys)[0] for arguments in COMMANDS] == [0] * len(COMMANDS)
+    assert [run_command(*arguments)[0] for arguments in COMMANDS] == [0] * len(COMMANDS)
     random = Random(kind if tries == TRIES[0] else f"{kind} {date.today()}")
     for _ in range(tries):
         in_copy()
@@ -65,7 +56,7 @@ def test_no_mutation_of_any_kind_of_file_raises(in_copy, capsys, kind, tries):
             assert "\n" not in str(problem), done
             assert len(str(problem)) < 2000, done
         for arguments in COMMANDS:
-            code, _, errors = run(arguments, capsys)
+            code, _, errors = run_command(*arguments)
             assert code in (0, 2, 3), done
             assert "Traceback" not in errors, done
             assert "a fault of tensorcopy" not in errors, done
@@ -132,19 +123,6 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
                 READERS[name](path)
         else:
             READERS[name](path)
-
-
-def test_texts_of_launches_run_no_script(tmp_path):
-    """Not in a reason, not in a machine's description, not in a parameter of a third-party suite."""
-    name = f"other.time_it kind={SCRIPT}"
-    cases = {name: {"2.14.1": 1.0, "2.15.0": 1.2}, "copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": SCRIPT}}
-    launch_files.write(tmp_path / "results", cases, cpu=SCRIPT, driver=SCRIPT)
-    (tmp_path / "site").mkdir()
-    writer.write(reader.load_results(tmp_path / "results").results, {}, tmp_path / "site")
-    pages = list((tmp_path / "site").rglob("*.html"))
-    assert pages
-    for page in pages:
-        assert foreign_scripts(Tags(page.read_text(encoding="utf-8"))) == []
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):

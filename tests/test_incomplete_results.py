@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import cli
 from tensorcopy.results import reader
 from tensorcopy.site import writer
 from tests.mutations import kinds
@@ -15,16 +14,11 @@ CASE = "copies.BySize clone_detach numel=16"
 
 
 @pytest.fixture
-def run(small, tmp_path, monkeypatch, capsys):
-    """A function that runs tensorcopy in a copy of the small checkout, and returns exit code, output and errors."""
-    monkeypatch.setenv("COLUMNS", "200")
+def run(small, tmp_path, monkeypatch, run_command):
+    """The function `run_command`, in a copy of the small checkout."""
     shutil.copytree(small, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        return cli.main(arguments), *capsys.readouterr()
-
-    return run
+    return run_command
 
 
 def damage(number: int = 1) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, packages_after
+from tests.conftest import ROOT
 
 PACKAGE = ROOT / "tensorcopy"
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}
@@ -68,11 +68,6 @@ def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports()
 
 def test_no_module_imports_itself_through_others():
     TopologicalSorter({module: imported_modules(path) - {module} for module, path in MODULES.items()}).prepare()
-
-
-def test_importing_the_package_imports_neither_torch_nor_asv():
-    """`import tensorcopy` imports them when one of its names is used."""
-    assert not {"torch", "numpy", "asv", "asv_runner"} & packages_after("import tensorcopy")
 
 
 def test_only_the_worker_names_its_modules_that_need_torch():

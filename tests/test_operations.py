@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import cases
-from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
@@ -31,17 +30,11 @@ def example(folder: Path) -> Path:
 
 
 @pytest.fixture
-def here(worker_here, undeclared, tmp_path, monkeypatch, capsys):
-    """A function that runs a command in this process, in a folder that is not a checkout, and returns its exit code and output."""
-
-    def run(*command: str) -> tuple[int, str, str]:
-        code = main(command)
-        return code, *capsys.readouterr()
-
+def here(worker_here, undeclared, tmp_path, monkeypatch, run_command):
+    """The function `run_command`, in a folder that is not a checkout."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    yield run
+    yield run_command
     sys.modules.pop("mine", None)
 
 

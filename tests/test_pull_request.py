@@ -1,4 +1,4 @@
-"""Two real commits, compared by the command of pull-request.yml; and looks at launches with known times."""
+"""Two real commits, compared by the command of pull-request.yml."""
 
 import json
 import os
@@ -6,22 +6,17 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis import comparisons
 from tensorcopy.ci import pull_request
-from tensorcopy.ci.pull_request import PullRequest, RevisionPair
+from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
-from tensorcopy.measure import now, plan, revisions, taking
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
-from tensorcopy.report.sentences import failures
-from tests import launch_files
-from tests.conftest import ROOT, assert_golden
+from tests.conftest import ROOT, Checkout, assert_golden
 from tests.test_git import AUTHOR, sha
 from tests.test_git import run as git
 
@@ -31,20 +26,14 @@ CLONE_DETACH = '    make_method("clone_detach", "x.clone().detach()", _everywher
 DETACH_CLONE = '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 
 
-def run_module(repository, workshop, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `python -m` with arguments in a repository, whose package is used."""
-    environment = {**workshop.environment, "PYTHONPATH": str(repository.folder)}
-    command = [sys.executable, "-m", *arguments]
-    return subprocess.run(command, cwd=repository.folder, env=environment, capture_output=True, text=True, check=False)
-
-
 class Repository:
-    """A repository with the files of this checkout, and heads that fork from it."""
+    """A repository with the files of this checkout, whose package is used in it, and heads that fork from it."""
 
-    def __init__(self, folder: Path, source: Path) -> None:
+    def __init__(self, folder: Path, source: Checkout) -> None:
         self.folder = folder
+        self.run = Checkout(folder, {**source.environment, "PYTHONPATH": str(folder)}).run
         regenerated = {".asv", "results", "site"}  # of the checkout: the package has folders of these names
-        shutil.copytree(source, folder, ignore=lambda path, _: regenerated if Path(path) == source else ())
+        shutil.copytree(source.root, folder, ignore=lambda path, _: regenerated if Path(path) == source.root else ())
         git(folder, "init", "-q", "-b", "main")
         git(folder, "add", "--all")
         self.commit("base")
@@ -66,11 +55,11 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def repository(workshop, tmp_path_factory):
-    return Repository(tmp_path_factory.mktemp("repository") / "work", workshop.root)
+    return Repository(tmp_path_factory.mktemp("repository") / "work", workshop)
 
 
 @pytest.fixture
-def measured(repository, workshop, old_python):
+def measured(repository, old_python):
     """A function that runs the step of pull-request.yml between the branch main and a head, with the oldest torch.
 
     It returns the finished process, the one pair of its document, and the comment without the commits' names.
@@ -83,7 +72,7 @@ def measured(repository, workshop, old_python):
         shutil.rmtree(out, ignore_errors=True)
         written = step if stored else step.replace(" --stored", "")  # nothing is stored that asv has measured
         options = [*shlex.split(written.replace('"$BASE"', "main").replace('"$HEAD"', head)), "--interpreter", old_python, *FEW]
-        done = run_module(repository, workshop, "tensorcopy", *options)
+        done = repository.run("tensorcopy", *options)
         assert (out / "comparison.json").exists(), done.stderr
         document = json.loads((out / "comparison.json").read_text())
         comment = pr_comment.body("cpu", pr_comment.section(out, "", "cpu"))
@@ -95,7 +84,7 @@ def measured(repository, workshop, old_python):
     return measure
 
 
-def asv_steps(repository, workshop, old_python: str, head: str) -> list[tuple[int, str]]:
+def asv_steps(repository, old_python: str, head: str) -> list[tuple[int, str]]:
     """Return the exit code and output of the steps of pull-request.yml that call asv, with the oldest torch, and of `asv show`."""
     workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
     steps = re.findall(r"run: uv run --no-default-groups --extra dashboard asv ((?:continuous|compare) [^>\n]*)", workflow)
@@ -103,13 +92,13 @@ def asv_steps(repository, workshop, old_python: str, head: str) -> list[tuple[in
     for step in (*steps, "show HEAD"):
         words = shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head).replace("HEAD", head))
         options = ["-E", f"interpreter:{old_python}", *(["-a", "rounds=4", "--bench", FEW[-1]] if "continuous" in words else [])]
-        done = run_module(repository, workshop, "asv", *words, *options)
+        done = repository.run("asv", *words, *options)
         outcomes.append((done.returncode, done.stdout + done.stderr))
     return outcomes
 
 
 @pytest.mark.slow
-def test_extra_clones_are_detected_and_named(repository, measured, workshop, old_python):
+def test_extra_clones_are_detected_and_named(repository, measured, old_python):
     """No time has a wrong name, although the registry of head has another order, and one method more.
 
     asv measures, prints and exits as its users know it; the judged comment needs no further launch.
@@ -117,7 +106,7 @@ def test_extra_clones_are_detected_and_named(repository, measured, workshop, old
     ten = DETACH_CLONE.replace(".clone()", 10 * ".clone()")
     twice = DETACH_CLONE.replace("detach_clone", "detach_twice").replace("x.detach()", "x.detach().detach()")
     head = repository.head((METHODS, CLONE_DETACH, ""), (METHODS, DETACH_CLONE, ten + twice + CLONE_DETACH))
-    continuous, compare, show = asv_steps(repository, workshop, old_python, head)
+    continuous, compare, show = asv_steps(repository, old_python, head)
     slower = re.compile(r"^\| \+ +\| .*\| copies\.BySize\.time_copy\('detach_clone', 16\) +\|$", re.MULTILINE)
     assert continuous[0] == 1, continuous
     assert "PERFORMANCE DECREASED." in continuous[1]
@@ -182,83 +171,6 @@ def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
     assert [each.commit for each in pair.revisions] == shas[1:] * 2  # both with head's suites
 
 
-BASE, HEAD = "2.15.0#" + "b" * 40, "2.15.0#" + "a" * 40
-
-
-class Looks:
-    """Launches of a planned pull request, taken as they are asked for.
-
-    cases : by name, the microseconds of base and head, as `launch_files.write` takes them
-    """
-
-    def __init__(self, folder: Path, cases, launches: int = 16, **options) -> None:
-        release = release_table.load()[-1]
-        measurement = plan.Measurement(release, "3.11", build="cuda")
-        names = [f"{side} {name[-8:]}" for side, name in (("base", BASE), ("head", HEAD))]
-        pair = RevisionPair("code", *(revisions.of(measurement, side[7:], name) for name, side in zip(names, (BASE, HEAD))))
-        stored = launch_files.write(folder / "all", cases, launches=launches, machine="box", **options)
-        paths = Paths(Path("results"), Path("site"), folder / "env", ("3.11",))
-        job = taking.Job(paths, "box", folder=folder / "results")
-        (job.results / "box").mkdir(parents=True)
-        self.timed: list[list[str]] = []  # of each look
-
-        def take(look, cases) -> bool:
-            self.timed.append([case["method"] for case in cases])
-            for path in stored[:look]:
-                shutil.copy(path, job.results / "box")
-            return look <= len(stored)
-
-        places = [each.place for each in pair.revisions]
-        self.comparison = now.judge((4, 8, 16), take, lambda alpha: comparisons.of_places(job.results, job.machine, *places, alpha=alpha))
-        self.verdicts = {case["method"]: change.verdict.value for case, change in self.comparison.changes.items()}
-
-
-def of_both(base, head):
-    return {BASE: base, HEAD: head}
-
-
-CLEAR = {
-    "copies.BySize.time_copy tensor 16": of_both(1.0, 1.0),
-    "copies.BySize.time_copy clone_detach 16": of_both(1.0, 1.3),
-    "copies.BySize.time_copy detach_clone 16": of_both(1.3, 1.0),
-    "copies.BySize.time_copy new_tensor 16": of_both(1.0, 1.0),
-}
-IN_DOUBT = {"copies.BySize.time_copy empty_like_copy 16": of_both([1.0, 1.0] * 8, [0.9, 1.1] * 8)}
-
-
-def test_what_is_clear_is_decided_at_the_first_look(tmp_path):
-    """A slowdown, a speedup, and what is equal."""
-    planned = Looks(tmp_path, CLEAR)
-    assert planned.verdicts == {"tensor": "unchanged", "clone_detach": "slower", "detach_clone": "faster", "new_tensor": "unchanged"}
-    assert planned.timed == [[]]
-    assert planned.comparison.alpha == pytest.approx(0.05 / 3)  # there could have been three looks
-
-
-def test_what_is_undecided_alone_is_timed_further(tmp_path):
-    """Until the last look, or until no launch can be taken; the others keep their verdicts."""
-    planned = Looks(tmp_path, {**CLEAR, **IN_DOUBT})
-    assert planned.verdicts["clone_detach"] == "slower"
-    assert planned.verdicts["empty_like_copy"] == "unknown"
-    assert planned.timed == [[], ["empty_like_copy"], ["empty_like_copy"]]
-
-
-def test_a_case_that_fails_or_that_one_commit_skips_is_named_with_its_reason(tmp_path):
-    planned = Looks(
-        tmp_path,
-        {
-            **CLEAR,
-            "copies.BySize.time_copy added 16": {HEAD: 1.0},
-            "copies.BySize.time_copy removed 16": {BASE: 1.0},
-            "copies.BySize.time_copy broken 16": of_both(1.0, "ValueError: no"),
-            "copies.BySize.time_copy broken 1024": of_both(1.0, "ValueError: no"),
-        },
-    )
-    reasons = {case["method"]: change.reason.value for case, change in planned.comparison.changes.items()}
-    assert (reasons["added"], reasons["removed"], reasons["broken"]) == ("not_measured_before", "not_measured_after", "failed_after")
-    assert failures(planned.comparison.before) == []
-    assert failures(planned.comparison.after) == [f"copies.BySize broken numel={numel}: ValueError: no" for numel in (16, 1024)]
-
-
 def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):
     """Every case would be unchanged."""
     monkeypatch.chdir(tmp_path)
@@ -270,21 +182,3 @@ def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):
     assert main(["ci", "pull-request", "--base", "head", "--head", "head"]) == 2
     assert "there is nothing to compare" in capsys.readouterr().err
     assert not (tmp_path / "comparison").exists()
-
-
-NAMES = {
-    "cuda": "copies.Latency.time_copy('tensor', 16, 'cuda')",
-    "mps": "copies.Latency.time_copy('tensor', 16, 'mps')",
-    "cpu": "copies.BySize.time_copy('tensor', 16)",
-    "counts": "instructions.BySize.track('tensor', 16)",
-}
-
-
-@pytest.mark.parametrize(
-    ("options", "selected"),
-    [({"device": "cuda"}, ["cuda"]), ({"device": "cuda", "suites": "16, 'cuda'"}, ["cuda"]), ({"suites": "BySize"}, ["cpu", "counts"])],
-)
-def test_a_pull_request_is_judged_by_the_times_of_its_device(options, selected):
-    """Launches time what the selection has, and count nothing."""
-    selection = PullRequest("a", "b", **options).selection
-    assert [name for name, case in NAMES.items() if re.search(selection, case)] == selected

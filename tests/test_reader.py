@@ -10,7 +10,7 @@ import pytest
 from tensorcopy.results import launches, reader
 from tensorcopy.results.cases import Case
 from tests import launch_files
-from tests.conftest import ROOT, packages_after
+from tests.conftest import ROOT
 
 CASE = "copies.BySize.time_copy tensor 16"
 
@@ -85,11 +85,6 @@ def test_a_torch_without_a_row_is_in_no_history_and_hides_no_other_side(tmp_path
     loaded = reader.load_results(tmp_path)
     assert {"in no history" in problem.what for problem in loaded.problems} == {True}
     assert len(launch_files.load(tmp_path, "2.15.0")[0].timings) == 1
-
-
-def test_reading_results_imports_no_judge():
-    """Nor asv, nor torch."""
-    assert not {"scipy", "asv", "torch"} & packages_after("import tensorcopy.results.reader")
 
 
 def test_a_case_is_found_again_in_another_process():

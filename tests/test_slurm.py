@@ -14,7 +14,7 @@ SUITES = r"^copies\.BySize.*clone.*, 16\)"
 @pytest.mark.weekly
 def test_the_tasks_of_a_job_array_share_the_launches(workshop, tmp_path):
     """At once, each on another node; no launch is lost, or half written. Submitted again, a task takes none: there are enough."""
-    repository = Repository(tmp_path / "submitted", workshop.root)
+    repository = Repository(tmp_path / "submitted", workshop)
 
     def task(number: int, node: str) -> subprocess.Popen[str]:
         (tmp_path / node).mkdir()

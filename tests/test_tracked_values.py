@@ -1,9 +1,8 @@
 """What third-party suites track, and what fails in them: measured, stored, judged, printed and published."""
 
 import json
+import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -13,6 +12,7 @@ from tensorcopy.numbers import quantity
 from tensorcopy.site import render
 from tensorcopy.worker.declarations import Project
 from tests import launch_files
+from tests.conftest import Checkout
 
 BEFORE, AFTER = "2.14.1", "2.15.0"
 LONG = "passed" * 12  # longer than the column of names
@@ -154,10 +154,7 @@ def test_a_suite_is_measured_published_and_fails_again_until_it_is_mended(tmp_pa
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "__init__.py").write_text("")
     (tmp_path / "benchmarks" / "suite.py").write_text(SUITE)
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
-
+    run = Checkout(tmp_path, dict(os.environ)).run
     assert run("tensorcopy", "init", "--suites", "benchmarks", "--name", "lab").returncode == 0
     measure = ("tensorcopy", "measure", "1.9.0", "--interpreter", old_python, "--launches", "1", "--machine", "box")
     for _ in range(2):
