@@ -11,7 +11,6 @@ from tensorcopy.site import anatomy, render
 from tensorcopy.site.pages import history, methods
 from tests.conftest import with_cases
 from tests.test_claims import text_of
-from tests.test_functions import PROFILES
 
 SHOWN = ("copies.BySize/detach_clone-1.html", "copies.ByGrad/clone_detach-1-True.html", "primitives.BySize/numpy-1.html")
 METHODS = ("detach_clone", "clone_detach", "numpy")
@@ -69,16 +68,6 @@ def table(html: str) -> dict[str, list[str]]:
         name, *cells = [text_of(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
         rows.setdefault(name, cells)
     return rows
-
-
-@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.name.split(".")[0])
-def test_components_add_up_to_a_call(path):
-    """Of every case, with what the profile leaves out."""
-    profiles = functions.read(path)
-    for name in profiles.cases:
-        parts = analysis.by_component(profiles, name)
-        assert sum(parts.values()) == pytest.approx(profiles.instructions(name))
-        assert set(parts) <= set(analysis.COMPONENTS)
 
 
 @pytest.mark.parametrize("address", SHOWN)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,7 +17,6 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, render
 from tensorcopy.site.pages import chooser
 from tensorcopy.worker import files
-from tests.conftest import write_pages
 
 pytestmark = pytest.mark.slow
 
@@ -43,16 +41,10 @@ READ = """([data, rows]) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def published(newest, tmp_path_factory) -> Path:
-    """Write the pages of the chooser."""
-    return write_pages(tmp_path_factory.mktemp("site"), render.content((newest,)), "chooser")
-
-
 @pytest.fixture
-def opened(offline, published):
+def opened(offline, published_site):
     """Return a function that opens a page of the chooser."""
-    return lambda address=addresses.CHOOSER, width=1280, **options: offline(published / address, width, 900, **options)
+    return lambda address=addresses.CHOOSER, width=1280, **options: offline(published_site / address, width, 900, **options)
 
 
 def told(page, code: str) -> str:

@@ -1,6 +1,5 @@
 """An environment matches its release, or is refused."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -131,16 +130,6 @@ def test_a_relative_path_of_an_interpreter_is_that_of_the_current_folder(tmp_pat
     monkeypatch.chdir(tmp_path)
     python = interpreter(tmp_path / "python", f'exec {sys.executable} "$@"')
     assert interpreters.executable("./python") == python
-
-
-@pytest.mark.slow
-def test_an_error_in_a_probe_arrives_with_its_four_parts():
-    """As JSON: the caller raises the same error as the probe."""
-    request = json.dumps({"what": "copies", "device": "tpu"})
-    with pytest.raises(TensorcopyError) as caught:
-        interpreters.run_probe(Path(sys.executable), "tensorcopy.worker.timing", "sizes", request)
-    assert (caught.value.what, caught.value.got) == ("tpu cannot be used on this machine", "tpu")
-    assert caught.value.allowed.startswith("cpu")
 
 
 def test_progress_and_result_are_read_among_other_output(tmp_path):

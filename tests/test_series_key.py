@@ -48,14 +48,6 @@ def test_releases_are_compared_without_an_interpreter(beside_an_interpreter):
     assert change.ratio == pytest.approx(1 / SLOWER, rel=0.01)
 
 
-def test_no_history_has_a_step_to_an_interpreter(beside_an_interpreter):
-    """Neither the terminal's nor the site's."""
-    results = reader.load_results(beside_an_interpreter).results
-    (machine,) = machine_model.machines(results)
-    for histories in (series.joined(select.history(results)), machine.history):
-        assert {result.series_key.build for each in histories.values() for result in each.results} == {"cuda"}
-
-
 def test_the_site_and_the_terminal_show_the_same_history(tmp_path):
     """Of two builds on one machine, that with two releases, though the other has the newest release."""
     launch_files.write(tmp_path, {CASE: {"2.13.0": 1.0, "2.14.1": 1.0}}, launches=3)

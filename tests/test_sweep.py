@@ -2,14 +2,11 @@
 
 import json
 import re
-from operator import truediv
-from statistics import median
 from xml.etree import ElementTree
 
 import matplotlib
 import pytest
 import torch
-from torch.utils.benchmark import Timer
 
 import tensorcopy
 from tensorcopy.cli import main
@@ -17,7 +14,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report import sweep
 from tensorcopy.worker import timing
-from tensorcopy.worker.loop import Loop
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, make_method
 
 matplotlib.use("agg")
@@ -159,33 +155,3 @@ def test_the_function_returns_axes(monkeypatch):
 def test_an_impossible_request_is_an_error_in_one_line(worker_here, arguments, message, capsys):
     assert main(["plot", "copies", *arguments]) == 2
     assert message in capsys.readouterr().err
-
-
-class OfTimer:
-    """The turns of torch's Timer with the code of a loop."""
-
-    def __init__(self, name: str, loop: Loop) -> None:
-        self.calls, self._timer = loop.calls, Timer(COPIES[name].code, globals={**loop.names, "torch": torch}, num_threads=1)
-
-    def move(self) -> None:
-        """Do nothing."""
-
-    def seconds(self, calls: int) -> float:
-        return self._timer.timeit(calls).mean * calls
-
-
-@pytest.mark.timed
-def test_times_agree_with_torchs_timer(monkeypatch):
-    """Within 5 %, in turns: from one second to the next, a shared machine varies by half."""
-    ratios, take_turns = [], timing.take_turns
-
-    def beside(loops, turns, **named):
-        timers = {f"timer of {name}": OfTimer(name, loop) for name, loop in loops.items() if name in COPIES}
-        seconds = take_turns({**loops, **timers}, turns, **named)
-        ratios.extend(median(map(truediv, seconds[timer.removeprefix("timer of ")], seconds.pop(timer))) for timer in timers)
-        return seconds
-
-    monkeypatch.setattr(timing, "take_turns", beside)
-    timing.time_sizes(what="copies", most=2**10)
-    assert len(ratios) == 5 * 11
-    assert abs(median(ratios) - 1) < 0.05
