@@ -26,11 +26,12 @@ from math import exp, log
 from pathlib import Path
 from random import Random
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from docs.tools import simulated_histories
+from docs.tools.goals import Row, at_least, at_most, between
 from tensorcopy import configuration
 from tensorcopy.analysis import change_points, comparisons, paired, series
 from tensorcopy.analysis.comparisons import Comparison
@@ -54,6 +55,8 @@ PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
 TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/worker/loop.py reads it
 PLANTED, TOLD_NOW = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}, "+2%"
+GOALS = {0.02: 0.9, 0.05: 0.95}  # share of the slowdowns of a size that is told
+WIDER = 1.5  # times the width of an interval, at most, beside busy processes
 LAUNCHES, LAUNCHES_NOW = 12, 42
 BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
 CASES, CASES_NOW = f"^({'|'.join(BY_SIZE)})", rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"
@@ -64,18 +67,9 @@ LARGE = 0.20  # a change that history must tell
 FINER = 0.01  # the margin with which +2 % is asked for
 WITHIN = 5  # points from the annotated one that count as found
 SEED = 1
-MISSED = "missed"
 ELSEWHERE = "†"  # marks what was measured on another machine than the history
 
 Numbers = Any  # an array of floats; numpy's types differ from release to release
-
-
-class Row(NamedTuple):
-    """One figure, as text, and what it should be."""
-
-    name: str
-    goal: str
-    value: str
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     report = document(_read(RESULTS), _read(FOLDER), annotated_series)
     writing.replace(FILE, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     title = f"{report['machine']}, {report['launches']} launches, {report['day']}"
-    lines = [f"{row['value']:<40} {row['goal']:<20} {row['name']}" for row in report["rows"]]
+    lines = [f"{row['value']:<40} {row['goal']:<20} {'missed' if row['missed'] else '':<8} {row['name']}" for row in report["rows"]]
     sys.stdout.writelines(f"{line}\n" for line in (title, *lines))
 
 
@@ -159,7 +153,7 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
     mark = ELSEWHERE if any(each.provenance["identity"] != newest.provenance["identity"] for each in taken) else ""
     of_taken = [*_planted([each for each in taken if each.machine == QUIET]), *_now([each for each in taken if each.machine == NOW])]
     rows += [row._replace(name=row.name + mark) for row in (*of_taken, *_beside_others(taken))]
-    rows += [Row(*each) for each in simulated_histories.rows(axes[0])]
+    rows += simulated_histories.rows(axes[0])
     if annotated_series is not None:
         rows.append(annotated(annotated_series))
     name = f"{newest.machine}; {mark} on another machine" if mark else newest.machine
@@ -167,21 +161,8 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
         "machine": f"{newest.provenance['cpu']} ({name}), {newest.provenance['cores']} cores",
         "launches": len(newest.launches),
         "day": str(newest.provenance["started"])[:10],
-        "rows": [row._replace(goal=f"{row.goal} ({MISSED})" if is_missed(row) else row.goal)._asdict() for row in rows],
+        "rows": [row._asdict() for row in rows],
     }
-
-
-def is_missed(row: Row) -> bool:
-    """Return whether any figure of a row is beyond its goal: "≤ 1.5 / 2.5 %", "≥ 90 %", "93 to 97 %" or "0"."""
-    bounds, figures = (re.findall(r"\d+(?:\.\d+)?", text.partition(" (")[0].partition(" of ")[0]) for text in (row.goal, row.value))
-    bounds, values = [float(each) for each in bounds], [float(each) for each in figures]
-    if "%" in row.goal and "%" not in row.value and figures:  # "6 of 6"
-        values = [100 * values[0] / float(row.value.split()[-1])]
-    if row.goal.startswith("≥"):
-        return any(value < bounds[0] for value in values)
-    if " to " in row.goal:
-        return any(not bounds[0] <= value <= bounds[1] for value in values)
-    return any(value > bound for value, bound in zip(values, bounds * len(values) if len(bounds) == 1 else bounds))
 
 
 def by_size(values: Mapping[Case, float]) -> list[list[float]]:
@@ -201,9 +182,11 @@ def _of_newest(axis: Sequence[Result]) -> Iterator[Row]:
     """Yield how exact the newest pair is, by time alone."""
     changes = comparisons.between(axis[-2], axis[-1]).changes
     widths = [median(each) if each else 0.0 for each in by_size(half_widths(changes))]
-    yield Row(f"newest pair: half width of the 95 % interval, {' / '.join(SIZES)}", "≤ 1.5 / 2.5 / 2.5 %", shares(widths))
+    name = f"newest pair: half width of the 95 % interval, {' / '.join(SIZES)}"
+    yield Row(name, shares(widths), *at_most(widths, (0.015, 0.025, 0.025)))
     open_ = by_size({case: float(each.verdict == Verdict.UNKNOWN) for case, each in changes.items() if each.interval})
-    yield Row(f"newest pair: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", "≤ 20 %", percent(fmean(open_[0]), 0))
+    share = fmean(open_[0])
+    yield Row(f"newest pair: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", percent(share, 0), *at_most([share], [0.2]))
 
 
 def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
@@ -226,22 +209,27 @@ def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
         worst = max(typical, key=lambda name: typical[name])
         yield Row(
             "two halves of one release: median difference of its cases, worst and median release",
-            "≤ 2.5 %",
             f"{shares([typical[worst], median(typical.values())])} ({worst}; {len(typical)} releases)",
+            *at_most([typical[worst]], [0.025]),
         )
         yield Row(
             "one release against itself, in other launches: questions with a false alarm",
-            "≤ 5 %",
             f"{percent(fmean(alarms), 1)} of {len(alarms)}",
+            *at_most([fmean(alarms)], [0.05]),
         )
-        yield Row("the same: 95 % intervals that cover 0", "93 to 97 %", f"{percent(fmean(covered), 1)} of {len(covered)}")
+        yield _coverage("the same: 95 % intervals that cover 0", covered)
     for axis in axes[:1]:
         joint = [covers(change) for pair in [*pairwise(axis)][-PAIRS:] for change in occasions(*pair).values()]
         yield Row(
             f"two releases on two occasions: differences within the joint 95 % interval ({PAIRS} pairs)",
-            "≥ 93 %",
             f"{percent(fmean(joint), 1)} of {len(joint)}" if joint else "–",
+            *at_least(fmean(joint) if joint else 1.0, 0.93),
         )
+
+
+def _coverage(name: str, covered: Sequence[bool]) -> Row:
+    """Return the row of the share of intervals that cover the truth."""
+    return Row(name, f"{percent(fmean(covered), 1)} of {len(covered)}", *between(fmean(covered), 0.93, 0.97))
 
 
 def _in_halves(result: Result, random: Random | None) -> Comparison | None:
@@ -303,7 +291,7 @@ def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
                 if change.verdict in (Verdict.SLOWER, Verdict.FASTER) and abs(log(change.ratio or 1.0)) >= log(1 + LARGE):
                     large += 1
                     missed += index not in [step.index for step in histories[case].steps]
-    yield Row(f"neighbours that differ by ≥ {percent(LARGE)} and no step of the history", "0", f"{missed} of {large}")
+    yield Row(f"neighbours that differ by ≥ {percent(LARGE)} and no step of the history", f"{missed} of {large}", "0", missed > 0)
 
 
 def _planted(taken: Sequence[Result]) -> Iterator[Row]:
@@ -314,20 +302,20 @@ def _planted(taken: Sequence[Result]) -> Iterator[Row]:
     n = len(by_name[""].launches)
     twin = comparisons.between(by_name[""], by_name[TWIN]).changes
     alarms = sum(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in twin.values())
-    yield Row(f"twin in the same {n} launches: false alarms", "0", f"{alarms} of {len(twin)}")
+    yield Row(f"twin in the same {n} launches: false alarms", f"{alarms} of {len(twin)}", "0", alarms > 0)
     covered = [covers(change) for change in twin.values() if change.interval]
     for name, share in PLANTED.items():
         margin = FINER if share < MARGIN else MARGIN
         changes = comparisons.between(by_name[""], by_name[name], margin=margin).changes
         slower = fmean(change.verdict == Verdict.SLOWER for change in changes.values())
-        goal = {0.05: "≥ 95 %", 0.02: "≥ 90 %"}.get(share, "")
+        goal = at_least(slower, GOALS[share]) if share in GOALS else ()
         sizes = [
             fmean(each) if each else 0.0 for each in by_size({case: float(c.verdict == Verdict.SLOWER) for case, c in changes.items()})
         ]
         told = f"{percent(slower, 0)} of {len(changes)} ({shares(sizes, 0)} by size)"
-        yield Row(f"planted +{percent(share)}, margin {percent(margin)}: told in {n} launches", goal, told)
+        yield Row(f"planted +{percent(share)}, margin {percent(margin)}: told in {n} launches", told, *goal)
         covered += [covers(change, 1 + share) for change in changes.values() if change.interval]
-    yield Row("twin and planted: 95 % intervals that cover the truth", "93 to 97 %", f"{percent(fmean(covered), 1)} of {len(covered)}")
+    yield _coverage("twin and planted: 95 % intervals that cover the truth", covered)
 
 
 def _now(taken: Sequence[Result]) -> Iterator[Row]:
@@ -337,8 +325,9 @@ def _now(taken: Sequence[Result]) -> Iterator[Row]:
         changes = comparisons.between(by_name[""], by_name[TOLD_NOW], margin=FINER).changes
         told = sum(change.verdict == Verdict.SLOWER for change in changes.values())
         n = len(by_name[""].launches)
-        name = f"planted {TOLD_NOW}, margin {percent(FINER)}: told in {n} launches of two sides, a minute for each case"
-        yield Row(name, "≥ 90 %", f"{told} of {len(changes)}")
+        share = PLANTED[TOLD_NOW]
+        name = f"planted +{percent(share)}, margin {percent(FINER)}: told in {n} launches of two sides, a minute for each case"
+        yield Row(name, f"{told} of {len(changes)}", *at_least(told / len(changes), GOALS[share]))
 
 
 def _beside_others(taken: Sequence[Result]) -> Iterator[Row]:
@@ -350,7 +339,7 @@ def _beside_others(taken: Sequence[Result]) -> Iterator[Row]:
             widths[machine] = half_widths(comparisons.between(by_version[OLDER], by_version[NEWER]).changes)
     if len(widths) == 2:
         times = median(widths[BUSY][case] / width for case, width in widths[QUIET].items() if case in widths[BUSY])
-        yield Row("busy processes on all cores: width of the intervals", "≤ 1.5 times", f"{times:.2f} times")
+        yield Row("busy processes on all cores: width of the intervals", f"{times:.2f} times", f"≤ {WIDER:g} times", times > WIDER)
 
 
 def shares(values: Sequence[float], digits: int = 1) -> str:
@@ -384,7 +373,7 @@ def annotated(data: Any) -> Row:
         slow, detected, false = slow + (truth is not None), detected + bool(near), false + len(steps) - len(near)
     points = sum(len(row["median"]) for row in all_series)
     name = f"series annotated by people ({data.get('source') or 'without a source'}): slowdowns found; other steps in {points:,} points"
-    return Row(name, "", f"{detected} of {slow}; {false}")
+    return Row(name, f"{detected} of {slow}; {false}")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def accuracy(machine: Machine) -> str | None:
         report = json.loads(files.read_text(ACCURACY))
         lines = [f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n"]
         for row in report["rows"]:
-            goal = f"; goal {row['goal']}" if "missed" in row["goal"] else ""
+            goal = f"; goal {row['goal']} (missed)" if row["missed"] else ""
             lines.append(unbroken(escaped(f"- {row['name']}: {row['value']}{goal}")))
         return "\n".join(lines)
 
