@@ -44,11 +44,11 @@ def test_a_measurement_is_judged_like_a_result():
     times = {"a": 200, "b": 300, "loud": 100, "shares": 1}
     output = benchmark(times, loud={"warns": "no"}, shares={"shares_storage": True})
     advice = advise.of_benchmark(output, REQUEST, 64)
-    assert [match.code for match in advice.choices] == ["a", "b", "loud"]
-    assert [match.verdict for match in advice.choices] == ["slower", "slower", "fastest"]
+    assert [match.code for match in advice.choices] == ["a", "loud", "b"]
+    assert [match.verdict for match in advice.choices] == ["slower", "fastest", "slower"]
     assert advice.choices[0].multiple == pytest.approx(2.0)
-    assert advice.choices[1].interval[0] < 3 < advice.choices[1].interval[1]
-    assert advice.choices[2].caveats == ("warns: no",)
+    assert advice.choices[2].interval[0] < 3 < advice.choices[2].interval[1]
+    assert advice.choices[1].caveats == ("warns: no",)
     assert (str(advice), advice.measured, advice.numel) == ("a", "here", 64)
     assert json.loads(json.dumps(advice.document()))["code"] == "a"
 

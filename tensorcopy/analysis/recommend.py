@@ -213,11 +213,12 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
     answers = {}
     for numel, row in rows.items():
         options = sorted(row.values(), key=rank)
+        first = options[0] if options else None
         for usual in (option for option in row.values() if option.usual):
             slower = usual.time >= FASTER * options[0].time and usual.time - options[0].time >= FASTER_BY
             if usual.timing is None or not usual.judged or usual.among_fastest or not slower:
-                options = [usual, *(option for option in options if option is not usual)]
-        answers[numel] = tuple(options)
+                first = usual
+        answers[numel] = tuple(sorted(options, key=lambda option: (option is not first, option.time)))
     return answers
 
 
