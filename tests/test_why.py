@@ -54,9 +54,20 @@ def test_the_sentence_comes_first(causes):
     assert "TensorImpl and metadata −" in answer
     assert "× instead of" in answer
     assert "named functions explain" in text
-    known = findings.read((ROOT / "docs" / "findings.md").read_text())
+    known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
     assert why.text(causes[PAIRS[1]], known=known).endswith("before it makes the array, pytorch/pytorch#78564\n")
     assert text.split("\n\n")[-1].count(" further functions and in the cheapest ones, together 1 % of a call") == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_told"),
+    [("2.9.1", "2.10.0", True), ("2.5.1", "2.15.0", True), ("2.8.0", "2.9.1", False), ("2.10.0", "2.9.1", False)],
+)
+def test_a_finding_is_of_the_releases_between_which_it_came(before, after, is_told):
+    """Another change of the same method has another cause."""
+    known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
+    text = why.text(why.of_pair(select.pair(before, after, RESULTS), "detach"), known=known)
+    assert ("Finding: detach() makes one TensorImpl" in text) is is_told
 
 
 def test_json_has_the_figures_of_the_text(causes):

@@ -207,7 +207,7 @@ PARTS: dict[str, Callable[[Machine], str | None]] = {
     "methods": methods,
     "torch": lambda machine: translate("guide_torch", "en", torch=machine.newest.version),
     "torch_ja": lambda machine: translate("guide_torch", "ja", torch=machine.newest.version),
-    "detach": partial(finding, "detach", "3.11", "2.5.1", "2.15.0"),
+    "detach": partial(finding, "detach", "3.11", "2.9.1", "2.10.0"),
     "cpu": partial(finding, "cpu", "3.11", "2.9.1", "2.10.0"),
     "numpy": partial(finding, "numpy", "3.9", "1.12.1", "1.13.1"),
     "from_dlpack": partial(finding, "numpy_from_dlpack", "3.11", "2.8.0", "2.9.1"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorcopy.releases import release_table
@@ -27,10 +27,10 @@ class Finding:
     pulls: tuple[tuple[str, str], ...]
     address: str = ""
 
-    def is_about(self, code: str, releases: Collection[str]) -> bool:
-        """Return whether it explains a change of a method that came with one of some releases."""
-        order = release_table.in_order({self.before, self.after, *releases})
-        return code == self.code and any(order.index(self.before) < order.index(each) <= order.index(self.after) for each in releases)
+    def is_about(self, code: str, before: str, after: str) -> bool:
+        """Return whether what it explains of a method came between two releases."""
+        order = release_table.in_order({self.before, self.after, before, after}).index
+        return code == self.code and order(before) <= order(self.before) and order(self.after) <= order(after)
 
 
 def read(text: str) -> Iterator[Finding]:

@@ -154,7 +154,7 @@ def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:
         [
             ", ".join([f"Finding: {each.title}", *(f"pytorch/pytorch#{number}" for number, _ in each.pulls)])
             for each in known
-            if each.is_about(cause.code, {cause.after.version})
+            if each.is_about(cause.code, cause.before.version, cause.after.version)
         ],
     ]
     return "\n\n".join("\n".join(filter(None, lines)) for lines in sections if any(lines)) + "\n"

@@ -34,7 +34,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "rows": list(why.rows(change.difference)),
             "history": machine.case_address(case),
             "comparison": comparison,
-            "findings": [finding for finding in known if finding.is_about(result.code, {change.after.version})],
+            "findings": [each for each in known if each.is_about(result.code, change.before.version, change.after.version)],
             "script": script,
             "commands": [why.command(side, file_name) for side in (change.before, change.after)] if script else [],
         }

@@ -130,6 +130,8 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
     machine = places.machine
     counted = machine.count_of(case)
     rows = _release_rows(content, machine, case, counted)
+    history = machine.history[case]
+    changed = [[result.version for result in history.sides(step.index)] for step in history.steps]
     values = {
         "machine": machine,
         "histories": content.histories_address(machine),
@@ -152,9 +154,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         ),
         "seen": next(((row.release, row.pair.detectable) for row in rows if row.pair and row.pair.detectable), None),
         "findings": [
-            finding
-            for finding in places.findings
-            if finding.is_about(machine.case_code(case), {change.release for change in machine.case_changes[case]})
+            finding for finding in places.findings if any(finding.is_about(machine.case_code(case), *versions) for versions in changed)
         ],
         "count_changes": machine.case_changes[counted] if counted else (),
         "counted": counted,
@@ -165,7 +165,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.cases],
         "linear": any(row.timing and row.timing.seconds <= 0 for row in rows),
         "releases": len({row.release for row in rows if row.timing or row.count}),
-        "scaled": _scaled(machine.history[case]),
+        "scaled": _scaled(history),
         "shows_baseline": plots.shows_baseline(machine, case),
         "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
         "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),

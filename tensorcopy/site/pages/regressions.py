@@ -108,8 +108,10 @@ def _explained(content: Content, machine: Machine, regression: OpenRegression, k
 
     Each has its release, its findings, its functions, and the issue to file about it; "" where none can be.
     """
-    code, has_functions = machine.case_code(regression.worst.series.case), False
-    for release in (regression.worst.series.releases[step.index] for step in sorted(regression.worst.open, key=lambda step: -step.ratio)):
+    series = regression.worst.series
+    code, has_functions = machine.case_code(series.case), False
+    for largest in sorted(regression.worst.open, key=lambda step: -step.ratio):
+        before, release = (result.version for result in series.sides(largest.index))
         links = [
             link
             for each in regression.standings
@@ -119,7 +121,7 @@ def _explained(content: Content, machine: Machine, regression: OpenRegression, k
             and link.change.difference.total > 0
         ]
         link = min(links, key=lambda link: bool(link.of), default=None)  # the case itself before a similar one
-        about = [finding for finding in known if finding.is_about(code, {release})]
+        about = [finding for finding in known if finding.is_about(code, before, release)]
         if about or (link and not has_functions):
             has_functions = has_functions or link is not None
             yield {
