@@ -220,6 +220,17 @@ def test_the_size_of_a_change_is_that_of_the_release_against_the_one_before(tmp_
     assert change.text == f"slower by {change_size(change.step.ratio)} ({100 * (low - 1):.1f} to {100 * (high - 1):.1f} %)"
 
 
+def test_a_change_after_a_release_without_the_case_has_its_interval(tmp_path):
+    """It is that of the release before which has the case; no comparison with the one between shows it."""
+    times, versions = (1.0, 1.0, None, 1.5), [release.version for release in RELEASES[:4]]
+    some = {version: time for version, time in zip(versions, times) if time}
+    cases = {"copies.BySize.time_copy clone_detach 16": some, "copies.BySize.time_copy tensor 16": dict.fromkeys(versions, 1.0)}
+    launch_files.write(tmp_path, cases)
+    page = dict(render.files(render.content(launch_files.load(tmp_path))))["history/box/copies.BySize/clone_detach-16.html"]
+    row = text_of(re.search(rf'<tr id="?{versions[3]}.*?</tr>', page, re.DOTALL)[0])
+    assert re.search(r"slower \+(49|50).\d % \+4\d.\d to \+5\d.\d %", row)
+
+
 def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(content):
     """In the histories of all cases, in what is open, and in the comparison of each release with the one before, as text and Markdown."""
     history = {case: series for case, series in content.machine.history.items() if case.spec.timed}
