@@ -197,7 +197,7 @@ def test_only_two_machines_may_have_different_hardware(folder, capsys):
     launch_files.write(folder, {case: {"2.14.1": 1.0}}, start=launch_files.START + timedelta(days=1), cpu="Faster 1")
     assert main(["compare", "2.14.1@box", "2.15.0@box", "--case", "detach_clone", "--format", "json"]) == 3
     change = json.loads(capsys.readouterr().out)["changes"][0]
-    assert change["reason"] == "provenance_differs"
+    assert (change["reason"], change["launches"]) == ("provenance_differs", [12, 12])
     assert change["differences"] == [{"field": "cpu", "before": "Faster 1", "after": "Box 9000"}]
 
 

@@ -169,7 +169,7 @@ def by_size(values: Mapping[Case, float]) -> list[list[float]]:
     """Return values of cases on the CPU by size, see `SIZES`."""
     kinds: dict[int, list[float]] = {}
     for case, value in values.items():
-        kinds.setdefault(max(comparisons.kind(case)[1], 0), []).append(value)
+        kinds.setdefault(simulated_histories.size_of(case), []).append(value)
     return [kinds.get(kind, []) for kind in range(len(SIZES))]
 
 

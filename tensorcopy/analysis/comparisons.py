@@ -128,7 +128,7 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
         if untestable := _untestable(before, after, case):
             changes[case] = untestable
         elif case.spec.timed and differences[case] is None:
-            changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, way=UNPAIRED)
+            changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=_launches(before, after, case), way=UNPAIRED)
     testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
     known = declared.current()
     judged = paired.judge(testable, margin=(lambda _: margin) if everywhere else margin_of(margin), kind=kind, alpha=alpha)
@@ -318,7 +318,14 @@ def _untestable(before: Result, after: Result, case: Case) -> Change | None:
     if not fields:
         return None
     ratio = after.timings[case].seconds / before.timings[case].seconds if case.spec.timed else None
-    return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, differences=fields, way=UNPAIRED)
+    launches = _launches(before, after, case)
+    return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, launches=launches, differences=fields, way=UNPAIRED)
+
+
+def _launches(before: Result, after: Result, case: Case) -> tuple[int, int]:
+    """Return in how many launches each side has a case."""
+    first, second = (related.measured(result, case) for result in (before, after))
+    return first.launches if first else 0, second.launches if second else 0
 
 
 def _least(margin: float) -> float:

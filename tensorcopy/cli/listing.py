@@ -111,7 +111,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
             iter(results.problems),
             TensorcopyError(
                 "no behaviour was observed yet",
-                got="no results",
+                got="no launch of counts, which observes them",
                 allowed="results/ of a checkout",
                 next="tensorcopy check, which observes the installed torch",
             ),
@@ -150,7 +150,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     result = select.newest(results.results, options.release, options.machine, options.python, listed)
     cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # a GPU alone has no suite by size
     if not cases:
-        suites = ", ".join(sorted({case.suite for case in measured(result)})) or "none: every case has failed, or was skipped"
+        suites = ", ".join(sorted({case.suite for case in measured(result)})) or "none: nothing was timed"
         raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
     tables: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
