@@ -119,14 +119,17 @@ def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('sha = "', 'sha = "x'), "the SHA of torch"),
-        (("numpy = ", "nunpy = "), "is not a release"),
+        (('sha = "', 'sha = "x'), r"is not a release: got 1\.9\.0: .*\$\.sha"),
+        (("numpy = ", "nunpy = "), "there is no nunpy"),
+        (('"3.9"]', '"three"]'), "is not a release"),
+        (('cuda = "', 'cuda = "x'), "is not a release"),
+        (('kernels = ["', 'kernels = ["x'), "is not a release"),
         (("[[release]]", "[[release"), "cannot be read"),
         (('sha = "', 'sha = 5 # "'), "is not a release"),
         ((release_table.TABLE.read_text(), "release = [5]"), r"cannot be read: .* allowed: \[\[release\]\] tables"),
         ((release_table.TABLE.read_text(), "[release]\nversion = '2.0.0'"), r"cannot be read: .* allowed: \[\[release\]\] tables"),
     ],
-    ids=["sha", "key", "syntax", "number", "no tables", "one table"],
+    ids=["sha", "key", "Python", "CUDA", "kernel", "syntax", "number", "no tables", "one table"],
 )
 def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
     """The table may be edited by hand."""

@@ -7,13 +7,15 @@ with the releases that the package's table lacks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
-from packaging.version import InvalidVersion, Version
+import msgspec
+from msgspec import Meta
+from packaging.version import Version
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import declarations, files
@@ -23,6 +25,9 @@ UNKNOWN = date.min  # the day of an upload that an index does not tell
 SHORT = 8  # digits of a SHA in the name of a result file
 NUMPY_2 = (2, 3)  # the first minor release whose wheel works with numpy 2
 WITH_NUMPY_2 = "-numpy2"  # ends the build of an environment with numpy 2, in the history that has another
+
+Python = Annotated[str, Meta(pattern=r"^3\.\d{1,2}$")]
+Kernel = Annotated[str, Meta(pattern=r"^(sm|compute)_\d{2,3}[af]?$")]
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,14 @@ class Release:
 
     version: str
     date: date
-    sha: str
-    pythons: tuple[str, str]
+    sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
+    pythons: tuple[Python, Python]
     numpy: str
     notes: str
     requires: tuple[str, ...] = ()
-    kind: str = "release"
-    cuda: str = field(default="", compare=False)  # another wheel of a release is the same release
-    kernels: tuple[str, ...] = field(default=(), compare=False)
+    kind: Literal["release", "nightly"] = "release"
+    cuda: Annotated[str, Meta(pattern=r"^(\d+\.\d+)?$")] = field(default="", compare=False)  # another wheel is the same release
+    kernels: tuple[Kernel, ...] = field(default=(), compare=False)
 
     @property
     def tag(self) -> str:
@@ -247,25 +252,15 @@ def _unreadable(table: Path, got: str, allowed: str) -> TensorcopyError:
 
 def _release(row: dict[str, Any], table: Path) -> Release:
     try:
-        first, last = row["pythons"]
-        Version(row["version"])
-        if not isinstance(row["sha"], str):
-            raise TypeError(f"sha = {row['sha']!r}")
-        release = Release(
-            **{**row, "pythons": (first, last), "requires": tuple(row.get("requires", ())), "kernels": tuple(row.get("kernels", ()))}
-        )
-    except (KeyError, TypeError, ValueError, InvalidVersion) as error:
+        if unknown := row.keys() - {each.name for each in fields(Release)}:
+            raise ValueError(f"there is no {', '.join(sorted(unknown))}")
+        release = msgspec.convert(row, Release)
+        Version(release.version)
+    except ValueError as error:
         raise TensorcopyError(
             f"a row of {table.name} is not a release",
             got=f"{row.get('version', row)}: {error}",
             allowed="version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels",
             next=f"tensorcopy list releases --add {row.get('version', 'VERSION')}",
         ) from error
-    if len(release.sha) != 40 or set(release.sha) - set("0123456789abcdef"):
-        raise TensorcopyError(
-            f"the SHA of torch {release.version} in {table.name} is invalid",
-            got=repr(release.sha),
-            allowed="40 hexadecimal digits",
-            next=f"tensorcopy list releases --add {release.version}",
-        )
     return release
