@@ -5,7 +5,9 @@ import json
 import re
 import shutil
 import sys
+import time
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +88,23 @@ def installed(monkeypatch, tmp_path):
     monkeypatch.setattr(uv, "make_environment", make_environment)
     environments.build(tmp_path, NEW, "3.11", "cuda")
     return installations
+
+
+def test_two_programs_install_an_environment_once(installed, tmp_path, monkeypatch):
+    """The other one waits: uv would remove what the first has installed."""
+    (path,) = installed
+    (path / environments.COMPLETE).unlink()
+    install = uv.make_environment
+
+    def slowly(*arguments: object) -> None:
+        time.sleep(0.5)
+        install(*arguments)
+
+    monkeypatch.setattr(uv, "make_environment", slowly)
+    with ThreadPoolExecutor() as programs:
+        for _ in range(2):
+            programs.submit(environments.build, tmp_path, NEW, "3.11", "cuda")
+    assert len(installed) == 2
 
 
 @pytest.mark.parametrize("lost", ["bin/python", "lib/python3.11", "torch"])

@@ -11,7 +11,8 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
@@ -169,10 +170,11 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     text = "\n".join(
         [*requirements, *([f"# {BACKEND}={backend()}"] if backend() else []), *(f"# {_digest(folder)} of {folder}" for folder in sources)]
     )
-    is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
-    if not is_old:
-        _install(path, release, python, requirements)
-        complete.write_text(text, encoding="utf-8")
+    with _alone(path):
+        is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
+        if not is_old:
+            _install(path, release, python, requirements)
+            complete.write_text(text, encoding="utf-8")
     try:
         # written on every call, so that the environment works after the checkout was moved
         (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{interpreters.package_folder(directory)}\n", encoding="utf-8")
@@ -188,6 +190,18 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
         ) from error
     verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy_for(release, python, build))
     return environment
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process at a time install the environment at `path`: uv would remove what another one has installed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(f".{path.name}.lock").open("w") as file:
+        with suppress(ImportError):  # Windows
+            from fcntl import LOCK_EX, flock
+
+            flock(file, LOCK_EX)
+        yield
 
 
 def _digest(package: Path) -> str:
