@@ -6,6 +6,7 @@ The launches here are real files, made at once by a stand-in for the processes; 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -70,6 +71,7 @@ class Machine:
         self.counted: list[str] = []
         self.fails: dict[str, TensorcopyError] = {}  # by release, when its environment is opened
         self.cannot_start = ""
+        self.failing = ""  # a case
         self.accelerators: dict[str, str] = {}
         self.before_a_launch: Callable[[], object] = lambda: None
         self.chance = Random(0)
@@ -94,9 +96,7 @@ class Machine:
         number = len(self.taken)
         self.taken.append((names, sorted(text for suite in suites.values() for text in suite["selected"])))
         by_case = {
-            (name, index): Turns({place: [self.duration(each, number, text)] * 3 for place, each in enumerate(names)}, 100)
-            for name, suite in suites.items()
-            for text, index in suite["selected"].items()
+            (name, index): self.turns(names, number, text) for name, suite in suites.items() for text, index in suite["selected"].items()
         }
         times = {"id": launches.new_id(), "started": f"2026-11-21T08:00:{number:02}+00:00", "ended": "2026-11-21T09:00:00+00:00"}
         return launch.document(sides, suites, by_case, machine=machine, core=0, reference=reference, **times)
@@ -110,8 +110,11 @@ class Machine:
             suite.values["0"] = 4096.0
         return launches.msgspec.structs.replace(document, kind="counts", suites=stored)
 
-    def duration(self, version: str, number: int, case: str) -> float:
-        return self.seconds(version, number) * exp(self.chance.gauss(0, self.noise.get(case, 0)))
+    def turns(self, names: list[str], number: int, case: str) -> Turns:
+        if case == self.failing:
+            return Turns({}, 100, failed=dict.fromkeys(range(len(names)), "RuntimeError: no kernel"))
+        noise = self.noise.get(case, 0)
+        return Turns({place: [self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3 for place, each in enumerate(names)}, 100)
 
     @property
     def sides(self) -> list[list[str]]:
@@ -223,6 +226,17 @@ def test_a_side_that_fails_is_left_out_and_named(machine, capsys):
     assert machine.sides == [["2.15.0@3.11", "2.8.0@3.11"]] * 2
     printed = capsys.readouterr().err
     assert [text for text in ("torch 2.13.0 was not installed", "no libtorch") if printed.count(text) != 1] == []
+
+
+def test_a_case_that_fails_is_told_again_until_it_is_mended(machine, capsys):
+    """The same command takes nothing, and ends as the first; a mended suite has another version."""
+    machine.failing = IN_DOUBT
+    for _ in range(2):
+        assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+        assert re.search(r"failed with torch .*: copies\.BySize tensor numel=16: RuntimeError: no kernel", capsys.readouterr().out)
+    assert len(machine.taken) == 1
+    machine.failing, machine.suites[BY_SIZE]["version"] = "", "5"
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
 
 
 def test_a_launch_without_another_side_is_unpaired_and_says_so(machine, capsys):
