@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from tensorcopy import cli
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
-from tensorcopy.results import launches, reader, select
+from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.reader import Result, Results
@@ -278,23 +277,10 @@ MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
 OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
 
 
-@pytest.fixture(scope="session")
-def few_launches(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a few of the shipped launches of each kind."""
-    folder, taken = tmp_path_factory.mktemp("few"), Counter[object]()
-    for launch in reader.load_results(ROOT / "results").launches:
-        kind = launch.kind, launch.sides[0].sha if launch.kind == "counts" else len(launch.sides)
-        if launch.machine == SHIPPED.name and taken[kind] < 3:  # a checkout of a test need not have all
-            launches.write(folder, launch)
-            taken[kind] += 1
-    return folder
-
-
 @pytest.fixture
-def small_checkout(few_launches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with few launches as the current folder."""
-    shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    shutil.copytree(few_launches, tmp_path / "results")
+def small_checkout(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the small checkout as the current folder."""
+    shutil.copytree(small, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path

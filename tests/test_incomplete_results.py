@@ -14,10 +14,8 @@ CASE = "copies.BySize clone_detach numel=16"
 
 
 @pytest.fixture
-def run(small, tmp_path, monkeypatch, run_command):
+def run(small_checkout, run_command):
     """The function `run_command`, in a copy of the small checkout."""
-    shutil.copytree(small, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
     return run_command
 
 
