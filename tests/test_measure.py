@@ -432,7 +432,7 @@ def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour():
 
 
 def test_environments_that_the_next_group_lacks_are_removed(machine, monkeypatch):
-    """Not the reference, and none when time ends before its group does."""
+    """Not the reference, and none when time ends before its group does; also those of a group that gets no further."""
     removed: list[str] = []
     monkeypatch.setattr(environments, "remove", lambda path: removed.append(path.name.partition("-")[0]))
     arguments = [f"{FIVE[0].release.version}..{FIVE[-1].release.version}", "--launches", "2", "--environments", "4", "--no-counts"]
@@ -441,6 +441,10 @@ def test_environments_that_the_next_group_lacks_are_removed(machine, monkeypatch
     assert measure(*arguments) == 0
     assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
     assert all(len(sides) <= 4 for sides in machine.sides)
+    removed.clear()
+    monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
+    assert measure(*arguments, "--launches", "3") == 0
+    assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
 
 
 @pytest.mark.parametrize("start", [0, 3])

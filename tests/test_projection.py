@@ -13,6 +13,7 @@ from asv.commands.compare import unroll_result
 from asv.results import Results, iter_results
 
 from tensorcopy.asv_plugin import projection
+from tensorcopy.results import reader
 from tests import launch_files
 
 COPY = "copies.BySize.time_copy"
@@ -99,6 +100,15 @@ def test_every_machine_and_python_has_its_files(tmp_path):
         *(f"gpu/{name}.json" for name in ("machine", f"{sha}-py3.11-cuda")),
         *(f"lab/{name}.json" for name in ("machine", "main-py3.11-cuda", "head-py3.11-cuda")),
     }
+
+
+def test_a_machine_is_not_described_by_one_whose_name_begins_its_own(tmp_path):
+    """Of the same hardware, with a later launch of another case."""
+    for number, (machine, case) in enumerate((("box2", f"{COPY} tensor 16"), ("box", f"{COPY} tensor 1024"))):
+        launch_files.write(tmp_path, {case: {"2.8.0": 1.0}}, launches=2, machine=machine, start=launch_files.START.replace(hour=8 + number))
+    loaded = reader.load_results(tmp_path)
+    made = projection.documents(loaded.results, loaded.launches)
+    assert made[f"box2/{launch_files.sha_of('2.8.0')[:8]}-py3.11-cuda.json"]["results"]
 
 
 def test_the_same_launches_are_not_projected_again(results, tmp_path):

@@ -90,7 +90,7 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
         commit = result.revision or result.sha
         machine = _machine(result)
         identity, name = result.series_key.identity, result.machine  # which may have a suffix to its folder's
-        own = [launch for launch in launches if launch.identity == identity and name.startswith(launch.machine)]
+        own = [each for each in launches if each.identity == identity and (name == each.machine or name.startswith(f"{each.machine}-"))]
         midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
         files[f"{result.machine}/machine.json"] = {**machine, "version": Machine.api_version}
         files[get_filename(result.machine, commit, result.environment)] = {

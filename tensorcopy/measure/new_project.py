@@ -113,8 +113,8 @@ def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool
     workflows = os.path.relpath(top / ".github/workflows", folder)
     texts = {f"{workflows}/{file}": _filled(file, **values) for file in (*WORKFLOWS, *(OF_GITHUB if github else ()))}
     written = _write(folder, texts | ({f".github/{RUNNERS}": _filled(RUNNERS)} if github else {}))
-    if origin.wheel:
-        place = f"{_wheels(folder)}/{origin.wheel.name}"
+    place = f"{_wheels(folder)}/{origin.wheel.name}" if origin.wheel else ""
+    if origin.wheel and (folder / place).resolve() != origin.wheel.resolve():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(origin.wheel, folder / place)
         written.append(place)

@@ -265,7 +265,7 @@ def take_missing(
             finish([measurement for group in (groups if together else [groups[number]]) for measurement in group])
             if not together:
                 kept = {job.reference, *(groups[number + 1] if number + 1 < len(groups) else ())}
-                for each in joint[0] if joint else ():
+                for each in groups[number]:
                     if each not in kept:
                         environments.remove(each.path(job.paths))
                         job.opened.pop(each, None)
