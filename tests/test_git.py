@@ -26,6 +26,13 @@ def commit_all(folder: Path, message: str) -> None:
     run(folder, *AUTHOR, "commit", "-qm", message)
 
 
+def edit(path: Path, before: str, after: str) -> None:
+    """Replace a text that occurs once in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(before) == 1, (path, before)
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
 @pytest.fixture
 def commits(tmp_path, monkeypatch):
     """A repository of three commits: a base, a head, and a later commit on main."""

@@ -20,7 +20,7 @@ from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.worker import declarations
-from tests.test_git import AUTHOR, commit_all, sha
+from tests.test_git import AUTHOR, commit_all, edit, sha
 from tests.test_git import run as git
 from tests.test_project import COPIES
 
@@ -32,12 +32,6 @@ imports = ["operations"]
 """
 HALVED = '\n\ndef halved(x):\n    """Return x divided by 2, ten times."""\n    for _ in range(10):\n        y = x / 2\n    return y\n'
 SLOW = ("return x * torch.rsqrt", "for _ in range(100):\n        x.clone()\n    return x * torch.rsqrt")
-
-
-def edited(path: Path, before: str, after: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert text.count(before) == 1
-    path.write_text(text.replace(before, after), encoding="utf-8")
 
 
 @pytest.fixture
@@ -74,7 +68,7 @@ def environments(folder: Path, name: str) -> Path:
 
 def test_each_commit_has_its_files_and_shares_the_environments(folder):
     """Also after `rm -rf .asv/env`: the link is still there, and leads to nothing."""
-    edited(folder / "operations.py", *SLOW)
+    edit(folder / "operations.py", *SLOW)
     commit_all(folder, "head")
     base, head = checkouts(folder)
     assert [(place / "operations.py").read_text().count("clone()") for place in (base, head)] == [0, 1]
@@ -91,7 +85,7 @@ def test_each_commit_has_its_files_and_shares_the_environments(folder):
 @pytest.mark.parametrize("requires", ['"einops==0.8.1"', '"."', "1"], ids=["version", "folder", "invalid"])
 def test_a_commit_that_needs_other_packages_has_environments_of_its_own(folder, requires):
     """Other ones than the checkout; a folder is the one of each commit."""
-    edited(folder / "tensorcopy.toml", "[project]\n", "[project]\nrequires = [" + requires + "]\n")
+    edit(folder / "tensorcopy.toml", "[project]\n", "[project]\nrequires = [" + requires + "]\n")
     commit_all(folder, "head")
     if requires != '"."':
         git(folder, "checkout", "-q", "HEAD~1")
@@ -167,7 +161,7 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, old_python):
         code.write(HALVED)
     commit_all(folder, "two operations")
     git(folder, "checkout", "-q", "-b", "slow")
-    edited(folder / "operations.py", *SLOW)
+    edit(folder / "operations.py", *SLOW)
     commit_all(folder, "slow")
     git(folder, "checkout", "-q", "main")
     code, changes, comment = compared(folder, "slow", old_python)

@@ -17,7 +17,7 @@ from tensorcopy.configuration import Paths
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tests.conftest import ROOT, Checkout, assert_golden
-from tests.test_git import AUTHOR, sha
+from tests.test_git import AUTHOR, edit, sha
 from tests.test_git import run as git
 
 FEW = ["--launches", "4", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
@@ -46,10 +46,7 @@ class Repository:
         """Return a commit on top of `base` with edits of texts that occur once."""
         git(self.folder, "checkout", "-q", "--detach", base)
         for name, before, after in edits:
-            path = self.folder / name
-            text = path.read_text(encoding="utf-8")
-            assert text.count(before) == 1, (name, before)
-            path.write_text(text.replace(before, after), encoding="utf-8")
+            edit(self.folder / name, before, after)
         return self.commit("head")
 
 

@@ -364,7 +364,8 @@ def test_data_files_agree_with_the_pages(shipped):
         if row["torch"] == "2.15.0" and row["case"] == "conversions.BySize detach_numpy_copy numel=1024" and "3.11" in row["environment"]
     ]
     assert f"{float(row['value']) * 1e6:.2f} µs" in shipped["index.html"]
-    launch = json.loads(min((ROOT / "results" / "epyc-2core").glob("*[0-9a-f].json")).read_text(encoding="utf-8"))
+    smallest = min((ROOT / "results" / "epyc-2core").glob("*[0-9a-f].json"), key=lambda path: path.stat().st_size)
+    launch = json.loads(smallest.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(json.loads(shipped["launch.schema.json"])).validate(launch)
 
 
@@ -555,7 +556,7 @@ def test_two_releases_can_be_chosen_without_scripts(shipped):
 
 def test_no_page_grows_with_the_number_of_machines(two_releases):
     """The indices of histories and comparisons have a line, a choice and a link for each other machine."""
-    times = {(method, numel): 1e-6 for method in ("a", "b", "a_numpy") for numel in (16, 1024, 16384)}
+    times = {(method, numel): 1e-6 for method in ("a", "b", "a_numpy") for numel in (16, 1024)}
     sizes = []
     for machines in (2, 3):
         results = [measured(release, times, machine=f"box{number:02}") for number in range(machines) for release in (OLD, NEW)]
