@@ -5,11 +5,13 @@ Everywhere else they are seconds, bytes, numbers of elements, and ratios with 1 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
 THIN_SPACE, NARROW_SPACE = "\u2009", "\u202f"  # the narrow one does not break
+INSIDE = re.compile(r" (?=%|[µnm]?s\b)|(?<=[≤>]) (?=\d)")  # the spaces within a number: "3.1 %", "1.4 µs", "≤ 2¹⁷"
 SMALLEST_P = 1e-6  # that is written with its figures
 
 

@@ -290,6 +290,7 @@ def test_no_line_is_wider_than_80_columns(monkeypatch, capsys, command):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 10
     assert [line for line in lines if len(line) > 80 or line.strip().startswith(("%", "ns", "µs", "numel="))] == []
+    assert [line for line in lines if line.endswith((".BySize", ".ByGrad", ".ByLayout", ".ByDtype", " ≤"))] == []
 
 
 def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):

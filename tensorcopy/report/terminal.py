@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,7 +17,7 @@ from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
 from tensorcopy.analysis.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, PAIRED, Change, Verdict
 from tensorcopy.analysis.series import CaseSeries, changes_by_release, directions, releases_of
 from tensorcopy.analysis.standings import open_regressions, standing
-from tensorcopy.numbers import counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
+from tensorcopy.numbers import INSIDE, counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
     CHANGED,
     SEEN,
@@ -54,23 +53,27 @@ LARGEST_CHANGES = 10  # of a verdict that are listed
 WIDTH = 56  # columns of the axis of differences: a line is about 80 columns with its labels
 ZERO, DIFFERENCE, LOW, HIGH = "│", "●", "├", "┤"
 
-# spaces in "3.1 %", "1.4 µs", "detach numel=16", "≤ 2¹⁷", "torch 2.15.0" and "Python 3.11"
-KEPT = re.compile(r" (?=%|[µnm]?s\b|\w+=)|(?:(?<=[≤>])|(?<=torch)|(?<=Python)) (?=\d)")
+KEPT = "\xa0"  # a space at which no line is folded
 Row = tuple[Case, Change]
 
 
 @dataclass(frozen=True)
 class Prose:
-    """Text whose lines are folded at spaces to the width; names, and numbers with their units, stay whole."""
+    """Text whose lines are folded to the width at spaces other than `KEPT`, and not within a number."""
 
     text: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         lines = self.text.split("\n")
         if not options.no_wrap:
-            indented = [(KEPT.sub("\xa0", line), " " * (len(line) - len(line.lstrip()) + 2)) for line in lines]
+            indented = [(INSIDE.sub(KEPT, line), " " * (len(line) - len(line.lstrip()) + 2)) for line in lines]
             lines = [fill(line, options.max_width, subsequent_indent=indent, break_long_words=False) for line, indent in indented]
-        yield Text("\n".join(lines).replace("\xa0", " "), no_wrap=True, overflow="ignore")
+        yield Text("\n".join(lines).replace(KEPT, " "), no_wrap=True, overflow="ignore")
+
+
+def _name(case: Case) -> str:
+    """Return the name of a case, which stays whole."""
+    return case_name(case).replace(" ", KEPT)
 
 
 def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
@@ -92,12 +95,12 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
                 more.append(f"and {counted(others, 'other')} {what}: {how_to_list} lists them")
     lines = [f"{' → '.join(comparison.labels)}, on {comparison.on}", *headline(changes.values()), ""]
     for case, change in shown:
-        name = f"{SIGNS[change.verdict]} {case_name(case)}"
+        name = f"{SIGNS[change.verdict]} {_name(case)}"
         lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE and len(name) < NAME + 8 else [name, f"    {_figures(change)}"]
     lines += [""] if shown else []
     for label, failing, only in zip(comparison.labels, FAILED, ONE_SIDED) if not all_cases else ():
-        notes += [f"failed with {label}: {case_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
-        names = [case_name(case) for case, each in changes.items() if each.reason is only]
+        notes += [f"failed with {label}: {_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
+        names = [_name(case) for case, each in changes.items() if each.reason is only]
         notes += [f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}"] if names else []
     if any(change.verdict is Verdict.UNKNOWN for change in changes.values()) and not all_cases:
         notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
@@ -209,7 +212,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     lines = [
         f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
     ]
-    return Group(Prose(f"{case_name(case_series.case)}, on {case_series.on}"), table, Prose("\n".join(lines) or _no_change([case_series])))
+    return Group(Prose(f"{_name(case_series.case)}, on {case_series.on}"), table, Prose("\n".join(lines) or _no_change([case_series])))
 
 
 def _no_change(all_series: Iterable[CaseSeries]) -> str:
@@ -230,7 +233,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
             shown = change.cases if all_cases else change.cases[:LARGEST]
             lines.append(f"  {change_text(change)}")
             sizes = [step_size(change.steps[case], change.group.unit, within=True) for case in shown]
-            lines += [f"    {size:<{max(map(len, sizes))}}  {case_name(case)}" for case, size in zip(shown, sizes)]
+            lines += [f"    {size:<{max(map(len, sizes))}}  {_name(case)}" for case, size in zip(shown, sizes)]
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
     return Prose("\n".join([heading, *(lines or [_no_change(by_case.values())])]))
@@ -259,7 +262,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
             before, after = map(duration, each.times)
             since = ", ".join(f"{each.series.releases[step.index]} ({signed_percent(step.ratio)})" for step in each.open)
             lines += [
-                f"  {case_name(each.series.case)}",
+                f"  {_name(each.series.case)}",
                 f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
                 f"    since {since}" if since else "    no single release",
             ]
