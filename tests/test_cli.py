@@ -94,6 +94,8 @@ def test_times_of_a_machine_that_measured_only_its_gpu(small_checkout, capsys):
     shutil.copytree(SHIPPED_GPU, small_checkout / "results" / SHIPPED_GPU.name)
     assert main(["list", "times"]) == 0
     assert "copies.BySize" in capsys.readouterr().out
+    assert main(["list", "times", "--bench", "nothing"]) == 2
+    assert "allowed: alternatives.BySize.time_alternative" in capsys.readouterr().err
     assert main(["list", "times", "--machine", SHIPPED_GPU.name]) == 0
     shown = capsys.readouterr().out
     assert re.findall(r"^(\w+\.\w+)\.time_\w+$", shown, re.MULTILINE) == ["conversions.Latency", "copies.Latency", "copies.Throughput"]

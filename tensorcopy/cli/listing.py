@@ -150,7 +150,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     result = select.newest(results.results, options.release, options.machine, options.python, listed)
     cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # a GPU alone has no suite by size
     if not cases:
-        suites = ", ".join(sorted({case.suite for case in measured(result)})) or "none: nothing was timed"
+        machines = [each for each in results.results if options.machine in ("", each.machine)]
+        suites = ", ".join(sorted({case.suite for each in machines for case in measured(each)})) or "none: nothing was timed"
         raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
     tables: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
