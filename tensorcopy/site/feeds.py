@@ -40,12 +40,13 @@ def _change(change: MachineChange) -> Entry:
     group = change.change.group
     size = "small" if group.small else "large"
     largest = "; ".join(f"{change.machine.case_code(case)}, {circumstances(case)} {size}" for case, size, _ in change.largest)
+    cases = f"; largest: {largest}" if largest else ""  # only the group as a whole may have changed
     return Entry(
         (change.series.machine, change.series.environment, change.release, change.change.verdict.value, group.module, group.device, size),
         change.found,
         f"torch {change.release}: {change.text}",
         change.comparison_address,
-        f"{change.series.machine}, {environment_text(change.series.environment)}: {change.text}; largest: {largest}",
+        f"{change.series.machine}, {environment_text(change.series.environment)}: {change.text}{cases}",
     )
 
 
