@@ -49,8 +49,8 @@ FORKS_SECONDS = 2.0  # of a side, after which no fork begins but the fewest: set
 # Calls in a turn, at most, of a case that gets several forks. With 16 or 32 (2^17) one fork is enough: a difference varies by about 2 %.
 # A single call takes so long that its setup would double what a launch costs
 SLOW_CALLS = 8
-# That a side's turns of a case take, unless they are the fewest. At 2^24 elements a call takes 20 to 60 ms, and a difference of two varies by 4 to
-# 6 % between forks with five turns, by no more than their standard error tells, so that more turns make it smaller
+# That a side's turns of a case take, unless they are the fewest. At 2^24, where a call takes 20 to 60 ms, a difference of two varies by
+# 4 to 6 % between forks with five turns, by no more than their standard error tells, so that more turns make it smaller
 SIDE_SECONDS = 0.5
 SIDE_WALL_SECONDS = 1.0  # the same with their setup, which asv runs before each call
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
