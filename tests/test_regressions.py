@@ -122,8 +122,11 @@ def test_a_closed_slowdown_is_not_open(page, content):
     closed = sum(len(standing.closed) for standing in standings)
     table = page.partition('id="fixed"')[2]
     rows = [texts_of("t[hd]", row) for row in elements("tr", table)][1:]
-    assert sum(int(row[3]) for row in rows) == closed > 0
-    assert all(row[2].startswith("+") for row in rows)
+    assert sum(int(row[4]) for row in rows) == closed > 0
+    for row in rows:
+        change, low, high = (float(text.replace("−", "-")) for text in re.findall(r"[+−][\d.]+", f"{row[2]} {row[3]}"))
+        assert low <= change <= high
+        assert change > 0
     assert all(step.until is None for standing in standings for step in standing.open)
 
 

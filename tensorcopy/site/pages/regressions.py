@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
@@ -147,16 +148,16 @@ def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
 
 
 def _fixed(machine: Machine) -> list[dict[str, Any]]:
-    """Return the slowdowns that a later release took back by method, each with its largest, the largest of all first."""
-    groups: dict[tuple[str, str, str], list[tuple[float, Case]]] = {}
+    """Return the slowdowns that a later release took back by method, each with its largest and its interval, the largest of all first."""
+    groups: dict[tuple[str, str, str], list[tuple[Step, Case]]] = {}
     for standing in machine.standings.values():
         case, releases = standing.series.case, standing.series.releases
         for step in standing.closed:
             key = code_of(machine, case), releases[step.index], releases[step.until or 0]
-            groups.setdefault(key, []).append((step.ratio, case))
+            groups.setdefault(key, []).append((step, case))
     rows = []
     for (code, release, until), members in groups.items():
-        ratio, case = max(members, key=lambda member: member[0])
+        step, case = max(members, key=lambda member: member[0].ratio)
         address = machine.case_address(case)
-        rows.append({"code": code, "release": release, "until": until, "ratio": ratio, "cases": len(members), "address": address})
-    return sorted(rows, key=lambda row: -row["ratio"])
+        rows.append({"code": code, "release": release, "until": until, "step": step, "cases": len(members), "address": address})
+    return sorted(rows, key=lambda row: -row["step"].ratio)
