@@ -40,7 +40,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import Side
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.numbers import percent
+from tensorcopy.numbers import counted, percent
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader, select, suite_specs, writing
@@ -158,7 +158,7 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
         rows.append(annotated(annotated_series))
     name = f"{newest.machine}; {mark} on another machine" if mark else newest.machine
     return {
-        "machine": f"{newest.provenance['cpu']} ({name}), {newest.provenance['cores']} cores",
+        "machine": f"{newest.provenance['cpu']} ({name}), {counted(newest.provenance['cores'], 'core')}",
         "launches": len(newest.launches),
         "day": str(newest.provenance["started"])[:10],
         "rows": [row._asdict() for row in rows],
