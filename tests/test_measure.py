@@ -10,6 +10,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
 from math import exp
 from pathlib import Path
 from random import Random
@@ -56,6 +57,8 @@ SUITES = {
     PEAK: {"name": PEAK, "version": "1", "param_names": ["method"], "params": [["'clone'"]], "type": "track", "unit": "bytes"},
 }
 
+BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
+
 
 class Machine:
     """A machine that takes a launch at once, and a minute of its clock.
@@ -98,7 +101,8 @@ class Machine:
         by_case = {
             (name, index): self.turns(names, number, text) for name, suite in suites.items() for text, index in suite["selected"].items()
         }
-        times = {"id": launches.new_id(), "started": f"2026-11-21T08:00:{number:02}+00:00", "ended": "2026-11-21T09:00:00+00:00"}
+        started = BEGIN + timedelta(minutes=number)  # in this order, which those of one second do not have
+        times = {"id": launches.new_id(started), "started": started.isoformat(), "ended": "2026-11-22T09:00:00+00:00"}
         return launch.document(sides, suites, by_case, machine=machine, core=0, reference=reference, **times)
 
     def count(self, side: Side, machine: str, *, selection: str, **_: Any) -> Launch:
