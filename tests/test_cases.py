@@ -13,12 +13,14 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
+from tensorcopy.worker import loop
 from tensorcopy.worker.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
 
 
 @pytest.fixture(autouse=True)
-def clean_state():
+def clean_state(monkeypatch):
     cases.case.cache_clear()
+    monkeypatch.setattr(cases, "_spent", [0.0])
     threads = torch.get_num_threads()
     yield
     torch.set_num_threads(threads)
@@ -38,6 +40,21 @@ def test_a_tensor_that_the_device_cannot_hold_is_skipped(monkeypatch, device, nb
     else:
         with pytest.raises(SkipNotImplemented, match=r"4 tensors of 1 GiB, and the device has 2\.0 GiB"):
             cases.skip_without_memory(2**28, device)
+
+
+def test_making_a_case_takes_no_time_on_the_clock(monkeypatch):
+    """Neither does calibration: asv uses the first call as its sample."""
+    now = [0.0]
+    monkeypatch.setattr(loop, "perf_counter", lambda: now[0])
+
+    def body():
+        now[0] += 3.0  # a CUDA context
+        suite.time(loop.Loop("function()", lambda: {"function": lambda: now.__setitem__(0, now[0] + 1e-6)}))
+
+    suite = cases.Suite()
+    before = cases.clock()
+    body()
+    assert cases.clock() - before == pytest.approx(1e-6)
 
 
 @pytest.mark.parametrize(
