@@ -48,7 +48,7 @@ def test_an_unknown_case_is_an_error(folder, capsys):
 
 @pytest.mark.parametrize(("releases", "launches"), [(("2.15.0",), 12), (("2.14.1", "2.15.0"), 1)], ids=["one release", "one launch"])
 def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, capsys, releases, launches):
-    """Neither "No change" nor "0 methods" is told where nothing was compared; an unknown error is no error of 0.0 %."""
+    """Neither "No change" nor "0 methods" stands where nothing was compared; an unknown error is no error of 0.0 %."""
     monkeypatch.chdir(tmp_path)
     times = dict(zip(releases, (1.0, 1.5)))
     launch_files.write(tmp_path / "results", {f"copies.BySize.time_copy tensor {numel}": times for numel in (1, 16)}, launches=launches)

@@ -438,7 +438,7 @@ def test_a_partly_measured_release_removes_no_page(two_releases, tmp_path):
         launch_files.write_counts(tmp_path / "whole", release, {}, methods={name: launch_files.observed() for name in names})
     site = dict(render.files(render.content(launch_files.load(tmp_path / "whole"))))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/retired.Suite.time_copy/16.html"} <= set(site)
-    assert "1 unknown of 4 cases. 1 failed, or on one side only." in site["index.html"]
+    assert "1 unknown of 4 cases. Failed, or measured on one side only: 1." in site["index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
     launch_files.write(tmp_path / "part", {"retired.Suite.time_copy numel=16": {"2.0.0": 1.0}})
     site = dict(render.files(render.content(launch_files.load(tmp_path / "part"))))

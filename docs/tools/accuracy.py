@@ -55,7 +55,7 @@ PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
 TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/worker/loop.py reads it
 PLANTED, TOLD_NOW = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}, "+2%"
-GOALS = {0.02: 0.9, 0.05: 0.95}  # share of the slowdowns of a size that is told
+GOALS = {0.02: 0.9, 0.05: 0.95}  # share of the slowdowns of a size that compare calls slower
 WIDER = 1.5  # times the width of an interval, at most, beside busy processes
 LAUNCHES, LAUNCHES_NOW = 12, 42
 BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
