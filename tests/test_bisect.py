@@ -18,6 +18,7 @@ from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import bisect, launch
 from tensorcopy.measure.bisect import BuildFailed, Search, search
+from tensorcopy.measure.launch import SideFailed
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import environments, release_table, uv, wheel_index
@@ -126,6 +127,8 @@ def called(tmp_path, monkeypatch):
 
     def take(sides, machine, **_):
         versions = [side.provenance["torch"] for side in sides]
+        if "2.9.1" in versions:
+            raise SideFailed.of(sides[versions.index("2.9.1")], "ImportError: no symbol")
         taken.append(versions)
         start = launch_files.START.replace(second=len(taken))
         folder = tmp_path / "made" / str(len(taken))
@@ -176,6 +179,15 @@ def test_a_build_that_fails_is_left_out_and_what_only_the_search_needs_is_remove
     assert "torch 2.9.0 cannot be measured: it does not run, nothing" in reports
     added.close()
     assert set(removed) == {"2.8.1", "2.9.0"}
+
+
+def test_no_launch_is_taken_without_a_build_that_cannot_import_the_suites(called):
+    """Those of the other builds would not be used."""
+    new, taken, reports, _ = called
+    found, _ = search(["2.8.0", "2.9.1", "2.10.0"], new().time, distance)
+    assert found == ["2.8.0", "2.10.0"]
+    assert taken == [["2.8.0", "2.10.0"]] * bisect.LAUNCHES
+    assert reports[-1].startswith("torch 2.9.1 cannot be measured: the suites cannot be imported")
 
 
 @pytest.mark.parametrize(

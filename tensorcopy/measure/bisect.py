@@ -83,9 +83,11 @@ class Search:
         kept = [each for each in self.job.stored() if [side.place for side in each.sides] == places]
         if len(kept) < LAUNCHES:
             self.report(f"torch {', '.join(builds)} beside each other")
-            kept += taking.take_launches(sides, self.job, count=LAUNCHES - len(kept))
-            for build, side in zip(builds, sides):
-                self._require(build, side)
+            try:
+                kept += taking.take_launches(sides, self.job, count=LAUNCHES - len(kept), all_or_none=True)
+            finally:
+                for build, side in zip(builds, sides):
+                    self._require(build, side)
         rows = [row for each in kept for suite in each.suites.values() for row in suite.rows.values() if None not in row.effects]
         if len(rows) < len(kept):
             reasons = [each for suite in kept[-1].suites.values() for by_side in suite.failed.values() for each in by_side.items()]
