@@ -24,8 +24,8 @@ def checkout(tmp_path, monkeypatch):
     launch_files.write(tmp_path / "results", {case: dict.fromkeys(RELEASES, 5.0) for case in CASES}, noise=NOISE)
     planted = {f"2.15.0#{name}": 5.0 * (1 + share) for name, share in accuracy.PLANTED.items()}
     sides = {"2.14.1": 5.0, "2.15.0": 5.0, "2.15.0#twin": 5.0, **planted}
-    for machine, noise in ((accuracy.QUIET, NOISE), (accuracy.BUSY, 2 * NOISE)):
-        launch_files.write(tmp_path / accuracy.FOLDER, dict.fromkeys(CASES, sides), machine=machine, noise=noise)
+    for machine, launches, noise in ((accuracy.QUIET, 12, NOISE), (accuracy.LONG, 36, NOISE), (accuracy.BUSY, 12, 2 * NOISE)):
+        launch_files.write(tmp_path / accuracy.FOLDER, dict.fromkeys(CASES, sides), machine=machine, launches=launches, noise=noise)
     now = {"2.15.0": 5.0, "2.15.0#+2%": 5.1}
     launch_files.write(tmp_path / accuracy.FOLDER, dict.fromkeys(CASES[:6], now), machine=accuracy.NOW, launches=40, noise=NOISE)
     return tmp_path
@@ -49,7 +49,8 @@ def figure(rows, name):
 def test_the_figures_are_right_where_nothing_changed(checkout):
     """With noise of 1 % in twelve launches: intervals of 0.8 %, 95 % of which cover, and no false alarm; +5 % is always told."""
     rows = report(checkout)
-    assert 0.6 < figure(rows, "half width") < 1.1
+    assert 0.6 < figure(rows, "newest pair: half width") < 1.1
+    assert 0.3 < figure(rows, "newest pair in 36 launches: half width") < 0.6
     assert 90 < figure(rows, "that cover 0") < 99
     assert 90 < figure(rows, "cover the truth") < 99
     assert figure(rows, "joint 95 % interval") > 90
@@ -59,6 +60,7 @@ def test_the_figures_are_right_where_nothing_changed(checkout):
     assert figure(rows, "planted +2 %") > 90
     assert figure(rows, "a minute for each case") == 6
     assert figure(rows, "neither changed nor unchanged") < 10
+    assert figure(rows, "planted +2 %, margin 1 %: told in 36 launches") == 100
     assert 1.5 < figure(rows, "busy processes") < 2.5
     assert 2 <= figure(rows, "newest release that the history tells") <= 6
     assert figure(rows, "false steps") <= 1

@@ -125,7 +125,7 @@ def test_a_change_is_that_of_each_python_for_itself(content, pages):
     """Another Python takes other instructions for its own part of a call."""
     html = section(pages["primitives.BySize/numpy-1.html"])
     totals = {
-        (series.environment, result.version): profiles.instructions("numpy 1 float32 contiguous")
+        (series.environment, result.version): profiles.cases["numpy 1 float32 contiguous"].instructions
         for series in content.machine.series
         for result in series.results
         if (profiles := content.machine.profiles.get(result.place))

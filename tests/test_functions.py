@@ -143,12 +143,14 @@ def test_shipped_functions_fit_their_result(shipped_results, path):
     profiles = functions.profiles_of(result)
     for name in profiles.cases:
         components = analysis.by_component(profiles, name)
-        assert sum(components.values()) == pytest.approx(profiles.instructions(name))
+        assert sum(components.values()) == pytest.approx(profiles.cases[name].instructions)
         assert set(components) <= set(analysis.COMPONENTS)
-    named = {name: sum(cost.own for cost in profiles.of(name).functions.values()) / profiles.instructions(name) for name in profiles.cases}
+    named = {
+        name: sum(cost.own for cost in profiles.of(name).functions.values()) / row.instructions for name, row in profiles.cases.items()
+    }
     assert all(0.97 <= share <= 1.01 for share in named.values())
     counted = {name: count for case, count in result.counts.items() if (name := functions.name_of(case)) in profiles.cases}
-    differences = {name: profiles.instructions(name) - count for name, count in counted.items()}
+    differences = {name: profiles.cases[name].instructions - count for name, count in counted.items()}
     large = {name for name in counted if int(name.split()[1]) >= 2**17}
     assert all(abs(differences[name]) <= max(700, 0.02 * counted[name]) for name in large)
     relative = sorted(abs(differences[name]) / counted[name] for name in counted.keys() - large) or [0.0]  # not counted in every release

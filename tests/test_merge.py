@@ -8,7 +8,7 @@ import pytest
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches
-from tensorcopy.results.merge import Merged, merge
+from tensorcopy.results.merge import merge
 from tests import launch_files
 from tests.test_git import commit_all, run
 
@@ -31,9 +31,9 @@ def test_a_merge_has_every_launch_once(folders, tmp_path):
     """Byte for byte, in either order, and from a folder of folders."""
     both = contents(folders[0]) | contents(folders[1])
     assert len(both) == 6
-    assert merge(folders, tmp_path / "a") == Merged(6, 0)
-    assert merge(folders[::-1], tmp_path / "b") == Merged(6, 0)
-    assert merge([tmp_path / "a", *folders], tmp_path / "b") == Merged(0, 12)
+    assert merge(folders, tmp_path / "a") == (6, 0)
+    assert merge(folders[::-1], tmp_path / "b") == (6, 0)
+    assert merge([tmp_path / "a", *folders], tmp_path / "b") == (0, 12)
     shutil.copytree(folders[0], tmp_path / "all" / "x" / "results")
     shutil.copytree(folders[1], tmp_path / "all" / "y")
     merge([tmp_path / "all"], tmp_path / "c")

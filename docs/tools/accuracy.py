@@ -1,12 +1,12 @@
 """Measure how often verdicts and histories are right.
 
-    uv run python -m docs.tools.accuracy take [--busy | --now] [--launches N] [--select REGEX]
+    uv run python -m docs.tools.accuracy take [--long | --busy | --now] [--launches N] [--select REGEX]
     uv run python -m docs.tools.accuracy report [--dataset FILE]
 
 `take` measures, in launches as history has them, two neighbouring releases, a twin of the newer one, and three that make 1, 2 and 5 % more
-calls than they count; with `--now` only the newer one and +2 %, for as many launches as a minute for each of six cases has. `report`
-computes from these launches, from those in results/ and from histories with the errors of results/ (`simulated_histories`), with the
-functions that print verdicts, and writes docs/accuracy.json.
+calls than they count; with `--long` in three times as many launches; with `--now` only the newer one and +2 %, for as many launches as a
+minute for each of six cases has. `report` computes from these launches, from those in results/ and from histories with the errors of
+results/ (`simulated_histories`), with the functions that print verdicts, and writes docs/accuracy.json.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from tensorcopy.results.reader import Result
 FILE = Path("docs/accuracy.json")
 RESULTS = Path("results")
 FOLDER = Path(".asv/accuracy")
-QUIET, BUSY, NOW = "quiet", "busy", "now"  # have the places of machines
+QUIET, LONG, BUSY, NOW = "quiet", "long", "busy", "now"  # have the places of machines
 PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
 TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/worker/loop.py reads it
 PLANTED, TOLD_NOW = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}, "+2%"
 GOALS, GOAL_NOW = {0.05: 0.95}, 0.9  # share of the slowdowns of a size that compare calls slower, and of +2 % with `--now`
 WIDER = 1.5  # times the width of an interval, at most, beside busy processes
-LAUNCHES, LAUNCHES_NOW = 12, 42
+LAUNCHES = {QUIET: 12, LONG: 36, BUSY: 12, NOW: 42}
 BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
 CASES, CASES_NOW = f"^({'|'.join(BY_SIZE)})", rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"
 SIZES = ("≤ 2¹⁴", "2¹⁷", "≥ 2²⁰")  # of `comparisons.kind`
@@ -78,16 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     taking = commands.add_parser("take", help="measure the missing launches")
     kinds = taking.add_mutually_exclusive_group()
+    kinds.add_argument("--long", action="store_const", const=LONG, dest="kind", help="in more launches than the history has")
     kinds.add_argument("--busy", action="store_const", const=BUSY, default=QUIET, dest="kind", help="beside a busy process on each core")
     kinds.add_argument("--now", action="store_const", const=NOW, dest="kind", help="the newer release and +2 %%, a minute for each case")
-    taking.add_argument("--launches", type=int, metavar="N", help=f"in all; default: {LAUNCHES}; with --now {LAUNCHES_NOW}")
+    taking.add_argument("--launches", type=int, metavar="N", help=f"in all; default: {LAUNCHES}")
     taking.add_argument("--select", metavar="REGEX", help=f"cases; default: {CASES}; with --now {CASES_NOW}")
     reporting = commands.add_parser("report", help="write docs/accuracy.json")
     reporting.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
     options = parser.parse_args(arguments)
     if options.command == "take":
-        usual = (LAUNCHES_NOW, CASES_NOW) if options.kind == NOW else (LAUNCHES, CASES)
-        take(options.kind, options.launches or usual[0], options.select or usual[1])
+        take(options.kind, options.launches or LAUNCHES[options.kind], options.select or (CASES_NOW if options.kind == NOW else CASES))
         return
     annotated_series = json.loads(options.dataset.read_text(encoding="utf-8")) if options.dataset else None
     report = document(_read(RESULTS), _read(FOLDER), annotated_series)
@@ -149,10 +149,11 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
     """
     axes = select.history(shipped)
     newest = axes[0][-1]
-    rows = [*_of_newest(axes[0]), *_repeated(axes), *_neighbours(axes)]
+    rows = [*_of_newest(axes[0][-2], newest), *_repeated(axes), *_neighbours(axes)]
     mark = ELSEWHERE if any(each.provenance["identity"] != newest.provenance["identity"] for each in taken) else ""
-    of_taken = [*_planted([each for each in taken if each.machine == QUIET]), *_now([each for each in taken if each.machine == NOW])]
-    rows += [row._replace(name=row.name + mark) for row in (*of_taken, *_beside_others(taken))]
+    by_machine = {machine: [each for each in taken if each.machine == machine] for machine in LAUNCHES}
+    of_taken = [*_planted(by_machine[QUIET]), *_in_more(by_machine[LONG]), *_now(by_machine[NOW]), *_beside_others(taken)]
+    rows += [row._replace(name=row.name + mark) for row in of_taken]
     rows += simulated_histories.rows(axes[0])
     if annotated_series is not None:
         rows.append(annotated(annotated_series))
@@ -178,15 +179,17 @@ def half_widths(changes: Mapping[Case, Change]) -> dict[Case, float]:
     return {case: exp(log(each.interval[1] / each.interval[0]) / 2) - 1 for case, each in changes.items() if each.interval}
 
 
-def _of_newest(axis: Sequence[Result]) -> Iterator[Row]:
-    """Yield how exact the newest pair is, by time alone."""
-    changes = comparisons.between(axis[-2], axis[-1]).changes
+def _of_newest(before: Result, after: Result, launches: str = "") -> Iterator[Row]:
+    """Yield how exact the newest pair is, by time alone; launches : how many it has, as a part of the text."""
+    changes = comparisons.between(before, after).changes
     widths = [median(each) if each else 0.0 for each in by_size(half_widths(changes))]
-    name = f"newest pair: half width of the 95 % interval, {' / '.join(SIZES)}"
+    name = f"newest pair{launches}: half width of the 95 % interval, {' / '.join(SIZES)}"
     yield Row(name, shares(widths), *at_most(widths, (0.015, 0.025, 0.025)))
     open_ = by_size({case: float(each.verdict == Verdict.UNKNOWN) for case, each in changes.items() if each.interval})
     share = fmean(open_[0])
-    yield Row(f"newest pair: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", percent(share, 0), *at_most([share], [0.2]))
+    yield Row(
+        f"newest pair{launches}: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", percent(share, 0), *at_most([share], [0.2])
+    )
 
 
 def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
@@ -296,14 +299,29 @@ def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
 
 def _planted(taken: Sequence[Result]) -> Iterator[Row]:
     """Yield how often slowdowns that were really measured are told, and their size covered."""
-    by_name = {each.revision: each for each in taken if release_table.load().version(each.sha) == NEWER}
+    by_name = _by_name(taken)
     if TWIN not in by_name or len(by_name[TWIN].launches) < paired.FEWEST:
         return
     n = len(by_name[""].launches)
     twin = comparisons.between(by_name[""], by_name[TWIN]).changes
     alarms = sum(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in twin.values())
     yield Row(f"twin in the same {n} launches: false alarms", f"{alarms} of {len(twin)}", "0", alarms > 0)
+    yield from _told(by_name)
     covered = [covers(change) for change in twin.values() if change.interval]
+    for name, share in PLANTED.items():
+        changes = comparisons.between(by_name[""], by_name[name]).changes
+        covered += [covers(change, 1 + share) for change in changes.values() if change.interval]
+    yield _coverage("twin and planted: 95 % intervals that cover the truth", covered)
+
+
+def _by_name(taken: Sequence[Result]) -> dict[str, Result]:
+    """Return the newer release, "", and what is compared with it."""
+    return {each.revision: each for each in taken if release_table.load().version(each.sha) == NEWER}
+
+
+def _told(by_name: Mapping[str, Result]) -> Iterator[Row]:
+    """Yield how often each planted slowdown is told."""
+    n = len(by_name[""].launches)
     for name, share in PLANTED.items():
         margin = FINER if share < MARGIN else MARGIN
         changes = comparisons.between(by_name[""], by_name[name], margin=margin).changes
@@ -314,8 +332,15 @@ def _planted(taken: Sequence[Result]) -> Iterator[Row]:
         ]
         told = f"{percent(slower, 0)} of {len(changes)} ({shares(sizes, 0)} by size)"
         yield Row(f"planted +{percent(share)}, margin {percent(margin)}: told in {n} launches", told, *goal)
-        covered += [covers(change, 1 + share) for change in changes.values() if change.interval]
-    yield _coverage("twin and planted: 95 % intervals that cover the truth", covered)
+
+
+def _in_more(taken: Sequence[Result]) -> Iterator[Row]:
+    """Yield what more launches than the history has would tell."""
+    by_name = _by_name(taken)
+    older = next((each for each in taken if release_table.load().version(each.sha) == OLDER), None)
+    if older:
+        yield from _of_newest(older, by_name[""], f" in {len(older.launches)} launches")
+        yield from _told(by_name)
 
 
 def _now(taken: Sequence[Result]) -> Iterator[Row]:

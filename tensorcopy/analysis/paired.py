@@ -278,10 +278,7 @@ def summed(differences: Sequence[Difference]) -> Difference:
 def unpaired(before: Numbers, after: Numbers) -> Difference:
     """Return the difference of two sides by the log seconds of their launches (Welch, 1947)."""
     first, second = (values[~np.isnan(values)] for values in (np.asarray(before), np.asarray(after)))
-    sides = [(float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0, len(values)) for values in (first, second)]
-    error, count = sum(error for error, _ in sides), 1 / sum(1 / n for _, n in sides)
-    freedom = error**2 / sum(error**2 / (n - 1) for error, n in sides if n > 1) if error else 0.0
-    return Difference(float(second.mean() - first.mean()), error * count, count, freedom, (len(first), len(second)), UNPAIRED)
+    return replace(summed([of_launches(-first), of_launches(second)]), launches=(len(first), len(second)), way=UNPAIRED)
 
 
 def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, float]:

@@ -37,7 +37,6 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         self._python, self._requirements = python, {"build": build}
         self._installed: environments.Environment | None = None
         self._variables: Mapping[str, str] = {}
-        self._commit: str | None = None
         self._paths = paths_of(conf)
         super().__init__(conf, python, self._requirements, tagged_env_vars)
         with exit_on_error():
@@ -48,17 +47,6 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     @property
     def name(self) -> str:
         return environments.name(self._python, self._requirements["build"])
-
-    @property
-    def dir_name(self) -> str:
-        return self.name
-
-    @property
-    def installed_commit_hash(self) -> str | None:
-        return self._commit
-
-    def check_presence(self) -> bool:
-        return True
 
     def create(self) -> None:
         """Do nothing: a virtual environment is built when its release is needed."""
@@ -89,7 +77,6 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
                 measurement = self.measurement(release)
             self._installed = measurement.opened(self._paths)
             self._variables = measurement.side(self._installed, self._paths).variables
-        self._commit = commit_hash
         self._set_commit_hash(commit_hash)
 
     def run(self, args: list[str], **kwargs: Any) -> Any:

@@ -39,9 +39,6 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def url_match(cls, url: str) -> bool:
         return url.endswith("releases.toml")
 
-    def checkout(self, path: str, commit_hash: str) -> None:
-        """Do nothing: the suites come from this checkout, the release from its wheel."""
-
     def pull(self) -> None:
         """Do nothing: the table is in this checkout."""
 

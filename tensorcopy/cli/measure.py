@@ -342,6 +342,6 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
             branch = Path(temporary) / "branch"
             git.check_out(sha, branch)
             folders.append(branch / git.prefix() / os.path.relpath(options.into))
-        merged = merge.merge(folders, options.into)
-    console.print(f"{options.into}: {counted(merged.new, 'launch')} added, {merged.unchanged} there", soft_wrap=True)
+        new, unchanged = merge.merge(folders, options.into)
+    console.print(f"{options.into}: {counted(new, 'launch')} added, {unchanged} there", soft_wrap=True)
     return 0

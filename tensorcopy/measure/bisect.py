@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import exp
 from statistics import median
+from typing import NoReturn
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import taking
@@ -104,8 +105,7 @@ class Search:
             try:
                 self.measurements[build] = Measurement(release or wheel_index.release(build), self.python)
             except TensorcopyError as error:
-                self.report(f"torch {build} cannot be measured: {error.what}, {error.got}")
-                raise BuildFailed(error.what, got=build, allowed=error.allowed, next=error.next) from error
+                self._refuse(build, error)
             if release is None and not self.measurements[build].is_installed(self.job.paths):
                 self.added.callback(environments.remove, self.measurements[build].path(self.job.paths))
         self.job.usable([self.measurements[build]])
@@ -114,5 +114,8 @@ class Search:
 
     def _require(self, build: str, side: Measurement) -> None:
         if error := self.job.failed.get(side):
-            self.report(f"torch {build} cannot be measured: {error.what}, {error.got}")
-            raise BuildFailed(error.what, got=build, allowed=error.allowed, next=error.next) from error
+            self._refuse(build, error)
+
+    def _refuse(self, build: str, error: TensorcopyError) -> NoReturn:
+        self.report(f"torch {build} cannot be measured: {error.what}, {error.got}")
+        raise BuildFailed(error.what, got=build, allowed=error.allowed, next=error.next) from error

@@ -31,7 +31,9 @@ def find(name: str) -> str:
 
 
 def printed(*arguments: str) -> str:
-    """Return what a git command prints; "" where it fails."""
+    """Return what a git command prints; "" where it fails, or git is missing."""
+    if shutil.which("git") is None:
+        return ""
     finished = _run(*arguments)
     return "" if finished.returncode else finished.stdout.decode(errors="surrogateescape").strip()
 

@@ -32,7 +32,6 @@ GPU_BUSY = 0.05
 class Host:
     """The host's processors, memory and disk.
 
-    cores : processors that this process may use
     busy : share of all processors that other processes use, 0 to 1
     busiest : names of processes that use more than `BUSY` of a processor
     memory, disk : free bytes
@@ -41,7 +40,6 @@ class Host:
     battery : whether the machine runs on its battery
     """
 
-    cores: int
     busy: float
     busiest: tuple[str, ...]
     memory: int
@@ -90,7 +88,6 @@ def host(folder: Path) -> Host:
     boost, no_turbo = map(kernel_text, ("/sys/devices/system/cpu/cpufreq/boost", "/sys/devices/system/cpu/intel_pstate/no_turbo"))
     battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
     return Host(
-        cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else psutil.cpu_count() or 1,
         busy=busy,
         busiest=tuple(name for name, share in sorted(shares.items(), key=lambda item: -item[1]) if share >= BUSY),
         memory=psutil.virtual_memory().available,

@@ -95,15 +95,11 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
     functions: list[tuple[Text, Text]]
     cases: dict[Annotated[str, Meta(pattern=NAME)], CaseRow]
 
-    def instructions(self, name: str) -> float:
-        """Return the instructions of a profiled case, without its functions."""
-        return self.cases[name].instructions
-
     def of(self, name: str) -> Profile:
         """Return the profile of a profiled case."""
         rows = iter(self.cases[name].functions)
         functions = {self.functions[int(number)]: FunctionCost(own, calls) for number, own, calls in zip(rows, rows, rows)}
-        return Profile(self.instructions(name), functions, self.cases[name].python)
+        return Profile(self.cases[name].instructions, functions, self.cases[name].python)
 
 
 def name_of(case: Case) -> str:
@@ -117,7 +113,6 @@ def name_of(case: Case) -> str:
     if counted is None:
         return ""
     values = {"dtype": "float32", "layout": "contiguous", "requires_grad": "False", **dict(counted.parameters)}
-    values = {name: value.strip("'") for name, value in values.items()}
     grad = " grad" if values["requires_grad"] == "True" else ""
     return f"{values['method']} {values['numel']} {values['dtype']} {values['layout']}{grad}"
 

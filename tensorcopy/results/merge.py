@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import functions, launches
 
 
-@dataclass(frozen=True)
-class Merged:
-    """What a merge has done: files that are new, and files that were there."""
-
-    new: int
-    unchanged: int
-
-
-def merge(folders: Sequence[Path], into: Path) -> Merged:
+def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
     """Copy every launch, and every file of functions, into a folder of results that may have some of them.
+
+    Return the number of new files, and of those that were there.
 
     folders : of results, or with such folders in them
 
@@ -52,7 +45,7 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     for target, data in copies.items():
         if not target.exists():  # another merge may have been here
             launches.create(target, data)
-    return Merged(len(copies), there)
+    return len(copies), there
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -7,7 +7,6 @@ to letters, digits, ".", "_" and "-"; where that drops a character, a digest of 
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.configuration import web_address
+from tensorcopy.measure import git
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
@@ -191,7 +191,8 @@ class WebAddresses:
         Without a `source`, it is the repository of the running GitHub workflow, or else git's origin. A fork thus links to itself.
         """
         workflow = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}".format_map(environment) if "GITHUB_REPOSITORY" in environment else ""
-        return cls.of_configuration(source or workflow or web_address(_origin(folder)), site)
+        origin = git.printed("-C", str(folder), "config", "--get", "remote.origin.url")
+        return cls.of_configuration(source or workflow or web_address(origin), site)
 
     def from_anywhere(self, address: str) -> str:
         """Return the link to a page from an unknown depth: by the site's path, or else as three folders deep, where comparisons are."""
@@ -203,17 +204,3 @@ class WebAddresses:
 
 
 NOWHERE = WebAddresses()
-
-
-def _origin(folder: Path) -> str:
-    try:
-        done = subprocess.run(
-            ["git", "config", "--get", "remote.origin.url"],  # noqa: S607 - git is wherever the user has it
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError:  # no git here
-        return ""
-    return done.stdout.strip()

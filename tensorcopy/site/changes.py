@@ -166,7 +166,7 @@ def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
             shown.setdefault((method, " ".join(rest[2:]), large), name)
     explained: dict[str, float] = {}  # by method, the difference of the first case that has a page
     for (method, _, _), name in shown.items():
-        counts = (first.instructions(name), second.instructions(name))
+        counts = (first.cases[name].instructions, second.cases[name].instructions)
         expected = counts[0] + explained.get(method, 0.0)
         if not analysis.is_changed(*counts) or not analysis.is_changed(expected, counts[1]):
             continue

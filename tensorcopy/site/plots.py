@@ -223,7 +223,7 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
 
 
 def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = None, verdict: str = "", span: float = SPARK_SPAN) -> str:
-    """Return the sparkline of a case that was measured at least once.
+    """Return the sparkline of a case that was measured at least once: an SVG with a logarithmic axis around the values.
 
     releases : of the horizontal axis; all sparklines of a table have the same
     since : the index from which the line is drawn strongly, in the colour of `verdict`; None for the last change and its direction
@@ -232,7 +232,24 @@ def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = N
     if since is None:
         last = series.steps[-1] if series.steps else None
         since, verdict = (last.index, directions(series.unit)[not last.rises].value if series.case.spec.timed else "") if last else (0, "")
-    return _spark_svg(series, releases, since, verdict, span)
+    places = {release: SPARK_STRIDE * index for index, release in enumerate(releases)}
+    logs = [None if value is None else log(value) for value in series.values]
+    measured = [value for value in logs if value is not None]
+    low, high = min(measured), max(measured)
+    middle, scale = (low + high) / 2, (SPARK_HEIGHT - 2 * SPARK_MARGIN) / max(high - low, span)
+    points = [
+        None if value is None else (places[release], round(SPARK_HEIGHT / 2 - scale * (value - middle)))
+        for release, value in zip(series.releases, logs)
+    ]
+
+    def path(points: Sequence[Place | None]) -> str:
+        """Join points, with a gap at each None; a point between two gaps is a dash."""
+        return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
+
+    before = f'<path d="{path(points[: since + 1])}"/>' if since else ""
+    names, box = f"spark {verdict}".rstrip(), f"0 0 {SPARK_STRIDE * max(1, len(releases) - 1)} {SPARK_HEIGHT}"
+    now = f'<path class="now" d="{path(points[since:])}"/>'
+    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{before}{now}</svg>'
 
 
 def spark_span(all_series: Iterable[CaseSeries]) -> float:
@@ -299,25 +316,3 @@ def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> lis
             tip = f"{code}: {change}with torch {release}, {'to ' if change else ''}{duration(value)}"
             points[releases.index(release)] = PlotPoint(releases.index(release), value, tip)
     return points
-
-
-def _spark_svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str, span: float) -> str:
-    """Return an SVG of two lines, up to the point `last` and from it on, on a logarithmic axis around the values."""
-    places = {release: SPARK_STRIDE * index for index, release in enumerate(releases)}
-    logs = [None if value is None else log(value) for value in series.values]
-    measured = [value for value in logs if value is not None]
-    low, high = min(measured), max(measured)
-    middle, scale = (low + high) / 2, (SPARK_HEIGHT - 2 * SPARK_MARGIN) / max(high - low, span)
-    points = [
-        None if value is None else (places[release], round(SPARK_HEIGHT / 2 - scale * (value - middle)))
-        for release, value in zip(series.releases, logs)
-    ]
-
-    def path(points: Sequence[Place | None]) -> str:
-        """Join points, with a gap at each None; a point between two gaps is a dash."""
-        return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
-
-    before = f'<path d="{path(points[: last + 1])}"/>' if last else ""
-    names, box = f"spark {verdict}".rstrip(), f"0 0 {SPARK_STRIDE * max(1, len(releases) - 1)} {SPARK_HEIGHT}"
-    now = f'<path class="now" d="{path(points[last:])}"/>'
-    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{before}{now}</svg>'

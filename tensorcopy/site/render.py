@@ -17,7 +17,6 @@ from tensorcopy.analysis.paired import Change
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentence
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.results.cases import Timing, half_interval
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -115,7 +114,6 @@ def templates_of(content: Content) -> Environment:
         values_of=values_of,
         interval=lambda ends: unbroken(signed_interval(ends)),
         environment_text=environment_text,
-        error=error,
         three_digits=three_digits,
         signed=signed,
         unbroken=unbroken,
@@ -139,11 +137,6 @@ def plus_minus(change: Change) -> str:
     """Format a change with half the width of its interval: "+1.2 ± 4.3 %"."""
     middle, ends = signed_percent(change.ratio or 1.0), change.interval
     return unbroken(f"{middle.removesuffix(' %')} ± {percent((ends[1] - ends[0]) / 2, 1)}" if ends else middle)
-
-
-def error(timing: Timing) -> str:
-    """Format half the width of a time's interval: "±0.8 %"; "" where its error is unknown."""
-    return unbroken(f"±{percent(half_interval(timing.error), 1)}") if timing.error > 0 else ""
 
 
 def _globals(content: Content) -> dict[str, Any]:

@@ -118,7 +118,6 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         "releases": releases,
         "dates": [dates[release] for release in releases],
         "pythons": [series.results[0].python for series in all_series],
-        "environments": [series.environment for series in all_series],
         "devices": {device: machine.result.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
         "methods": dict(sorted(methods.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order))),
         "suites": [
@@ -126,7 +125,6 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         ],
         "memcpy": [_by_python(all_series, memcpy, position, {}) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, judged, suites, baselines) for case, place in placed.items()],
-        "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
         "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
         "comparison_folders": {
             series.results[0].python: addresses.of_comparison(series.newest, series.newest).rpartition("/")[0] for series in all_series
