@@ -11,6 +11,7 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.report import advise
 from tensorcopy.site import addresses, data_files, render
+from tensorcopy.site.page import translator
 from tensorcopy.site.pages import article, chooser, landing
 from tests import launch_files
 from tests.conftest import NEW, SHIPPED, SHIPPED_GPU, measured
@@ -132,7 +133,17 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     request = recommend.common_request("ndarray", "cuda")
     copying = {option.method for option in recommend.options_by_size(gpu.result, request)[1] if ("device_copy", "") in option.caveats}
     assert copying == {"clone_detach_numpy", "detach_clone_numpy"}
-    assert "allocates another tensor" in row["costs"][1]
+    by_size = recommend.options_by_size(gpu.result, request)
+    at_size = by_size[2**14]
+    usual, faster = at_size[0], next(option for option in at_size if option.change is None)
+    assert (usual.usual, usual.rank) == (True, "slower")
+    assert faster.method in copying  # and so it does not replace the usual form
+    assert "neither warns nor allocates another tensor" in translator("en")(recommend.reason(request, at_size)[0])
+    assert not {options[0].method for options in by_size.values()} & copying
+    for to, cost in zip(("tensor", "numpy"), row["costs"]):
+        code = advise.advise(to=to, device="cuda", requires_grad=True, shipped=True).code
+        assert str(cost).replace("<wbr>", "").startswith(f"<code>{escape(code)}</code>")
+        assert "2¹⁷ elements" in cost  # where `advise` answers without a size
     once = recommend.options_by_size(gpu.result, request)[2**24]  # measured in one launch: there is no interval
     assert ({option.rank for option in once}, recommend.reason(request, once)[0]) == ({""}, "reason_few_launches")
     launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]

@@ -76,7 +76,7 @@ def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
     def row(choice: MatchingMethod) -> list[Any]:
         """Return the fields that depend on the size."""
         numbers = choice.seconds, choice.multiple, *(choice.interval or ())
-        seconds, multiple, *interval = (None if value is None else float(f"{value:.4g}") for value in numbers)
+        seconds, multiple, *interval = (None if value is None else float(f"{value:.6g}") for value in numbers)
         return [choice.method, seconds, multiple, choice.verdict, interval or None]
 
     sources = {

@@ -165,8 +165,14 @@ class Option:
         return self.timing.seconds if self.timing else inf
 
     @property
-    def warns(self) -> bool:
-        return any(key == "warns" for key, _ in self.caveats)
+    def discouraged(self) -> bool:
+        """Whether it warns, or takes memory on the device for an ndarray: then it never replaces the usual form."""
+        return any(key in ("warns", "device_copy") for key, _ in self.caveats)
+
+    def clearly_faster(self, other: Option) -> bool:
+        """Whether it is among the fastest, and faster than one that is not, by at least `FASTER` and `FASTER_BY`."""
+        is_faster = other.time >= FASTER * self.time and other.time - self.time >= FASTER_BY
+        return is_faster and self.among_fastest and other.rank == "slower"
 
 
 def devices(result: Result) -> list[str]:
@@ -192,9 +198,8 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
     """Return the matching methods at each size, the recommended one first.
 
     The others follow by time, then those without a time.
-    The usual form is recommended unless another one is faster, in enough launches to tell: significantly, and by at least `FASTER` and
-    `FASTER_BY`. That one does not warn, and is among the fastest, if there is such a method; of several it is the one that is significantly
-    slower than the fastest at the smallest share of sizes.
+    The usual form is recommended unless another one that is not discouraged is clearly faster; of several it is the one that is
+    significantly slower than the fastest at the smallest share of sizes.
     """
     groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
     by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
@@ -208,16 +213,15 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
 
     def rank(option: Option) -> tuple[bool, bool, bool, float, float]:
         order = shares[option.method] if option.among_fastest else option.time
-        return option.timing is None, option.warns, not option.among_fastest, order, times[option.method]
+        return option.timing is None, option.discouraged, not option.among_fastest, order, times[option.method]
 
     answers = {}
     for numel, row in rows.items():
         options = sorted(row.values(), key=rank)
         first = options[0] if options else None
-        for usual in (option for option in row.values() if option.usual):
-            slower = usual.time >= FASTER * options[0].time and usual.time - options[0].time >= FASTER_BY
-            if usual.timing is None or not usual.judged or usual.among_fastest or not slower:
-                first = usual
+        for usual in (option for option in options if option.usual):
+            faster = [option for option in options if not option.discouraged and option.clearly_faster(usual)]
+            first = faster[0] if faster else usual
         answers[numel] = tuple(sorted(options, key=lambda option: (option is not first, option.time)))
     return answers
 

@@ -220,11 +220,9 @@ def _answers(content: Content, translate: Translate) -> list[dict[str, Any]]:
 
 
 def _options(machine: Machine, to: str, device: str) -> tuple[Option, ...]:
-    """Return the methods for an independent tensor or ndarray at the size of the chart, the recommended one first."""
+    """Return the methods for an independent tensor or ndarray where a reader names no size, the recommended one first."""
     by_size = recommend.options_by_size(machine.result, recommend.common_request(to, device))
-    use = machine.recommended(to, device)
-    at_size = by_size[recommend.nearest_size(NUMEL, by_size)] if use else ()
-    return tuple(sorted(at_size, key=lambda option: use is None or option.method != use.method))
+    return by_size[recommend.nearest_size(recommend.NUMEL, by_size)] if by_size else ()
 
 
 def _cost(options: Sequence[Option], translate: Translate) -> Markup:
