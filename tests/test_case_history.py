@@ -1,5 +1,7 @@
 """The output of `tensorcopy history`."""
 
+import re
+
 import pytest
 
 from tensorcopy.cli import main
@@ -57,3 +59,18 @@ def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, caps
         shown = capsys.readouterr().out
         assert "No two releases could be compared." in shown
         assert "0.0 %" not in shown
+
+
+def test_the_heading_says_which_times_are_scaled(tmp_path, monkeypatch, capsys):
+    """A case has the times of an older Python as measured; open regressions have them on the newest one's scale."""
+    monkeypatch.chdir(tmp_path)
+    times = {"2.6.0@3.9": 1.0, "2.7.1@3.9": 2.0, "2.7.1": 1.0, "2.8.0": 1.0}
+    launch_files.write(tmp_path / "results", {"copies.BySize.time_copy tensor 16": times})
+    for option, heading, time in (
+        ("tensor", "before torch 2.7.1: Python 3.9, as measured, bars scaled", r"2\.6\.0 \(3\.9\) +1\.00 µs"),
+        ("--open", "before torch 2.7.1: Python 3.9, times scaled to Python 3.11", r"50\d ns → 1\.00 µs"),
+    ):
+        assert main(["history", option]) == 0
+        shown = capsys.readouterr().out
+        assert heading in " ".join(shown.split())
+        assert re.search(time, shown)

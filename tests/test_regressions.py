@@ -69,6 +69,7 @@ def test_the_worst_method_comes_first(page, content, sections):
         number += len(rows)
     assert worst == sorted(worst, reverse=True)
     assert f"in {number} of {len(content.machine.standings)} cases" in text_of(page)
+    assert "Times of an older Python are scaled to those of Python 3.11." in text_of(page)
     assert "best release" not in text_of(page)  # a level is a median, and another release may have been faster by chance
 
 

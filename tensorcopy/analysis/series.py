@@ -131,7 +131,7 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
     spreads = (*older.spreads[:place], *newer.spreads[tail])
     return replace(
         newer,
-        on=f"{newer.on}, before torch {newer.releases[first]} Python {older.results[0].python} (scaled)",
+        on=f"{newer.on}, before torch {newer.releases[first]}: Python {older.results[0].python}",
         releases=(*older.releases[:place], *newer.releases[tail]),
         results=(*older.results[:place], *newer.results[tail]),
         values=values,

@@ -212,7 +212,13 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     lines = [
         f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
     ]
-    return Group(Prose(f"{_name(case_series.case)}, on {case_series.on}"), table, Prose("\n".join(lines) or _no_change([case_series])))
+    heading = f"{_name(case_series.case)}, on {case_series.on}{', as measured, bars scaled' if _is_scaled(case_series) else ''}"
+    return Group(Prose(heading), table, Prose("\n".join(lines) or _no_change([case_series])))
+
+
+def _is_scaled(case_series: CaseSeries) -> bool:
+    """Return whether values of an older Python are scaled to the newest one's."""
+    return any(joint.factor != 1 for joint in case_series.joints)
 
 
 def _no_change(all_series: Iterable[CaseSeries]) -> str:
@@ -255,7 +261,9 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     if acknowledged := sum(bool(each.acknowledged) for regression in regressions for each in regression.standings):
         methods += f", {acknowledged} of them acknowledged"
     newest = releases_of(each.series for each in known)[-1]
-    lines = [f"Open regressions with torch {newest}: {methods}, each against its lowest level", f"on {next(iter(by_case.values())).on}"]
+    first = next(iter(by_case.values()))
+    scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.series) for each in known) else ""
+    lines = [f"Open regressions with torch {newest}: {methods}, each against its lowest level", f"on {first.on}{scaled}"]
     for regression in regressions:
         lines += ["", f"{regression.method}: {extent_text(regression)}"]
         for each in regression.standings if all_cases else regression.standings[:LARGEST]:
