@@ -1,5 +1,6 @@
 """Changes of groups of cases, and histories over two Pythons."""
 
+from dataclasses import replace
 from datetime import date
 from math import log, prod
 
@@ -105,6 +106,22 @@ def test_a_change_at_the_joint_is_that_of_the_older_python(tmp_path):
     assert abs(log(step.ratio / 1.3)) < 0.02
     before, after = case_series.sides(step.index)
     assert (before.python, after.python, after.sha) == ("3.9", "3.9", RELEASES[4].sha)
+
+
+def test_a_change_names_the_release_that_it_is_from(tmp_path):
+    """Where the ones between were not counted; of the cases of a group, those of each such release stand apart."""
+    whole, gap = (launch_files.case(f"instructions.BySize.track_instructions {method} 16 False") for method in ("tensor", "clone_detach"))
+    counts = {whole: (1000, 1000, 1000, 1050), gap: (1000, 1000, None, 1050)}
+    timed = results(tmp_path, lambda index, method: 1.0, releases=RELEASES[:4], methods=METHODS[:1], launches=1)
+    counted = [
+        replace(result, counts={case: row[index] for case, row in counts.items() if row[index]}) for index, result in enumerate(timed)
+    ]
+    by_case = series.joined([counted])
+    texts = {case: sentences.step_text(by_case[case].steps[0], by_case[case].releases, by_case[case].unit) for case in counts}
+    assert texts == {whole: "5.0 % more instructions", gap: "5.0 % more instructions than 2.2.0"}
+    assert [sentences.change_text(change) for change in series.changes_by_release(by_case)] == [
+        f"more instructions{than} in 1 of 2 cases at numel ≤ 2¹⁴, +5.0 %" for than in ("", " than 2.2.0")
+    ]
 
 
 def test_pythons_without_a_shared_release_are_not_joined(tmp_path):

@@ -82,11 +82,18 @@ class CaseSeries:
 
     def sides(self, index: int) -> tuple[Result, Result]:
         """Return the result at an index and the one measured before it, both of one Python."""
-        before = self.results[max(earlier for earlier in range(index) if self.values[earlier] is not None)]
-        after = self.results[index]
+        before, after = self.results[self._before(index)], self.results[index]
         if before.python != after.python:
             return before, next(joint.older for joint in self.joints if joint.index == index)
         return before, after
+
+    def against(self, index: int) -> str:
+        """Return the release that the one at an index is compared with, where releases between were not measured; else ""."""
+        before = self._before(index)
+        return self.releases[before] if before < index - 1 else ""
+
+    def _before(self, index: int) -> int:
+        return max(earlier for earlier in range(index) if self.values[earlier] is not None)
 
     def scale(self, index: int) -> float:
         """Return the factor by which the value at an index is scaled."""
@@ -110,7 +117,10 @@ def joined(axes: Sequence[Sequence[Result]]) -> dict[Case, CaseSeries]:
                 joined_series[case] = extended
             elif newer is None:
                 joined_series[case] = older
-    return {case: replace(each, steps=_steps(each)) for case, each in joined_series.items()}
+    return {
+        case: replace(each, steps=tuple(replace(step, against=each.against(step.index)) for step in _steps(each)))
+        for case, each in joined_series.items()
+    }
 
 
 def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
@@ -281,8 +291,9 @@ class GroupSeries:
 
 @dataclass(frozen=True)
 class ReleaseChange:
-    """The cases of a group that changed in the same direction at one release.
+    """The cases of a group that changed in the same direction at one release, from the same one.
 
+    against : the release that they changed from, where that is not the one before; "" elsewhere
     verdict : slower or faster; of a count more or fewer, of a tracked value higher or lower
     cases : that changed by themselves, the largest change first
     of : the number of cases in the group
@@ -299,6 +310,7 @@ class ReleaseChange:
     ratio: float
     as_group: Step | None
     steps: Mapping[Case, Step]
+    against: str = ""
 
     @property
     def most(self) -> tuple[Case, Step] | None:
@@ -354,11 +366,14 @@ def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]
     longest = max(all_series, key=lambda case_series: len(case_series.releases))
     as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
     for verdict, rises in zip(directions(group.unit), (True, False)):
-        cases = sorted((case for case, step in steps.items() if step.rises is rises), key=lambda case: -steps[case].size)
-        own = as_group if as_group and whole and as_group.rises is rises and _is_shared(whole, as_group, cases, all_series) else None
-        if cases or own:
-            ratio = own.ratio if own else median(steps[case].ratio for case in cases)
-            yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, {case: steps[case] for case in cases})
+        changed = sorted((case for case, step in steps.items() if step.rises is rises), key=lambda case: -steps[case].size)
+        shared = as_group if as_group and whole and as_group.rises is rises and _is_shared(whole, as_group, changed, all_series) else None
+        for against in dict.fromkeys(["", *(steps[case].against for case in changed)]):
+            cases = {case: steps[case] for case in changed if steps[case].against == against}
+            own = None if against else shared
+            if cases or own:
+                ratio = own.ratio if own else median(step.ratio for step in cases.values())
+                yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, cases, against)
 
 
 def _is_shared(whole: GroupSeries, step: Step, changed: Sequence[Case], all_series: Sequence[CaseSeries]) -> bool:

@@ -261,16 +261,26 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     """Return a change from the release before in words: "slower by 12.1 % (10.4 to 13.8 %)".
 
     One that a later release takes back has an end: "slower by 24.2 % (23.1 to 25.4 %), until 1.13.1". A change of a count is "5.2 % more
-    instructions", of a tracked value "higher by 0.05 GB/s".
+    instructions", of a tracked value "higher by 0.05 GB/s". Where releases before were not measured: "5.2 % more instructions than 2.10.0".
     """
+    than = _than(step)
     if is_tracked(unit):
-        return count_text(CountPair(unit, step.before, step.after, interval=step.interval))
+        return f"{count_text(CountPair(unit, step.before, step.after, interval=step.interval))}{than}"
     if unit != SECONDS:
-        return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}"
+        return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}{than}"
     direction = "slower" if step.ratio > 1 else "faster"
     within = f" ({_range(*step.interval)})" if step.interval else ""
     until = f", until {releases[step.until]}" if step.until is not None and releases else ""
-    return f"{direction} by {change_size(step.ratio)}{within}{until}"
+    return f"{direction} by {change_size(step.ratio)}{within}{than}{until}"
+
+
+def _than(change: Step | ReleaseChange) -> str:
+    return f" than {change.against}" if change.against else ""
+
+
+def against_text(step: Step) -> str:
+    """Return which release a change is from, where that is not the one before: " against 2.10.0"; "" elsewhere."""
+    return f" against {step.against}" if step.against else ""
 
 
 def step_size(step: Step, unit: str, *, within: bool = False) -> str:
@@ -308,20 +318,21 @@ def change_text(change: ReleaseChange) -> str:
     with its interval: "copies at numel ≤ 2¹⁴ slower as a group, +3.2 % (+2.8 to +3.6 %); 2 of 40 by themselves". The members of a group
     vary together, so their median has no interval that its launches could tell.
     """
+    word, than = change.verdict.value, _than(change)
     if is_tracked(change.group.unit):
-        return f"{change.verdict.value} in {len(change.cases)} of {counted(change.of, 'value')} that {change.group.module} tracks"
+        return f"{word}{than} in {len(change.cases)} of {counted(change.of, 'value')} that {change.group.module} tracks"
     if change.group.unit != SECONDS:
         where = f"{len(change.cases)} of {counted(change.of, 'case')}{_relation(change.group)}"
         size = f"{'median ' if len(change.cases) > 1 else ''}{signed_percent(change.ratio)}"
-        return f"{change.verdict.value} {change.group.unit} in {where}, {size}"
+        return f"{word} {change.group.unit}{than} in {where}, {size}"
     single = change.as_group or (change.most[1] if change.most and len(change.cases) == 1 else None)
     ratios = [step.ratio for step in change.steps.values()]
     size = step_size(single, SECONDS, within=True) if single else _range_with(ratios, "median", change.ratio)
     name = group_name(change.group)
     if change.as_group:
         alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
-        return f"{name} {change.verdict.value} as a group, {size}{alone}"
-    return f"{len(change.cases)} of {change.of} {name} {change.verdict.value}, {size}"
+        return f"{name} {word} as a group, {size}{alone}"
+    return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}"
 
 
 def group_name(group: CaseGroup) -> str:

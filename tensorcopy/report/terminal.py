@@ -25,6 +25,7 @@ from tensorcopy.report.sentences import (
     WAYS,
     WORK,
     acknowledged_text,
+    against_text,
     caption,
     change_text,
     cost_text,
@@ -268,7 +269,9 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
         lines += ["", f"{regression.method}: {extent_text(regression)}"]
         for each in regression.standings if all_cases else regression.standings[:LARGEST]:
             before, after = map(duration, each.times)
-            since = ", ".join(f"{each.series.releases[step.index]} ({signed_percent(step.ratio)})" for step in each.open)
+            since = ", ".join(
+                f"{each.series.releases[step.index]} ({signed_percent(step.ratio)}{against_text(step)})" for step in each.open
+            )
             lines += [
                 f"  {_name(each.series.case)}",
                 f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",

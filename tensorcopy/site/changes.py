@@ -22,7 +22,7 @@ from tensorcopy.analysis.comparisons import labels
 from tensorcopy.analysis.functions import Difference
 from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.sentences import step_size, step_text
+from tensorcopy.report.sentences import against_text, step_size, step_text
 from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
 from tensorcopy.results.functions import Profiles
@@ -52,8 +52,8 @@ class CaseChange:
 
     @property
     def size(self) -> str:
-        """The size with its sign: "−17.3 %", "+0.05 GB/s"."""
-        return step_size(self.step, self.unit)
+        """The size with its sign: "−17.3 %", "+0.05 GB/s", "+5.3 % against 2.10.0"."""
+        return f"{step_size(self.step, self.unit)}{against_text(self.step)}"
 
 
 def changes_of_case(history: CaseSeries) -> tuple[CaseChange, ...]:

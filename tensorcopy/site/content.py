@@ -186,7 +186,8 @@ def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -
     for series in machine.series:
         index = next((index for index, release in enumerate(series.releases) if release.version == change.release), 0)
         if index:
-            before, after = series.results[index - 1], series.results[index]
+            before = next((result for result in series.results if result.version == change.against), series.results[index - 1])
+            after = series.results[index]
             return MachineChange(
                 machine=machine,
                 series=series,

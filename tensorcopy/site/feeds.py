@@ -42,7 +42,16 @@ def _change(change: MachineChange) -> Entry:
     largest = "; ".join(f"{change.machine.case_code(case)}, {circumstances(case)} {size}" for case, size, _ in change.largest)
     cases = f"; largest: {largest}" if largest else ""  # only the group as a whole may have changed
     return Entry(
-        (change.series.machine, change.series.environment, change.release, change.change.verdict.value, group.module, group.device, size),
+        (
+            change.series.machine,
+            change.series.environment,
+            change.release,
+            change.change.verdict.value,
+            group.module,
+            group.device,
+            size,
+            *filter(None, [change.change.against]),
+        ),
         change.found,
         f"torch {change.release}: {change.text}",
         change.comparison_address,

@@ -10,6 +10,7 @@ from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
 from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.numbers import duration, signed_percent, unbroken
+from tensorcopy.report.sentences import against_text
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
@@ -310,7 +311,7 @@ def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> lis
     series, code = machine.history[case], machine.code(case["method"], case.device)
     newest = max((index for index, value in enumerate(series.values) if value is not None), default=0)
     points: list[PlotPoint | None] = [None] * len(releases)
-    for index, change in {newest: "", **{step.index: f"{whole_percent(step.ratio)} " for step in series.steps}}.items():
+    for index, change in {newest: "", **{step.index: f"{whole_percent(step.ratio)}{against_text(step)} " for step in series.steps}}.items():
         release, value = series.releases[index], series.values[index]
         if release in releases and value is not None:
             tip = f"{code}: {change}with torch {release}, {'to ' if change else ''}{duration(value)}"

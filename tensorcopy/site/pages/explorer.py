@@ -168,7 +168,7 @@ def _case(
             position[change.release],
             float(f"{change.step.ratio:.4g}"),
             unbroken(change.size),
-            change.text if change.unit == suite_specs.SECONDS else "",
+            change.text if change.unit == suite_specs.SECONDS or change.step.against else "",
             pythons[change.environment],
         ]
         for change in machine.case_changes[case]

@@ -258,7 +258,7 @@ def _regressions(machine: Machine, translate: Translate) -> list[dict[str, Any]]
                 "cost": whole_percent(worst.ratio),
                 "interval": unbroken(signed_interval(worst.cost.interval, digits=0)) if worst.cost and worst.cost.interval else "",
                 "cases": len(regression.standings),
-                "release": worst.series.releases[largest.index] if largest else "",
+                "release": _releases(largest.against, worst.series.releases[largest.index]) if largest else "",
                 "size": whole_percent(largest.ratio) if largest else "",
             }
         )
@@ -328,12 +328,17 @@ def _changes(content: Content, machine: Machine, translate: Translate) -> list[d
     return [
         {
             "date": change.date,
-            "release": change.release,
+            "release": _releases(change.change.against, change.release),
             "address": change.comparison_address,
             "text": _change_text(machine, change.change, translate),
         }
         for change in shown[:RECENT_CHANGES]
     ]
+
+
+def _releases(against: str, release: str) -> str:
+    """Return the release of a change, with the one that it is from where that is not the one before: "2.10.0 → 2.13.0"."""
+    return " → ".join(filter(None, [against, release]))
 
 
 def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) -> Markup:

@@ -11,7 +11,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
 from tensorcopy.report import why
 from tensorcopy.report.findings import Finding
-from tensorcopy.report.sentences import acknowledged_text, extent_text, margins
+from tensorcopy.report.sentences import acknowledged_text, against_text, extent_text, margins
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
@@ -81,7 +81,7 @@ def row(content: Content, machine: Machine, regression: OpenRegression, known: t
         "acknowledged": acknowledged_text(regression),
         "line": line(machine, regression),
         "release": worst.series.releases[largest.index] if largest else "",
-        "size": signed_percent(largest.ratio) if largest else "",
+        "size": f"{signed_percent(largest.ratio)}{against_text(largest)}" if largest else "",
         "explained": list(_explained(content, machine, regression, known)),
         "cases": [_case(content, machine, each) for each in regression.standings],
     }
@@ -98,7 +98,11 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
         "cost": standing.cost,
         "acknowledged": acknowledged_text(standing),
         "since": [
-            (series.releases[step.index], signed_percent(step.ratio), content.comparison_address(*series.sides(step.index)))
+            (
+                series.releases[step.index],
+                f"{signed_percent(step.ratio)}{against_text(step)}",
+                content.comparison_address(*series.sides(step.index)),
+            )
             for step in standing.open
         ],
     }
