@@ -114,7 +114,7 @@ def test_the_commands_have_the_methods_and_the_issues_of_the_page(whole, monkeyp
         issue = capsys.readouterr().out
         shown = re.search(r'<pre class="issue"[^>]*>(.*?)</pre>', sections[method], re.DOTALL)[1]
         assert unescape(shown).strip() == issue.strip()
-        assert re.search(r"and is [\d.]+ % slower", issue)
+        assert re.search(r"and [\d.]+ % more time \(95 % interval \+[\d.]+ to", issue)
 
 
 def test_a_closed_slowdown_is_not_open(page, content):

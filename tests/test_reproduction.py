@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.numbers import signed_interval
 from tensorcopy.releases import uv
 from tensorcopy.report import why
 from tensorcopy.results import select
@@ -118,7 +119,7 @@ def test_an_issue_has_the_fields_of_the_form_in_order(causes):
     cause = causes["cpu"]
     text = why.issue(cause, HISTORY)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    slower = f", and is {percent(cause.time.ratio)} slower"
+    slower = f", and {percent(cause.time.ratio)} more time (95 % interval {signed_interval(cause.time.interval)})"
     headings = [following.content for token, following in zip(tokens, tokens[1:]) if token.type == "heading_open"]
     assert headings == [
         f"`x.cpu()` takes {percent(cause.difference.ratio)} more instructions since torch 2.10.0{slower}",

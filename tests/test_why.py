@@ -1,6 +1,7 @@
 """`tensorcopy why` names the functions behind a change, and says how much it leaves open."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -54,6 +55,10 @@ def test_the_sentence_comes_first(causes):
     assert "TensorImpl and metadata −" in answer
     assert "× instead of" in answer
     assert "named functions explain" in text
+    named, more = re.search(r": (.*), and (\d+) more groups\.$", answer).groups()
+    rows = [line for line in text.partition("exclusive instructions")[2].split("\n\n")[0].splitlines()[1:] if not line.startswith(" ")]
+    assert len(re.findall(r" [+−][\d\u2009]+", named)) + int(more) == len(rows)
+    assert re.search(r"^Time per call: .* ns → .* ns \(−[\d.]+ %, 95 % interval −[\d.]+ to −[\d.]+ %\)\.$", text, re.MULTILINE)
     known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
     assert why.text(causes[PAIRS[1]], known=known).endswith("before it makes the array, pytorch/pytorch#78564\n")
     assert text.split("\n\n")[-1].count(" further functions and in the cheapest ones, together 1 % of a call") == 1

@@ -1,4 +1,4 @@
-"""The cause of a change between two results: which functions make it, and whether the clock moved too.
+"""The cause of a change between two results: which functions make it, and whether the time changed too.
 
 As text and JSON; and for others as a script with only torch and numpy, and as an issue for PyTorch's tracker. People run the script, and a
 result may come from anybody: the code of a method is compared with codes.json, which comes with the package, and other text from the result
@@ -21,7 +21,7 @@ from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.functions import Difference, FunctionChange, GroupChange
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_percent
+from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_interval, signed_percent
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import functions, select
@@ -32,10 +32,10 @@ from tensorcopy.results.select import Pair
 
 RESULTS = Path("results")
 GROUPS_IN_A_SENTENCE = 4
-LARGE = 0.05  # share of the difference; a smaller group is not in the sentence
+LARGE = 0.05  # share of the difference; a smaller group is only counted in the sentence
 PYTHON_FUNCTIONS = 8  # in a sentence
 WIDTH, FIGURES = 64, 40  # columns of a function's name, and of its figures
-CLOCK_ONLY = "The clock moved and the instructions did not: memory, caches or the machine."
+TIME_ONLY = "The time changed and the instructions did not: memory, caches or the machine."
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:
     python = " / ".join(dict.fromkeys([cause.before.python, cause.after.python]))
     sections = [
         [f"{cause.code}, {case_text(cause.name)}", f"{' → '.join(cause.labels)}, Python {python}, {cause.before.machine}"],
-        [sentence(difference), *([CLOCK_ONLY] if cause.only_the_clock else [])],
+        [sentence(difference), *([TIME_ONLY] if cause.only_the_clock else [])],
         table(difference, width),
         [kernel_text(difference)],
         [named_text(difference), python_text(difference), time_text(cause.time)],
@@ -213,9 +213,10 @@ def sentence(difference: Difference) -> str:
     total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
     if not difference.changed:
         return f"No change: {total}, less than two counts of the same release may differ."
-    large = [group for group in difference.groups if abs(group.difference) >= LARGE * abs(difference.total)]
+    shown = shown_groups(difference)
+    large = [group for group in shown if abs(group.difference) >= LARGE * abs(difference.total)]
     parts = [_group_part(difference, group) for group in large[:GROUPS_IN_A_SENTENCE]]
-    left = len(large) - len(parts)
+    left = len(shown) - len(parts)
     more = f", and {left} more group{'s' if left > 1 else ''}" if left else ""
     return f"{total}: {', '.join(parts)}{more}."
 
@@ -244,12 +245,16 @@ class FunctionRow:
     is_group: bool = False
 
 
+def shown_groups(difference: Difference) -> list[GroupChange]:
+    """Return the groups of the table, which the sentence counts."""
+    return [group for group in difference.groups if group.named or abs(group.difference) >= 1]
+
+
 def rows(difference: Difference) -> Iterator[FunctionRow]:
     """Yield a row for each group, followed by those of its named functions."""
     names = unique_names(difference.functions)
-    for group in difference.groups:
-        if group.named or abs(group.difference) >= 1:
-            yield FunctionRow(group.group, number(group.before), number(group.after), signed(group.difference), is_group=True)
+    for group in shown_groups(difference):
+        yield FunctionRow(group.group, number(group.before), number(group.after), signed(group.difference), is_group=True)
         for change in group.named:
             yield row(names[change.function], change)
 
@@ -327,11 +332,16 @@ def case_text(name: str) -> str:
 
 
 def time_text(change: Change | None) -> str:
-    """Return what the clock shows; "" where the case was not timed."""
+    """Return the change of the time with its interval; "" where the case was not timed."""
     if change is None or change.ratio is None or not (change.before and change.after):
         return ""
     verdict = "" if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else f", {change.verdict.value}"
-    return f"The clock: {duration(change.before)} → {duration(change.after)} ({signed_percent(change.ratio)}{verdict})."
+    size = f"{signed_percent(change.ratio)}{verdict}{', ' * bool(change.interval)}{_interval(change)}"
+    return f"Time per call: {duration(change.before)} → {duration(change.after)} ({size})."
+
+
+def _interval(change: Change) -> str:
+    return f"95 % interval {signed_interval(change.interval)}" if change.interval else ""
 
 
 # What shows a change to others: a script, and an issue.
@@ -395,10 +405,8 @@ def script(cause: Cause, file: str = SCRIPT) -> str:
     standard = sorted([*ALWAYS, *(USED[name] for name in used if name == "copy")], key=lambda line: (line.startswith("from"), line))
     others = [*(USED[name] for name in used if name == "np"), "import torch", "from torch.utils.benchmark import Timer"]
     seen = textwrap.wrap(f"{' → '.join(cause.labels)}: {sentence(cause.difference)}", COMMENT_WIDTH, break_long_words=False)
-    change = cause.time
-    if change and change.before and change.after and change.ratio:
-        times = f"{duration(change.before)} → {duration(change.after)} ({signed_percent(change.ratio)})"
-        seen.append(f"{times} on {_line(cause.after.provenance['cpu'])}, Python {cause.after.python}")
+    if time := time_text(cause.time):
+        seen.append(f"{time.removesuffix('.')} on {_line(cause.after.provenance['cpu'])}, Python {cause.after.python}")
     return TEMPLATE.read_text(encoding="utf-8").format(
         python=cause.before.python,
         numpy=cause.before.provenance["numpy"],
@@ -497,7 +505,7 @@ def issue(cause: Cause, history: str = "") -> str:
         before=before,
         after=after,
         percent=change_size(difference.ratio),
-        slower=f", and is {change_size(change.ratio)} slower" if change and change.ratio and is_slower else "",
+        slower=f", and {change_size(change.ratio)} more time ({_interval(change)})" if change and change.ratio and is_slower else "",
         count_before=number(difference.before.instructions),
         count_after=number(difference.after.instructions),
         sentence=sentence(difference),

@@ -27,7 +27,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "cause": result,
             "circumstances_text": why.case_text(result.name),
             "sentence": why.sentence(change.difference),
-            "clock_only": why.CLOCK_ONLY if result.only_the_clock else "",
+            "clock_only": why.TIME_ONLY if result.only_the_clock else "",
             "kernel": why.kernel_text(change.difference),
             "named": why.named_text(change.difference),
             "time": why.time_text(result.time),
