@@ -111,7 +111,7 @@ def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
         assert completed.returncode == 0, completed.stderr
         assert f"Added torch {NEWEST.version} of {NEWEST.date} ({NEWEST.sha}, " in completed.stdout
         assert set(release_table.load(table)) >= set(ROWS)
-        assert "The table has every torch release of the index" in workshop.run("tensorcopy", "list", "releases", "--add").stdout
+        assert "The package index has no new torch release" in workshop.run("tensorcopy", "list", "releases", "--add").stdout
     finally:
         table.write_text(original, encoding="utf-8")
 

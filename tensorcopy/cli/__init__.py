@@ -157,7 +157,7 @@ def missing(error: ModuleNotFoundError) -> TensorcopyError:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
+    program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     shells = ", ".join(SHELLS)
     text = f"print the script with which a shell completes commands and options: {shells}"

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         nargs="?",
         const="",
         metavar="RELEASE",
-        help="add this release, such as 2.16.0, to the table; without a number, all that the package index has",
+        help="add this release, such as 2.16.0, to the table; without a number, all new ones of the package index",
     )
     releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
     releases.set_defaults(command=_releases)
@@ -94,7 +94,7 @@ def _added(options: argparse.Namespace, console: Console) -> int:
         pythons = "{} to {}".format(*release.pythons)
         console.print(f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to {table.name}", soft_wrap=True)
     if not versions:
-        console.print(f"The table has every torch release of the index; the newest is {release_table.load()[-1].version}")
+        console.print(f"The package index has no new torch release; the newest is {release_table.load()[-1].version}")
     return 0
 
 

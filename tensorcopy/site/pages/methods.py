@@ -19,7 +19,7 @@ from tensorcopy.site.pages import explorer
 from tensorcopy.worker.semantics import describe
 
 SEMANTICS_TITLE = "What each method does"
-SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on every torch release."
+SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on torch since 1.9."
 INPUTS = {"with_grad": "leaf that requires grad", "plain": "tensor without grad"}
 LISTED_FUNCTIONS = 10  # of each component
 
