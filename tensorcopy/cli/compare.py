@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tensorcopy.results.cases import Case
 
 NOTHING_COMPARED = 3
-RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
+RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@BUILD such as 2.15.0@cuda-numpy2, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
 
 
 def add(commands: Any) -> None:
@@ -50,7 +50,7 @@ def add(commands: Any) -> None:
     evidence = "show the evidence for one verdict instead: launches, interval, test, environments"
     shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; CASE is a name or a regular expression")
     compare.add_argument("--all", action="store_true", help="also list the unchanged and unknown cases (text only)")
-    now = "measure both beside each other here, until every case is decided; what is there of them does not count"
+    now = "measure both beside each other here, until every case is decided; stored launches are not used"
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, default=300.0, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not acknowledged in tensorcopy.toml")

@@ -79,7 +79,7 @@ def add(parser: argparse.ArgumentParser, launches: str | None = None) -> None:
     def option(name: str, default: str | None = None, **kinds: Any) -> None:
         parser.add_argument(f"--{name}", default=os.environ.get(f"TENSORCOPY_{name.upper()}") or default, **kinds)
 
-    option("launches", launches, type=launch_count, metavar="N", help=f"that each release shall have; default: {launches}")
+    option("launches", launches, type=launch_count, metavar="N", help=f"launches per release; default: {launches}")
     option("device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
     option("shard", type=shard, metavar="K/N", help="take part K of the missing launches, on one of N machines of the same kind")
     option("environments", type=two_or_more, metavar="N", help="keep at most N environments on the disk")
