@@ -43,7 +43,7 @@ BADGE = Path("docs/badge.svg")
 WANTS = {
     "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
     "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
-    "an independent ndarray": CopyRequest("ndarray", True, None, True, "cpu"),
+    "an independent ndarray, if `x` is on the CPU": CopyRequest("ndarray", True, None, True, "cpu"),
 }
 
 
