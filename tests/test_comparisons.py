@@ -304,7 +304,7 @@ def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):
         )
     assert main(["compare", *NAMES, "--metric", "instructions"]) == 0
     text = capsys.readouterr().out
-    assert "Work: more instructions in 59, fewer in 0 of 60 cases.\n" in text
+    assert "Instructions: more in 59, fewer in 0 of 60 cases.\n" in text
     assert "and 49 others with more instructions: --all lists them\n" in text
     assert len([line for line in text.splitlines() if line.startswith("△")]) == 10
     assert "faster" not in text

@@ -94,7 +94,7 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
             [
                 "Time: 1 slower, 0 faster, 1 unchanged, 1 unknown of 3 cases.",
                 "Slower: +12.0 %.",
-                "Work: more instructions in 1, fewer in 2 of 3.",
+                "Instructions: more in 1, fewer in 2 of 3.",
             ],
             "Largest slowdown: 1, by 12.0 % (10.1 to 14.2 %).",
         ),
@@ -106,7 +106,7 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
             ],
             "",
         ),
-        ([FEWER], ["Work: more instructions in 0, fewer in 1 of 1 case."], ""),
+        ([FEWER], ["Instructions: more in 0, fewer in 1 of 1 case."], ""),
         ([], ["No case was compared."], ""),
     ],
     ids=["each", "faster", "counts beside", "failed, new and tracked", "counts alone", "nothing"],

@@ -41,7 +41,9 @@ YES = "install more than two environments without a question"
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
     board = commands.add_parser("dashboard", help="measure torch on this machine, publish the site and serve it")
-    board.add_argument("--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1 (with both); default: the newest")
+    board.add_argument(
+        "--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1 (with both); default: the newest"
+    )
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
     board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
     board.add_argument("--machine", type=settings.machine_name, default=platform.node(), metavar="NAME", help=MACHINE)

@@ -151,9 +151,9 @@ def _range(low: float, high: float) -> str:
 
 
 def headline(changes: Collection[Change]) -> list[str]:
-    """Return the numbers of cases by verdict, a sentence for the time, one for tracked values and one for the work.
+    """Return the numbers of cases by verdict, a sentence for the time, one for tracked values and one for the counts.
 
-    For example "Time: 3 slower, 12 faster, 240 unchanged, 22 unknown of 277 cases." and "Work: more instructions in 0, fewer in 27 of 249."
+    For example "Time: 3 slower, 12 faster, 240 unchanged, 22 unknown of 277 cases." and "Instructions: more in 0, fewer in 27 of 249."
     Between them are the sizes of the slowdowns and speedups, with their geometric mean: "Slower: +3.1 to +12.4 %, mean +6.8 %."
     Cases that fail, or that one side does not have, are named where there are any.
     """
@@ -172,8 +172,8 @@ def headline(changes: Collection[Change]) -> list[str]:
     pairs = [change.count for change in changes if change.count and not is_tracked(change.unit)]
     if pairs:
         work = Counter(pair.verdict for pair in pairs)
-        more = f"more {pairs[0].unit} in {work[Verdict.MORE]}"
-        sentences.append(f"Work: {more}, fewer in {work[Verdict.FEWER]} of {len(pairs) if timed else counted(len(pairs), 'case')}.")
+        more = f"{pairs[0].unit.capitalize()}: more in {work[Verdict.MORE]}"
+        sentences.append(f"{more}, fewer in {work[Verdict.FEWER]} of {len(pairs) if timed else counted(len(pairs), 'case')}.")
     return sentences or ["No case was compared."]
 
 

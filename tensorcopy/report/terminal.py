@@ -167,7 +167,7 @@ def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
 
 
 def _statistics(comparison: Comparison, change: Change) -> list[str]:
-    """Return the ratio, its interval, the test, the way and what could have been seen, if there are any."""
+    """Return the ratio, its interval, the test, the pairing and what could have been seen, if there are any."""
     lines = []
     if change.ratio is not None and change.before and change.after:
         lines.append(f"ratio      {change.ratio:.3f} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})")
@@ -175,7 +175,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         low, high = change.interval
         launches = " and ".join(str(number) for number in dict.fromkeys(change.launches))
         lines.append(f"interval   {low:.3f} to {high:.3f} ({percent(1 - comparison.alpha)}), from {launches} launches")
-        lines.append(f"way        {WAYS[change.way]}")
+        lines.append(f"pairing    {WAYS[change.way]}")
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
         lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.alpha:g}")
         lines.append(f"margin     {percent(change.margin)}; smaller changes are shown, and not called slower or faster")
@@ -183,7 +183,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
     if change.count and change.timed:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
-        lines.append(f"work       {count_text(change.count)} ({before} → {after}), apart from the time; {repeats}")
+        lines.append(f"count      {count_text(change.count)} ({before} → {after}); they do not affect the verdict; {repeats}")
     return lines
 
 

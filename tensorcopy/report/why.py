@@ -304,11 +304,9 @@ def named_text(difference: Difference) -> str:
         return ""
     functions, others = len(difference.named), len(difference.functions) - len(difference.named)
     named = "1 named function explains" if functions == 1 else f"{functions} named functions explain"
-    left_out = "in the cheapest ones, together 1 % of a call, which a profile leaves out"
-    where = f"in {others} further function{'s' if others > 1 else ''} and {left_out}" if others else left_out
-    return (
-        f"{named} {percent(difference.share_named, 0)} of the difference; the other {signed(difference.unnamed)} instructions are {where}."
-    )
+    where = f"{others} other function{'s' if others > 1 else ''} and in " if others else ""
+    unnamed = f"The remaining {signed(difference.unnamed)} are in {where}those that the profile omits (together 1 % of a call)."
+    return f"{named} {percent(difference.share_named, 0)} of the difference. {unnamed}"
 
 
 def python_text(difference: Difference) -> str:
