@@ -19,8 +19,8 @@ COMMANDS = f"""# Commands
 {PRODUCED}
 
 A command exits with 0 on success, with 1 if a check failed, and with 2 on an error, after one line with the problem, the value
-it got, what is allowed and what to do next (a wrong option: the usage, then the problem). `compare` and `ci pull-request` exit with 3 if nothing could be compared. Ctrl-C
-ends a command with 130, SIGTERM with 143, output that is closed early with 141.
+it got, what is allowed and what to do next (a wrong option: the usage, then the problem). `compare` and `ci pull-request` exit with 3 if
+nothing could be compared. Ctrl-C ends a command with 130, SIGTERM with 143, output that is closed early with 141.
 
 `python -m tensorcopy` is the same program. `2.14` stands for the last 2.14 release of the table. `tensorcopy --completion bash` prints the
 script that completes commands, options, releases and files. `TENSORCOPY_TRACEBACK=1` shows where a fault arose.
@@ -32,7 +32,8 @@ API = f"""# In Python
 
 {PRODUCED}
 
-`import tensorcopy` imports neither torch nor asv; a name loads what it needs when it is first used.
+`import tensorcopy` imports neither torch nor asv; a name loads what it needs when it is first used. Errors are
+`tensorcopy.errors.TensorcopyError`.
 
 ```python
 >>> import torch, tensorcopy

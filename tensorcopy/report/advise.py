@@ -126,7 +126,7 @@ def advise(
     independent : with its own storage; otherwise sharing the storage of x
     keep_graph : whether gradients shall flow back to x
     requires_grad : whether x requires grad
-    numel : number of elements of x
+    numel : number of elements of x, 2 ** 17 by default
     device : device of x
     shipped : answer from the shipped results, even if torch is installed
     interpreter : the Python whose torch is measured; "same" for the running one

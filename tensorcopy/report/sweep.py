@@ -114,7 +114,7 @@ def plot(
     relative_to : a method's name or "baseline", to plot multiples of its time
     report_progress : called with the finished share (0 to 1) and the current step, such as `show_progress`
 
-    Raises TensorcopyError if matplotlib is missing, and like `measure`.
+    Raises TensorcopyError if matplotlib is missing, and for an unavailable device, size or method.
     """
     if axes is None:
         _require_matplotlib()

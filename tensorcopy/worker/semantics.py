@@ -71,7 +71,7 @@ def array(**fields: Any) -> Outcome:
 def observed(method: RunsOnDevices, device: str, *, transposed: bool = True) -> Semantics:
     """Run `method` on `device`, and return what it does with the installed torch.
 
-    device : one of `devices.DEVICES`
+    device : cpu, cuda, mps or xpu
     transposed : whether x is, so that a method that changes the layout is detected
 
     An error of the method is an outcome, and is not raised.
