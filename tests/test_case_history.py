@@ -42,10 +42,19 @@ def test_the_history_is_printed(folder, capsys, arguments, golden):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_an_unknown_case_is_an_error(folder, capsys):
-    """That lists the first cases."""
-    assert main(["history", "sideways"]) == 2
-    assert "copies.BySize clone_detach numel=16" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach numel=16, "),
+        (["Clone_Detach"], "next: did you mean clone_detach?"),
+        (["--fail-on", "slower"], "--fail-on needs --open"),
+    ],
+    ids=["no case", "another spelling", "not open"],
+)
+def test_a_refused_argument_is_an_error(folder, capsys, arguments, message):
+    """An unknown case lists the first cases."""
+    assert main(["history", *arguments]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("releases", "launches"), [(("2.15.0",), 12), (("2.14.1", "2.15.0"), 1)], ids=["one release", "one launch"])

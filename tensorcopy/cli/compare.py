@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tensorcopy.results.cases import Case
 
 NOTHING_COMPARED = 3
+BUDGET = 300.0  # seconds of --now
 RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@BUILD such as 2.15.0@cuda-numpy2, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
 
 
@@ -52,7 +53,7 @@ def add(commands: Any) -> None:
     compare.add_argument("--all", action="store_true", help="also list the unchanged and unknown cases (text only)")
     now = "measure both beside each other here, until every case is decided; stored launches are not used"
     compare.add_argument("--now", action="store_true", help=now)
-    compare.add_argument("--for", type=duration, default=300.0, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
+    compare.add_argument("--for", type=duration, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not acknowledged in tensorcopy.toml")
     compare.set_defaults(command=_compare)
 
@@ -114,6 +115,11 @@ def _compared(options: argparse.Namespace) -> Comparison:
     from tensorcopy.results import reader, select
 
     margin, everywhere = options.margin or MARGIN, options.margin is not None
+    if options.fail_on and options.metric != "time":
+        refused = f"--metric {options.metric}"
+        raise TensorcopyError("--fail-on slower judges times", got=refused, allowed="--metric time", next="leave one of the two out")
+    if options.budget and not options.now:
+        raise TensorcopyError("--for limits --now", got="--for alone", allowed="--now with --for", next="add --now, or leave out --for")
     if options.now and (options.metric != "time" or options.machine):
         refused = f"--metric {options.metric}" if options.metric != "time" else f"--machine {options.machine}"
         raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
@@ -146,7 +152,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     paths = configuration.paths()
     sides = now.sides([options.before, options.after], paths.pythons)
     folder = paths.environments.parent / now.FOLDER / launches.new_id()
-    until = monotonic() + options.budget
+    until = monotonic() + (options.budget or BUDGET)
 
     def wanted(case: Case) -> bool:
         return bool(re.search(options.case, comparisons.case_name(case))) and options.device in ("", case.device) and case.spec.torch
@@ -176,6 +182,8 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
 
+    if options.fail_on and not options.open:
+        raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     results = reader.load_results(RESULTS)
     print_warnings([*results.warnings, *(comparisons.unmatched_rows(reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])

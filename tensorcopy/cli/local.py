@@ -34,8 +34,9 @@ def add(commands: Any) -> None:
     advise.add_argument("--keep-graph", action="store_true", help="gradients flow back to x; default: they do not")
     advise.add_argument("--numel", type=_number, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; default: 2**17")
     advise.add_argument("--device", default="cpu", help="the device of x; default: cpu")
-    advise.add_argument("--shipped", action="store_true", help="answer from the shipped results without measuring")
-    advise.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
+    source = advise.add_mutually_exclusive_group()
+    source.add_argument("--shipped", action="store_true", help="answer from the shipped results without measuring")
+    source.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
     advise.add_argument("--json", action="store_true", help="print everything as JSON")
     advise.set_defaults(command=_advise)
 
