@@ -107,9 +107,10 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
             "",
         ),
         ([FEWER], ["Instructions: more in 0, fewer in 1 of 1 case."], ""),
+        ([replace(FEWER, count=replace(FEWER.count, after=FEWER.count.before))], ["Instructions: equal in 1 of 1 case."], ""),
         ([], ["No case was compared."], ""),
     ],
-    ids=["each", "faster", "counts beside", "failed, new and tracked", "counts alone", "nothing"],
+    ids=["each", "faster", "counts beside", "failed, new and tracked", "counts alone", "equal counts", "nothing"],
 )
 def test_the_headline_counts_time_and_work_apart(changes, headline, largest):
     """Fewer instructions make no time faster, and are not the largest change; 2 and 4 times as long are 2.83 times in the mean."""

@@ -172,8 +172,10 @@ def headline(changes: Collection[Change]) -> list[str]:
     pairs = [change.count for change in changes if change.count and not is_tracked(change.unit)]
     if pairs:
         work = Counter(pair.verdict for pair in pairs)
-        more = f"{pairs[0].unit.capitalize()}: more in {work[Verdict.MORE]}"
-        sentences.append(f"{more}, fewer in {work[Verdict.FEWER]} of {len(pairs) if timed else counted(len(pairs), 'case')}.")
+        more, fewer = work[Verdict.MORE], work[Verdict.FEWER]
+        text = f"more in {more}, fewer in {fewer}" if more or fewer else f"equal in {len(pairs)}"
+        cases = len(pairs) if timed else counted(len(pairs), "case")
+        sentences.append(f"{pairs[0].unit.capitalize()}: {text} of {cases}.")
     return sentences or ["No case was compared."]
 
 

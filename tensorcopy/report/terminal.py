@@ -105,7 +105,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         notes += [f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}"] if names else []
     if any(change.verdict is Verdict.UNKNOWN for change in changes.values()) and not all_cases:
         notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
-    return Prose("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]))
+    return Prose("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]).rstrip("\n"))
 
 
 def _figures(change: Change) -> str:
