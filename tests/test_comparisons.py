@@ -100,6 +100,7 @@ def test_an_invalid_option_is_an_error(folder, capsys, option):
         (["--metric", "bytes"], "no bytes were counted on both sides"),
         (["--explain", "tensor"], "copies.BySize new_tensor numel=16"),
         (["--explain", "no such case"], "copies.BySize new_tensor numel=16"),
+        (["--explain", "New_tensor"], "next: did you mean new_tensor?"),
         (["--now", "--metric", "bytes"], "--now measures times here: got --metric bytes"),
         (["--now", "--machine", "box"], "--now measures times here: got --machine box"),
         (["--metric", "instructions", "--fail-on", "slower"], "--fail-on slower judges times: got --metric instructions"),

@@ -410,8 +410,14 @@ def only_match(texts: Mapping[str, Collection[str]], pattern: str, none: str, ne
         "more than one case matches" if matches else none,
         got=f"{pattern!r}, which matches {len(matches)}",
         allowed=some(matches or texts),
-        next=next,
+        next=next if matches else spelling(pattern, (text for of_name in texts.values() for text in of_name)) or next,
     )
+
+
+def spelling(pattern: str, texts: Iterable[str]) -> str:
+    """Return a question with what a pattern matches in texts if upper and lower case are the same; "" for none."""
+    matches = (re.search(pattern, text, re.IGNORECASE) for text in texts)
+    return next((f"did you mean {match[0]}?" for match in matches if match and match[0]), "")
 
 
 def some(names: Collection[str]) -> str:

@@ -192,7 +192,8 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     cases = {comparisons.case_name(case): case for case in by_case}
     selected = {cases[name]: by_case[cases[name]] for name in comparisons.matching({name: [name] for name in cases}, options.case)}
     if not selected:
-        raise TensorcopyError("no such case", got=repr(options.case), allowed=comparisons.some(cases), next="tensorcopy list times")
+        following = comparisons.spelling(options.case, cases) or "tensorcopy list times"
+        raise TensorcopyError("no such case", got=repr(options.case), allowed=comparisons.some(cases), next=following)
     if options.open:
         table = terminal.open_text(selected, all_cases=options.all)
     else:
