@@ -117,7 +117,6 @@ def test_an_invalid_option_is_an_error(folder, capsys, option):
         "slower counts",
         "no time limit",
     ],
-    ids=["format", "not counted", "several cases", "no case", "counts now", "another machine now"],
 )
 def test_a_refused_option_is_a_line_that_lists_what_there_is(folder, capsys, option, message):
     assert main(["compare", *NAMES, *option]) == 2
@@ -292,7 +291,36 @@ def test_counts_of_another_device_are_not_shown(tmp_path, monkeypatch, capsys):
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", "cpu"]) == 0
     assert "64 B → 128 B" in capsys.readouterr().out
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", "cuda"]) == 3
-    assert "no case matches --case and --device" in capsys.readouterr().err
+    assert "nothing was compared: got --device cuda; allowed: memory.Host tensor numel=16 device=cpu" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--case", "none"], "got --case 'none'; allowed: copies.BySize new_tensor numel=16, "),
+        (["--case", "none"], "next: tensorcopy compare A B --all lists the cases\n"),
+        (["--case", "None", "--device", "cpu"], "got --case 'None' --device cpu; "),
+        (["--case", "New_Tensor"], "next: did you mean new_tensor?\n"),
+        (["--case", "empty_like"], "no case has enough launches on both sides\n"),
+    ],
+)
+def test_without_a_compared_case_a_line_says_why(folder, capsys, option, message):
+    assert main(["compare", *NAMES, *option]) == 3
+    printed = capsys.readouterr()
+    assert not printed.out.endswith("\n\n")
+    assert printed.err.startswith("tensorcopy: nothing was compared: ")
+    assert message in printed.err
+
+
+def test_sides_without_a_common_case(tmp_path, monkeypatch, capsys):
+    """No launch more would help."""
+    monkeypatch.chdir(tmp_path)
+    for release, case in zip(NAMES, ("copies.Latency.time_copy tensor 16 cuda", "copies.BySize.time_copy tensor 16")):
+        launch_files.write(tmp_path / "results", {case: {release: 1.0}})
+    assert main(["compare", *NAMES]) == 3
+    printed = capsys.readouterr()
+    assert "more launches" not in printed.out
+    assert "the sides have no case in common (cuda, cpu)\n" in printed.err
 
 
 @pytest.mark.parametrize("command", ["compare 2.0.1@3.11 2.15.0", "why numpy 1.12.1@3.9 1.13.1@3.9"])

@@ -72,7 +72,7 @@ def add(commands: Any) -> None:
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.paired import Reason
+    from tensorcopy.analysis.paired import ONE_SIDED, Reason
     from tensorcopy.report import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
@@ -98,11 +98,23 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
     if not comparison.has_compared:
-        of_none = "no case matches --case and --device" if options.case or options.device else "no case was timed or tracked"
-        none = "no case has enough launches on both sides" if comparison.changes else of_none
-        print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
+        changes, sides = comparison.changes, (comparison.before, comparison.after)
+        names = [comparisons.case_name(case) for side in sides for case in (*side.timings, *side.counts)]
+        none = "no case has enough launches on both sides" if changes else "no case was timed or tracked"
+        if changes and all(change.reason in ONE_SIDED for change in changes.values()):
+            none = f"the sides have no case in common ({', '.join(dict.fromkeys(case.device for case in changes))})"
+        elif not changes and (options.case or options.device):
+            none = f"got {_selection(options)}; allowed: {comparisons.some(names)}; next: "
+            none += comparisons.spelling(options.case, names) or "tensorcopy compare A B --all lists the cases"
+        output.print_line(f"nothing was compared: {none}")
         return NOTHING_COMPARED
     return 0
+
+
+def _selection(options: argparse.Namespace) -> str:
+    """Return the options that select cases, as they were given."""
+    selection = {"--case": options.case and repr(options.case), "--device": options.device}
+    return " ".join(f"{name} {value}" for name, value in selection.items() if value)
 
 
 def _compared(options: argparse.Namespace) -> Comparison:
@@ -165,9 +177,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         cases = [case for case in now.cases(sides, job) if wanted(case)]
         print_warnings(comparisons.unmatched_rows(now.known_cases(job)))
         if not cases:
-            raise TensorcopyError(
-                "no case to measure", got="none that --case and --device select", allowed="a timed case", next="tensorcopy list times"
-            )
+            raise TensorcopyError("no case to measure", got=_selection(options), allowed="a timed case", next="tensorcopy list times")
         job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
         comparison = now.judged(sides, job, until, report_progress, margin=margin, everywhere=everywhere)
     assert comparison is not None  # there is a first launch
