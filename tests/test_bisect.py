@@ -194,11 +194,12 @@ def test_no_launch_is_taken_without_a_build_that_cannot_import_the_suites(called
     ("arguments", "message"),
     [
         (["detach", "2.10", "2.9"], "an empty range of releases: got '2.10..2.9'"),
+        (["detach", "2.9", "2.9.1"], "nothing to search between: got 2.9 and 2.9.1; allowed: two releases"),
         (["detach", "2.9", "x"], "unknown torch release: got 'x'"),
         (["detach", "9" * 5000, "2.9"], "unknown torch release: got '999"),
         (["detach", "1.9.0", "2.15.0"], "no Python here runs both releases"),
     ],
-    ids=["order", "no version", "endless", "no Python"],
+    ids=["order", "one release", "no version", "endless", "no Python"],
 )
 def test_a_wrong_range_is_one_line(capsys, arguments, message):
     assert cli.main(["bisect", *arguments]) == 2

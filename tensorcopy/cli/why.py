@@ -77,6 +77,9 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
 
     releases, paths = release_table.select(f"{options.before}..{options.after}"), configuration.paths()
     first, last = releases[0], releases[-1]
+    if first is last:
+        got = f"{options.before} and {options.after}"
+        raise TensorcopyError("nothing to search between", got=got, allowed="two releases", next="name a later B")
     python = next((each for each in paths.pythons if first.runs_on(each) and last.runs_on(each) and uv.find_python(each)), "")
     if not python:
         raise TensorcopyError(
