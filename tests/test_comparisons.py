@@ -10,6 +10,7 @@ import pytest
 from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.cli import main
+from tensorcopy.measure import git
 from tensorcopy.report import sentences
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
@@ -310,6 +311,12 @@ def test_without_a_compared_case_a_line_says_why(folder, capsys, option, message
     assert not printed.out.endswith("\n\n")
     assert printed.err.startswith("tensorcopy: nothing was compared: ")
     assert message in printed.err
+
+
+def test_two_git_revisions_are_compared_by_asv(folder, monkeypatch, capsys):
+    monkeypatch.setattr(git, "find", {"main": "1" * 40, "HEAD": "2" * 40}.get)
+    assert main(["compare", "main", "HEAD"]) == 2
+    assert capsys.readouterr().err.endswith("; next: asv compare main HEAD\n")
 
 
 def test_sides_without_a_common_case(tmp_path, monkeypatch, capsys):

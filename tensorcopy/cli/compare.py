@@ -124,6 +124,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
     """
     from tensorcopy.analysis import comparisons
     from tensorcopy.analysis.paired import MARGIN
+    from tensorcopy.measure import git
     from tensorcopy.results import reader, select
 
     margin, everywhere = options.margin or MARGIN, options.margin is not None
@@ -137,7 +138,13 @@ def _compared(options: argparse.Namespace) -> Comparison:
         raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
     if options.now:
         return _measured_now(options, margin).selected(options.case, options.device)
-    pair = select.pair(options.before, options.after, RESULTS, options.machine)
+    try:
+        pair = select.pair(options.before, options.after, RESULTS, options.machine)
+    except TensorcopyError as error:
+        if all(map(git.find, (options.before, options.after))):
+            following = f"asv compare {options.before} {options.after}"
+            raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
+        raise
     stored = reader.load_results(pair.before.folder).results
     print_warnings([*pair.warnings, *comparisons.unmatched_rows(reader.cases((*stored, pair.after)))])
     if options.metric == "time":
