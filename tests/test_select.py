@@ -82,6 +82,12 @@ def test_a_folder_selects_its_newest_release(folder, tmp_path):
     assert sides == [(BEFORE.sha, "both", "3.9"), (NEWEST.sha, "both", "3.9")]
 
 
+def test_a_folder_of_one_machine_is_no_folder_of_results(folder, tmp_path):
+    """The error names the release in the folder around it."""
+    with pytest.raises(TensorcopyError, match=f"nothing to compare: .*; next: {tmp_path}:RELEASE@both"):
+        select.pair(str(folder / "both"), str(folder / "later"), folder)
+
+
 def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_path):
     """Their name alone does not make them so: of the other folder's machines, the one of the same hardware is taken."""
     first, second, other = tmp_path / "first", tmp_path / "second", "ba9876543210"
@@ -103,8 +109,9 @@ def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_pa
         (f"{NEWEST.version}@3.13", r"no such result: got .* 3\.13; allowed: torch "),
         ("1.0.0", "1.0.0"),
         ("nowhere:", "no such folder of results: got nowhere"),
+        ("nowhere/here", "no such folder of results: got nowhere/here"),
     ],
-    ids=["unknown word", "Python without results", "unknown release", "no folder"],
+    ids=["unknown word", "Python without results", "unknown release", "no folder", "no path"],
 )
 def test_a_name_that_selects_nothing_is_an_error(folder, name, message):
     with pytest.raises(TensorcopyError, match=message):

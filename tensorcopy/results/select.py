@@ -159,8 +159,8 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
 
 
 def _parse(text: str, folder: Path) -> _Name:
-    before_colon, colon, after_colon = text.rpartition(":")
-    if colon or Path(text).is_dir():
+    typed, (before_colon, colon, after_colon) = text, text.rpartition(":")
+    if colon or "/" in text or Path(text).is_dir():
         folder, text = (Path(before_colon), after_colon) if colon else (Path(text), "")
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder of launches", next="check the path")
@@ -174,7 +174,10 @@ def _loaded(folder: Path) -> Results:
         if results.problems:
             raise results.problems[0]
         raise TensorcopyError(
-            "nothing to compare", got=f"no results in {folder}", allowed="a folder of launches", next="tensorcopy measure"
+            "nothing to compare",
+            got=f"no results in {folder}",
+            allowed="a folder with a folder for each machine",
+            next=f"{folder.parent}:RELEASE@{folder.name}" if any(folder.glob("*.json")) else "tensorcopy measure",
         )
     return results
 
