@@ -105,10 +105,11 @@ def test_times_of_a_machine_that_measured_only_its_gpu(small_checkout, capsys):
     ("arguments", "message"),
     [
         (["0.4.1"], "unknown torch release: got '0.4.1'"),
-        (["--machine", "nowhere"], "no such result: got nowhere; allowed: torch 2.4.1"),
+        (["--machine", "nowhere"], "no such result: got machine nowhere; allowed: box; "),
+        (["--python", "3.8"], "no such result: got Python 3.8; allowed: Python 3.9, 3.11 on box; "),
         (["--bench", "nothing"], "no such suite was measured: got nothing; allowed: conversions.BySize.time_conversion, "),
     ],
-    ids=["release", "machine", "suite"],
+    ids=["release", "machine", "Python", "suite"],
 )
 def test_a_result_that_does_not_exist_is_an_error_that_lists_the_others(small_checkout, capsys, arguments, message):
     assert main(["list", "times", *arguments]) == 2
@@ -123,6 +124,16 @@ def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout,
     shown = stream.buffer.getvalue().decode("ascii")
     assert re.search(r" -\d+\.\d % \(-\d+\.\d to -\d+\.\d %\)", shown), shown
     assert "2^14" in shown
+
+
+@pytest.mark.parametrize(
+    "command", ["history", "list times", "compare 2.14.1 2.15.0", "why detach 2.14.1 2.15.0", "bisect detach 2.14.1 2.15.0"]
+)
+def test_without_results_the_next_step_is_to_measure(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    assert main(command.split()) == 2
+    assert capsys.readouterr().err.endswith("; next: tensorcopy measure\n")
 
 
 @pytest.mark.parametrize("former", cli.FORMER)

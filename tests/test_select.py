@@ -62,7 +62,7 @@ def test_without_a_shared_machine_the_error_names_the_machines(tmp_path):
 
 def test_the_machine_can_be_given_for_both_sides(folder):
     """A release that it has not measured is an error that lists what there is."""
-    with pytest.raises(TensorcopyError, match=rf"no such result: got {BEFORE.version} later; allowed: .*torch {NEWEST.version}"):
+    with pytest.raises(TensorcopyError, match=rf"no such result: got {BEFORE.version}; allowed: torch {NEWEST.version} on later; "):
         select.pair(BEFORE.version, NEWEST.version, folder, "later")
 
 
@@ -106,7 +106,7 @@ def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_pa
     ("name", "message"),
     [
         (f"{NEWEST.version}@weekly", "unknown side: got '.*@weekly'; allowed: @ and one of 3.11, 3.9, both, cuda, later"),
-        (f"{NEWEST.version}@3.13", r"no such result: got .* 3\.13; allowed: torch "),
+        (f"{NEWEST.version}@3.13", r"no such result: got .*@3\.13; allowed: Python 3\.9, 3\.11 on both, later; "),
         ("1.0.0", "1.0.0"),
         ("nowhere:", "no such folder of results: got nowhere"),
         ("nowhere/here", "no such folder of results: got nowhere/here"),

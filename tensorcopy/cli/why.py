@@ -72,7 +72,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure.taking import Job
     from tensorcopy.releases import release_table, uv, wheel_index
     from tensorcopy.report import why
-    from tensorcopy.results import reader
+    from tensorcopy.results import reader, select
     from tensorcopy.worker import hardware
 
     releases, paths = release_table.select(f"{options.before}..{options.after}"), configuration.paths()
@@ -89,6 +89,8 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
             next="search between releases that share a Python; tensorcopy list releases lists them",
         )
     results = reader.load_results(RESULTS).results
+    if not results:
+        raise select.no_results()
     name = why.selected_name(results, options.case)
     case = next(case for result in reversed(results) for case in result.timings if why.name_of(case) == name)
     builds = wheel_index.between(first.version, last.version, python)

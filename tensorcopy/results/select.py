@@ -34,9 +34,11 @@ class Pair:
 class _Name:
     """A parsed name.
 
+    text : as it was typed
     release : "" for the newest; words : those after "@"
     """
 
+    text: str
     folder: Path
     release: str
     words: tuple[str, ...]
@@ -51,9 +53,7 @@ def history(results: Sequence[Result], machine: str = "", python: str = "") -> l
     machine, python : restrict the choice where given
     Raises TensorcopyError where no result matches.
     """
-    histories = by_history(result for result in results if machine in ("", result.machine) and python in ("", result.python))
-    if not histories:
-        raise _no_such_result(results, " ".join(filter(None, [machine, python])))
+    histories = by_history(_restricted(results, machine=machine, python=python))
     started = {key: max(str(result.provenance["started"]) for axis in axes for result in axis) for key, axes in histories.items()}
     able = [key for key in histories if _releases(histories[key]) > 1] or list(histories)
     host = max(able, key=lambda key: started[key]).host
@@ -91,11 +91,8 @@ def newest(
     Raises TensorcopyError where no result matches.
     """
     releases = release_table.load()
-    sha = release_table.find(release).sha if release else ""
-    released = releases.in_order(results)
-    matching = [r for r in released if sha in ("", r.sha) and machine in ("", r.machine) and python in ("", r.python)]
-    if not matching:
-        raise _no_such_result(released, " ".join(filter(None, [release, machine, python])))
+    version = release_table.find(release).version if release else ""
+    matching = _restricted(releases.in_order(results), machine=machine, version=version, python=python)
     matching = [result for result in matching if having(result)] or matching
     machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
     on_machine = [result for result in matching if result.machine == machine]
@@ -165,7 +162,7 @@ def _parse(text: str, folder: Path) -> _Name:
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder of launches", next="check the path")
     release, *words = text.split("@")
-    return _Name(folder, release.removeprefix("v"), tuple(words))
+    return _Name(typed, folder, release.removeprefix("v"), tuple(words))
 
 
 def _loaded(folder: Path) -> Results:
@@ -187,25 +184,27 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
 
     Raises TensorcopyError where there is none.
     """
-    releases = release_table.load()
-    released = [result for result in results.results if releases.of(result.sha)]
-    matching = [result for result in released if machine in ("", result.machine)]
+    matching = _restricted(release_table.load().in_order(results.results), machine=machine)
+    pythons = [word for word in name.words if re.fullmatch(r"3\.\d+", word)]
     for word in name.words:
-        if not re.fullmatch(r"3\.\d+", word) and not any(word in _words(result) for result in matching):
+        if word in pythons:
+            continue
+        if not any(word in _words(result) for result in matching):
             allowed = sorted({value for result in results.results for value in _words(result)})
             raise TensorcopyError(
                 "unknown side",
-                got=repr("@".join([name.release, *name.words])),
+                got=repr(name.text),
                 allowed=f"@ and one of {', '.join(allowed)}",
                 next=f"{name.release}@{allowed[0]}",
             )
         matching = [result for result in matching if word in _words(result)]
-    sha = release_table.find(name.release).sha if name.release else ""
-    matching = [result for result in matching if sha in ("", result.sha)]
-    if not matching:
-        if results.problems:
-            raise results.problems[0]
-        raise _no_such_result(released, " ".join(filter(None, [name.release, *name.words, machine])))
+    version = release_table.find(name.release).version if name.release else ""
+    try:
+        matching = _restricted(matching, name.text, version=version)
+        for python in pythons:
+            matching = _restricted(matching, name.text, python=python)
+    except TensorcopyError as error:
+        raise next(iter(results.problems), error) from None
     return matching
 
 
@@ -214,11 +213,30 @@ def _words(result: Result) -> tuple[str, str, str]:
     return result.python, result.series_key.build, result.machine
 
 
-def _no_such_result(released: Sequence[Result], got: str) -> TensorcopyError:
-    available = dict.fromkeys(f"torch {result.provenance['torch']} on {result.machine}, Python {result.python}" for result in released)
-    return TensorcopyError(
-        "no such result",
-        got=got or "no results",
-        allowed="; ".join(available) or "results/ of a checkout",
-        next="tensorcopy list releases",
-    )
+def _restricted(results: Sequence[Result], typed: str = "", **wanted: str) -> list[Result]:
+    """Return the results with these values of `machine`, `version` and `python`; "" for any.
+
+    typed : shown in an error instead of the value
+    Raises TensorcopyError with what there is of the first value that no result has.
+    """
+    if not results:
+        raise no_results()
+    for name, value in wanted.items():
+        matching = [result for result in results if value in ("", getattr(result, name))]
+        if not matching:
+            values, machines = ({getattr(result, each) for result in results} for each in (name, "machine"))
+            on = ", ".join(sorted(machines))
+            label = {"version": "torch", "python": "Python"}.get(name)
+            raise TensorcopyError(
+                "no such result",
+                got=typed or f"{label or name} {value}",
+                allowed=f"{label} {', '.join(release_table.in_order(values))} on {on}" if label else on,
+                next="tensorcopy list releases",
+            )
+        results = matching
+    return list(results)
+
+
+def no_results() -> TensorcopyError:
+    """Return the error for a folder without a result."""
+    return TensorcopyError("there are no results yet", got="no launch", allowed="results/ with launches", next="tensorcopy measure")
