@@ -12,7 +12,7 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.cli import main, output
-from tensorcopy.releases import release_table, uv
+from tensorcopy.releases import release_table, uv, wheel_index
 from tests import walk
 from tests.conftest import ROOT, SHIPPED_GPU
 
@@ -66,6 +66,16 @@ def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_c
     (newest,) = [line for line in lines if line.startswith("2.15.0")]
     assert " to ".join(release_table.find("2.15.0").pythons) in newest
     assert "box" in newest
+
+
+@pytest.mark.parametrize(
+    ("release", "code", "message"),
+    [("foo", 2, "not a torch release: got 'foo'"), ("v2.15.0", 0, "torch 2.15.0 is already in the table\n")],
+)
+def test_only_a_release_that_the_table_lacks_is_added(monkeypatch, capsys, release, code, message):
+    monkeypatch.setattr(wheel_index, "release", lambda version: pytest.fail("it would be installed"))
+    assert main(["list", "releases", "--add", release]) == code
+    assert message in "".join(capsys.readouterr())
 
 
 def test_methods_lists_what_each_method_does(small_checkout, capsys):

@@ -87,6 +87,14 @@ def _added(options: argparse.Namespace, console: Console) -> int:
     if options.add and options.nightly:
         raise TensorcopyError("two ways to add", got=f"--add {options.add} --nightly", allowed="one of them", next="--add --nightly")
     versions = [options.add.removeprefix("v")] if options.add else wheel_index.unknown(nightly=options.nightly)
+    try:
+        release_table.in_order(versions)
+    except ValueError as error:
+        allowed, following = "a number such as 2.16.0 or 2.16", "tensorcopy list releases --add"
+        raise TensorcopyError("not a torch release", got=repr(options.add), allowed=allowed, next=following) from error
+    if known := [row.version for row in release_table.load() if row.version in versions]:
+        console.print(f"torch {known[0]} is already in the table")
+        return 0
     table = release_table.own_table()
     for version in versions:
         release = wheel_index.release(version)

@@ -174,7 +174,7 @@ def find(name: str) -> Release:
         "unknown torch release",
         got=repr(name),
         allowed=f"{rows[0].version} to {rows[-1].version} as listed by `tensorcopy list releases`" if rows else "none yet",
-        next=f"tensorcopy list releases --add {version}",
+        next=f"tensorcopy list releases{f' --add {version}' if version[:1].isdecimal() else ''}",
     )
 
 
