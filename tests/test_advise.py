@@ -109,16 +109,29 @@ def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, 
     ("arguments", "text"),
     [
         ({"to": "list"}, "allowed: tensor or numpy"),
-        ({"to": "numpy", "keep_graph": True, "requires_grad": True}, "there is no graph to keep"),
-        ({"keep_graph": True}, "there is no graph to keep"),
+        ({"to": "numpy", "keep_graph": True, "requires_grad": True}, "there is no graph to keep: .*; next: leave out --keep-graph$"),
+        ({"keep_graph": True}, "there is no graph to keep: .*; next: add --requires-grad, or leave out --keep-graph$"),
         ({"numel": 0}, "not a number of elements"),
+        ({"numel": "2**10"}, r"not a number of elements: got '2\*\*10'"),
         ({"device": "xpu"}, "xpu cannot be used on this machine"),
-        ({"device": "xpu", "shipped": True}, "no results were shipped for xpu"),
+        ({"device": "xpu", "shipped": True}, "no results were shipped for xpu: .*; next: leave out --shipped$"),
+        ({"device": "xpo", "shipped": True}, "unknown device: got 'xpo'; allowed: cpu, cuda, "),
     ],
 )
 def test_an_impossible_request_is_an_error(worker_here, arguments, text):
     with pytest.raises(TensorcopyError, match=text):
         advise.advise(**arguments)
+
+
+def test_the_command_says_which_size_was_measured_instead(capsys):
+    assert cli.main(["advise", "--numel", "5e9", "--shipped"]) == 0
+    assert "nearest measured size: 2²⁴ elements; from the shipped results" in " ".join(capsys.readouterr().out.split())
+
+
+def test_shipped_results_have_no_interpreter(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["advise", "--shipped", "--interpreter", "python3.11"])
+    assert "not allowed with argument --shipped" in capsys.readouterr().err
 
 
 def test_the_command_prints_code_reason_and_caveats(capsys):

@@ -31,11 +31,12 @@ def add(commands: Any) -> None:
     storage.add_argument("--independent", action="store_true", default=True, help="with new storage (default)")
     storage.add_argument("--shared", action="store_false", dest="independent", help="sharing the storage of x")
     advise.add_argument("--requires-grad", action="store_true", help="x requires grad")
-    advise.add_argument("--keep-graph", action="store_true", help="gradients flow back to x; default: they do not")
+    graph = "gradients flow back to x, with --requires-grad; default: they do not"
+    advise.add_argument("--keep-graph", action="store_true", help=graph)
     advise.add_argument("--numel", type=_number, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; default: 2**17")
     advise.add_argument("--device", default="cpu", help="the device of x; default: cpu")
     source = advise.add_mutually_exclusive_group()
-    source.add_argument("--shipped", action="store_true", help="answer from the shipped results without measuring")
+    source.add_argument("--shipped", action="store_true", help="answer from the shipped results")
     source.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
     advise.add_argument("--json", action="store_true", help="print everything as JSON")
     advise.set_defaults(command=_advise)
@@ -72,7 +73,7 @@ def add(commands: Any) -> None:
 def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
-    from tensorcopy.numbers import duration
+    from tensorcopy.numbers import count, duration
     from tensorcopy.report.advise import advise, against_fastest, can_measure, cost, origin
     from tensorcopy.report.terminal import Prose, terminal_table
 
@@ -106,7 +107,8 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         console.print(terminal_table(("matching methods", "time", "vs fastest", "caveats"), rows, "lrll"))
         for note, letter in letters.items():
             console.print(Prose(f"{letter}  {note}"))
-    console.print(Prose(f"\n{origin(advice)}"))
+    nearest = f"nearest measured size: {count(advice.numel)} elements; " if advice.numel != options.numel else ""
+    console.print(Prose(f"\n{nearest}{origin(advice)}"))
     return 0
 
 

@@ -27,6 +27,7 @@ from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.reader import Result
+from tensorcopy.worker.devices import DEVICES
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
@@ -142,11 +143,15 @@ def advise(
             "there is no graph to keep",
             got="an ndarray" if to != "tensor" else "an x that requires no grad",
             allowed="a tensor, of an x that requires grad",
-            next="add --requires-grad, or remove --keep-graph",
+            next="leave out --keep-graph" if to != "tensor" else "add --requires-grad, or leave out --keep-graph",
         )
     request = CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
-    if not 1 <= numel <= 2**62:
-        raise TensorcopyError("not a number of elements", got=f"{numel:g}", allowed="1 or more", next="numel=2**17")
+    try:
+        is_size = 1 <= numel <= 2**62
+    except TypeError:
+        is_size = False
+    if not is_size:
+        raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 or more", next="numel=2**17")
     if shipped or not can_measure(interpreter):
         return _as_shipped(request, int(numel))
     parameters = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
@@ -246,11 +251,13 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
             allowed="the file of the package",
             next="install tensorcopy again, or uv run python -m docs.tools.readme in a checkout",
         ) from error
+    if request.device not in DEVICES:
+        raise TensorcopyError("unknown device", got=repr(request.device), allowed=", ".join(DEVICES), next="name one of them")
     raise TensorcopyError(
         f"no results were shipped for {request.device}",
         got=f"{request.device}, {count(numel)} elements",
         allowed=", ".join(devices),
-        next="install torch in the same environment to measure here",
+        next="leave out --shipped" if can_measure() else "install torch in the same environment to measure here",
     )
 
 
