@@ -160,12 +160,17 @@ def test_a_head_that_is_no_longer_current_gets_no_comment(forge, tmp_path, capsy
     assert len(forge.state["comments"]) == 1
 
 
+def test_a_comment_needs_a_folder(tmp_path, capsys):
+    assert main(["ci", "comment", str(tmp_path / "nowhere")]) == 2
+    assert "no such folder: got " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("GITHUB_TOKEN", "wrong", "GitHub refused the request: got 401 Bad credentials"),
         ("GITHUB_TOKEN", "", "this is not a run on GitHub"),
-        ("GITHUB_EVENT_PATH", "no such file", "this is not a run of comment.yml"),
+        ("GITHUB_EVENT_PATH", "no such file", "event workflow_run; next: run it in comment.yml; without --post, "),
     ],
 )
 def test_a_missing_variable_or_permission_is_an_error(forge, tmp_path, monkeypatch, capsys, name, value, message):

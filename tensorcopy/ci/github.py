@@ -42,7 +42,7 @@ def measuring_run() -> MeasuringRun:
             "this is not a run of comment.yml",
             got=f"{type(error).__name__}: {error}",
             allowed="GITHUB_EVENT_PATH with the event workflow_run",
-            next="leave out --post to print the comment",
+            next="run it in comment.yml; without --post, ci comment prints the comment",
         ) from error
 
 

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.output import progress_bar
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression, launch_count
 from tensorcopy.worker.devices import DEVICES
 
@@ -115,6 +116,9 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report import pr_comment
 
     if not options.post:
+        if not options.artifact.is_dir():
+            following = "tensorcopy ci pull-request, which writes one"
+            raise TensorcopyError("no such folder", got=str(options.artifact), allowed="a folder of results", next=following)
         sys.stdout.write(pr_comment.body(options.device, pr_comment.section(options.artifact, "", options.device)) + "\n")
         return 0
     from tensorcopy.ci import github
