@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,6 +62,12 @@ def test_the_evidence_of_one_case(folder, capsys):
     """Every launch, the interval, the way, the test, what could have been seen, the exact count beside and the environments."""
     assert main(["compare", *NAMES, "--explain", "copies.BySize new_tensor numel=16"]) == 0
     assert_golden("explain.txt", capsys.readouterr().out)
+
+
+def test_of_the_hardware_the_differing_parts_are_shown():
+    """Each under its name."""
+    sides = [SimpleNamespace(provenance={"hardware": {"model": "1", "flags": flags}}) for flags in (["avx"], ["avx", "fma"])]
+    assert comparisons.Comparison(*sides, NAMES, {}, 0.03).environment == [("hardware flags", "avx", "avx, fma")]
 
 
 @pytest.mark.parametrize(

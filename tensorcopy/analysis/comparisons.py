@@ -15,6 +15,7 @@ from math import log
 from os.path import relpath
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -106,9 +107,18 @@ class Comparison:
     @property
     def environment(self) -> list[FieldDifference]:
         """The fields of the provenance that differ and can change a time; "" where a side has none."""
-        first, second = self.before.provenance, self.after.provenance
-        fields = [FieldDifference(name, *(str(each.get(name) or "") for each in (first, second))) for name in {**first, **second}]
+        first, second = _texts(self.before.provenance), _texts(self.after.provenance)
+        fields = [FieldDifference(name, *(each.get(name, "") for each in (first, second))) for name in {**first, **second}]
         return [each for each in fields if each.field not in NOT_EVIDENCE and each.before != each.after]
+
+
+def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of a provenance as text, those of a group such as the hardware each under its name; "" for none."""
+    texts = {}
+    for name, value in provenance.items():
+        parts = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        texts.update({key: ", ".join(map(str, part)) if isinstance(part, list) else str(part or "") for key, part in parts.items()})
+    return texts
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
