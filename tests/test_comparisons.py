@@ -320,6 +320,12 @@ def test_without_a_compared_case_a_line_says_why(folder, capsys, option, message
     assert message in printed.err
 
 
+def test_one_of_several_machines_is_named(folder, capsys):
+    launch_files.write(folder, VERDICTS, machine="later")
+    assert main(["compare", *NAMES, "--machine", "box"]) == 0
+    assert ", on Box 9000 (box), Python 3.11\n" in capsys.readouterr().out
+
+
 def test_two_git_revisions_are_compared_by_asv(folder, monkeypatch, capsys):
     monkeypatch.setattr(git, "find", {"main": "1" * 40, "HEAD": "2" * 40}.get)
     assert main(["compare", "main", "HEAD"]) == 2

@@ -70,6 +70,7 @@ class Comparison:
     compared : the number of cases that could be tested, for which the p-values are adjusted
     alpha : chance of a false alarm among them, and one minus the level of an interval
     problems : of files that could have taken part, and could not be read
+    machine : its name, where that of the processor does not suffice
     """
 
     before: Result
@@ -80,6 +81,7 @@ class Comparison:
     compared: int = 0
     alpha: float = ALPHA
     problems: tuple[TensorcopyError, ...] = ()
+    machine: str = ""
 
     def selected(self, pattern: str = "", device: str = "") -> Comparison:
         """Return the comparison with only the cases whose name matches `pattern`, on `device`; "" for any device. No verdict changes."""
@@ -92,7 +94,8 @@ class Comparison:
         """The processors of the times, and the Pythons, that both sides were measured on."""
         processors = dict.fromkeys(result.processors for result in (self.before, self.after))
         pythons = dict.fromkeys(result.python for result in (self.before, self.after))
-        return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
+        name = f" ({self.machine})" if self.machine else ""
+        return f"{' / '.join(processors)}{name}, Python {' / '.join(pythons)}"
 
     @property
     def has_slower(self) -> bool:

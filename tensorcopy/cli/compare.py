@@ -158,7 +158,9 @@ def _compared(options: argparse.Namespace) -> Comparison:
                 allowed="two results of one machine with counts",
                 next="tensorcopy measure RELEASE",
             )
-    return replace(comparison.selected(options.case, options.device), problems=pair.problems)
+    same = pair.before.machine == pair.after.machine and len({result.machine for result in stored}) > 1
+    machine = pair.before.machine if same else ""  # of two, the labels have the names
+    return replace(comparison.selected(options.case, options.device), problems=pair.problems, machine=machine)
 
 
 def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
