@@ -65,6 +65,14 @@ def test_a_bare_command_prints_the_commands_in_groups(capsys):
     assert {name for names in cli.GROUPS.values() for name in names} == {command.words[0] for command in COMMANDS} - {*cli.FORMER}
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_help_of_a_command_says_what_it_does(command):
+    """It is also what docs/commands.md is made from."""
+    about = command.parser.description
+    assert re.fullmatch(r"[A-Z].+\w\.", about, re.DOTALL)
+    assert " ".join(about.replace("%%", "%").split()) in " ".join(command.parser.format_help().split())
+
+
 def test_json_keeps_its_characters_in_any_encoding(checkout, tmp_path, monkeypatch):
     """As escapes where the encoding lacks them."""
     shutil.copytree(checkout / "results", tmp_path / "results")

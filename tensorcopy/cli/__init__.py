@@ -165,7 +165,17 @@ def parser() -> argparse.ArgumentParser:
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
     for module in (local, compare, why, listing, measure, ci):
         module.add(commands)
+    _describe(program)
     return program
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    """Let the help of each command begin with the sentence about it in the list of commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for choice in action._choices_actions:
+                action.choices[choice.dest].description = f"{(choice.help or '')[:1].upper()}{(choice.help or '')[1:]}."
+                _describe(action.choices[choice.dest])
 
 
 class _Program(argparse.ArgumentParser):
