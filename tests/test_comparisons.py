@@ -36,8 +36,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
     launch_files.write(tmp_path / "results", VERDICTS)
-    launch_files.write_counts(tmp_path / "results", NAMES[0], {"instructions.BySize.track_instructions new_tensor 16 False": 1000})
-    launch_files.write_counts(tmp_path / "results", NAMES[1], {"instructions.BySize.track_instructions new_tensor 16 False": 1200})
+    for name, counts in zip(NAMES, ((1000, 1000), (1200, 1004))):
+        of_case = zip(("new_tensor", "clone_detach"), counts)
+        counted = {f"instructions.BySize.track_instructions {method} 16 False": count for method, count in of_case}
+        launch_files.write_counts(tmp_path / "results", name, counted)
     return tmp_path / "results"
 
 

@@ -94,7 +94,7 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
             [
                 "Time: 1 slower, 0 faster, 1 unchanged, 1 unknown of 3 cases.",
                 "Slower: +12.0 %.",
-                "Instructions: more in 1, fewer in 2 of 3.",
+                "Instructions: more in 1, fewer in 2 of 3 timed cases.",
             ],
             "Largest slowdown: 1, by 12.0 % (10.1 to 14.2 %).",
         ),

@@ -153,7 +153,8 @@ def _range(low: float, high: float) -> str:
 def headline(changes: Collection[Change]) -> list[str]:
     """Return the numbers of cases by verdict, a sentence for the time, one for tracked values and one for the counts.
 
-    For example "Time: 3 slower, 12 faster, 240 unchanged, 22 unknown of 277 cases." and "Instructions: more in 0, fewer in 27 of 249."
+    For example "Time: 3 slower, 12 faster, 240 unchanged, 22 unknown of 277 cases." and "Instructions: more in 0, fewer in 27 of 249
+    timed cases."
     Between them are the sizes of the slowdowns and speedups, with their geometric mean: "Slower: +3.1 to +12.4 %, mean +6.8 %."
     Cases that fail, or that one side does not have, are named where there are any.
     """
@@ -174,7 +175,7 @@ def headline(changes: Collection[Change]) -> list[str]:
         work = Counter(pair.verdict for pair in pairs)
         more, fewer = work[Verdict.MORE], work[Verdict.FEWER]
         text = f"more in {more}, fewer in {fewer}" if more or fewer else f"equal in {len(pairs)}"
-        cases = len(pairs) if timed else counted(len(pairs), "case")
+        cases = counted(len(pairs), "timed case" if timed else "case")
         sentences.append(f"{pairs[0].unit.capitalize()}: {text} of {cases}.")
     return sentences or ["No case was compared."]
 

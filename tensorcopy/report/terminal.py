@@ -118,7 +118,7 @@ def _figures(change: Change) -> str:
         more = f"~{counted(change.more_launches, 'more launch')}" if change.more_launches else f">{MOST_LAUNCHES} more launches"
         interval = f"{signed_interval(change.interval)}; {more}" if change.interval else ""
         time = interval or sentence(replace(change, count=None))
-    count = f"   {signed_percent(change.count.ratio)} {change.count.unit}" if change.count else ""
+    count = f"   {signed_percent(change.count.ratio) if change.count.changed else 'equal'} {change.count.unit}" if change.count else ""
     return f"{sides}   {time}{count}{acknowledged_text(change)}"
 
 
