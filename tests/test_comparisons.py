@@ -13,6 +13,7 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.cli import main
 from tensorcopy.measure import git
 from tensorcopy.report import sentences
+from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 
@@ -178,6 +179,23 @@ def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(
         "base, against the stored history of this machine: 1 slower, 0 faster, 0 unchanged, 0 unknown of 1 case"
     )
     assert comparisons.with_history(base, launch_files.load(tmp_path / "stored", "2.14.1")) is None
+
+
+def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
+    """Of cases whose sides took turns, and of those that are compared by way of another release, apart."""
+    monkeypatch.chdir(tmp_path)
+    first, second = "copies.BySize.time_copy tensor 16", "conversions.BySize.time_conversion detach_numpy_copy 16"
+    sides = {first: {"2.8.0": 1.0, NAMES[0]: 1.0}}, {first: {"2.8.0": 1.0, NAMES[1]: 1.0}}, {second: dict.fromkeys(NAMES, 1.0)}
+    for day, times in enumerate(sides):
+        launch_files.write(tmp_path / "results", times, launches=4 + 4 * day, start=launch_files.START + timedelta(days=day))
+    lines = [
+        "12 launches for 1 case: both sides took turns in the same launches",
+        "4 and 8 launches for 1 case: compared by way of other releases in their launches",
+    ]
+    assert main(["compare", *NAMES]) == 0
+    assert "\n".join(lines) in capsys.readouterr().out
+    pages = dict(render.files(render.content(launch_files.load(tmp_path / "results"))))
+    assert any(f"first. {'; '.join(lines)}." in page for page in pages.values())
 
 
 def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkeypatch, capsys):

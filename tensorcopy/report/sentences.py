@@ -366,16 +366,21 @@ def reasons(comparison: Comparison) -> list[str]:
 
 def caption(comparison: Comparison) -> list[str]:
     """Return lines on how the times were compared: in how many launches, and what these would not have shown."""
+    seen = sensitivity_text(comparison)
+    return [*launch_lines(comparison), *([f"{SEEN} (median case): {seen}"] if seen else [])]
+
+
+def launch_lines(comparison: Comparison) -> list[str]:
+    """Return in how many launches the times were compared, a line for each way: "12 launches for 181 cases: both sides took turns …"."""
     timed = [change for change in comparison.changes.values() if change.interval]
     lines = []
     for way, text in WAYS.items():
         changes = [change for change in timed if change.way == way]
         if changes:
             numbers = dict.fromkeys(median_low([change.launches[side] for change in changes]) for side in (0, 1))
-            of = "" if len(changes) == len(timed) else f" of {counted(len(changes), 'case')}"
+            of = "" if len(changes) == len(timed) else f" for {counted(len(changes), 'case')}"
             lines.append(f"{' and '.join(map(str, numbers))} launches{of}: {text}")
-    seen = sensitivity_text(comparison)
-    return [*lines, f"{SEEN} (median case): {seen}"] if seen else lines
+    return lines
 
 
 def sensitivity_text(comparison: Comparison) -> str:

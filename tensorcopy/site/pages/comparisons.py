@@ -17,7 +17,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine, Series, extent
+from tensorcopy.site.machine import Machine, Series
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages.explorer import group_by_section
 
@@ -151,7 +151,7 @@ def _comparison_page(content: Content, address: str) -> Page:
         "apart": apart,
         "seen": sensitivity_text(comparison),
         "reasons": reasons(comparison),
-        "evidence": _evidence(comparison),
+        "evidence": "; ".join(sentences.launch_lines(comparison)),
         "limit": limit,
         "svg": Markup(plots.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
@@ -212,16 +212,6 @@ def _argument(content: Content, result: Result) -> str:
     """Return a result as `tensorcopy compare` takes it: "2.15.0@3.11@machine"."""
     parts = [result.version, result.python, result.machine, *([result.series_key.build] if len(content.builds) > 1 else [])]
     return "@".join(parts)
-
-
-def _evidence(comparison: Comparison) -> str:
-    """Return how many launches were compared, and in which way; "" where nothing was compared."""
-    tested = [change for change in comparison.changes.values() if change.interval]
-    if not tested:
-        return ""
-    sides = dict.fromkeys(extent(change.launches[side] for change in tested) for side in (0, 1))
-    ways = " and ".join(dict.fromkeys(change.way for change in tested))
-    return f"{' and '.join(sides)} launches of {'each side' if len(sides) == 1 else 'the sides'}, compared {ways}"
 
 
 def _neighbours(content: Content, comparison: Comparison, series: Series) -> list[tuple[str, str]]:
