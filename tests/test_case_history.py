@@ -70,11 +70,16 @@ def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, caps
         assert "0.0 %" not in shown
 
 
-def test_the_heading_says_which_times_are_scaled(tmp_path, monkeypatch, capsys):
-    """A case has the times of an older Python as measured; open regressions have them on the newest one's scale."""
+@pytest.fixture
+def folder_of_two_pythons(tmp_path, monkeypatch):
+    """Results of a case that becomes slower on Python 3.9, and is faster on 3.11."""
     monkeypatch.chdir(tmp_path)
     times = {"2.6.0@3.9": 1.0, "2.7.1@3.9": 2.0, "2.7.1": 1.0, "2.8.0": 1.0}
     launch_files.write(tmp_path / "results", {"copies.BySize.time_copy tensor 16": times})
+
+
+def test_the_heading_says_which_times_are_scaled(folder_of_two_pythons, capsys):
+    """A case has the times of an older Python as measured; open regressions have them on the newest one's scale."""
     for option, heading, time in (
         ("tensor", "before torch 2.7.1: Python 3.9, as measured, bars scaled", r"2\.6\.0 \(3\.9\) +1\.00 µs"),
         ("--open", "before torch 2.7.1: Python 3.9, times scaled to Python 3.11", r"50\d ns → 1\.00 µs"),
@@ -83,3 +88,12 @@ def test_the_heading_says_which_times_are_scaled(tmp_path, monkeypatch, capsys):
         shown = capsys.readouterr().out
         assert heading in " ".join(shown.split())
         assert re.search(time, shown)
+
+
+def test_a_comparison_of_two_pythons_says_what_the_history_leaves_out(folder_of_two_pythons, capsys):
+    """The change of Python, of two releases; one release on two Pythons has no other change."""
+    line = "includes the change from Python 3.9 to 3.11, which tensorcopy history leaves out"
+    for before, after, is_said in (("2.6.0@3.9", "2.8.0", True), ("2.7.1@3.9", "2.7.1@3.11", False), ("2.7.1@3.11", "2.8.0", False)):
+        for form in ("text", "markdown"):
+            assert main(["compare", before, after, "--format", form]) == 0
+            assert (line in " ".join(capsys.readouterr().out.split())) is is_said

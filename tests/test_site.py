@@ -257,6 +257,7 @@ def test_the_landing_page_tells_what_an_upgrade_changes(shipped, content):
     for kind, (slower, faster, cases) in (("copies", numbers[:3]), ("conversions", numbers[3:])):
         verdicts = [change.verdict.value for case, change in changes.items() if case.spec.module == kind]
         assert (slower, faster, cases) == (verdicts.count("slower"), verdicts.count("faster"), len(verdicts))
+    assert "Before 2.8.0: Python 3.9, without the change of Python." in page
     counted = next(iter(upgrades.values()))
     copies = "Copies: {} slower, {} faster of {}.".format(*counted[:3])
     conversions = "Conversions: {} slower, {} faster of {}.".format(*counted[3:6])

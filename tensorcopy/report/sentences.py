@@ -365,9 +365,11 @@ def reasons(comparison: Comparison) -> list[str]:
 
 
 def caption(comparison: Comparison) -> list[str]:
-    """Return lines on how the times were compared: in how many launches, and what these would not have shown."""
-    seen = sensitivity_text(comparison)
-    return [*launch_lines(comparison), *([f"{SEEN} (median case): {seen}"] if seen else [])]
+    """Return lines on how the times were compared: in how many launches, over which Pythons, and what would not have been seen."""
+    before, after, seen = comparison.before, comparison.after, sensitivity_text(comparison)
+    python = f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out"
+    across = before.python != after.python and before.version != after.version
+    return [*launch_lines(comparison), *([python] if across else []), *([f"{SEEN} (median case): {seen}"] if seen else [])]
 
 
 def launch_lines(comparison: Comparison) -> list[str]:

@@ -112,6 +112,12 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.machine) if own else "",
         "upgrades": every,
+        "joints": dict.fromkeys(  # of those upgrades: the release, and the older Python before it
+            (series.releases[joint.index], joint.older.python)
+            for case, series in machine.history.items()
+            if case.spec.module in (COPIES, CONVERSIONS)
+            for joint in series.joints
+        ),
         "first_upgrade": every[min(len(every), UPGRADED) - 1] if every else None,
         "newest_address": content.comparison_address(*machine.series[0].results[-2:]) if len(machine.series[0].results) > 1 else "",
         "grids": _grids(machine, axis),
