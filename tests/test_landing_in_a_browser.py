@@ -144,14 +144,14 @@ def test_a_select_answers_for_an_upgrade_from_any_release(landing):
     page = landing()
     before = page.get_by_label("from release")
     answer = page.locator(".upgrade .counts")
-    page.get_by_text("From every release to 2.15.0").click()
+    page.get_by_text("Time per call from every release to 2.15.0").click()
     for release in ("1.13.1", "2.14.1"):
         before.select_option(release)
         copies, conversions = (
             [page.locator(f".upgrade tr:has(th:text-is('{release}')) td").nth(column).inner_text() for column in columns]
             for columns in ((0, 1, 2), (3, 4, 5))
         )
-        sentences = "Copies: {} slower, {} faster of {}. Conversions: {} slower, {} faster of {}."
+        sentences = "Time of copies: {} slower, {} faster of {}. Time of conversions: {} slower, {} faster of {}."
         assert answer.inner_text().startswith(sentences.format(*copies, *conversions))
     assert answer.get_by_role("link").get_attribute("href") == "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"
 
@@ -161,7 +161,7 @@ def test_the_page_is_complete_without_scripts(landing):
     page = landing(java_script_enabled=False)
     assert page.locator(".chart svg.plot").is_visible()
     expect(page.locator(".upgrade .counts")).to_contain_text("slower")
-    page.get_by_text("From every release to 2.15.0").click()
+    page.get_by_text("Time per call from every release to 2.15.0").click()
     assert page.locator(".upgrade tbody tr:visible").count() == len(RELEASES) - 1
     assert page.locator(".grid td a:visible").count() == (5 + 3) * 8
     assert page.get_by_role("link", name="Explore every method, size and dtype").is_visible()

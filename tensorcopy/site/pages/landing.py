@@ -12,8 +12,9 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
+from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison, sensitivity
-from tensorcopy.analysis.paired import Verdict
+from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
 from tensorcopy.analysis.standings import change, standing
@@ -262,13 +263,18 @@ def _regressions(machine: Machine, translate: Translate) -> list[dict[str, Any]]
                 "address": f"{addresses.REGRESSIONS}#{regressions.anchor(regression)}",
                 "line": regressions.line(machine, regression),
                 "cost": whole_percent(worst.ratio),
-                "interval": unbroken(signed_interval(worst.cost.interval, digits=0)) if worst.cost and worst.cost.interval else "",
+                "interval": _interval(worst.cost),
                 "cases": len(regression.standings),
                 "release": _releases(largest.against, worst.series.releases[largest.index]) if largest else "",
                 "size": whole_percent(largest.ratio) if largest else "",
+                "size_interval": _interval(largest),
             }
         )
     return rows
+
+
+def _interval(change: Change | Step | None) -> str:
+    return unbroken(signed_interval(change.interval, digits=0)) if change and change.interval else ""
 
 
 def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) -> Markup:
