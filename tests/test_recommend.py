@@ -168,6 +168,17 @@ def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad(tmp_path):
     assert (option.method, option.caveats) == ("b", ())
 
 
+def test_methods_that_were_never_in_one_launch_are_not_judged(tmp_path):
+    """As where results of partial runs were merged."""
+    release = "2.15.0"
+    launch_files.write_counts(tmp_path, release, {}, methods={"a": launch_files.observed(), "b": launch_files.observed()})
+    for day, (method, time) in enumerate((("a", 1.0), ("b", 2.0))):
+        start = launch_files.START + timedelta(days=day)
+        launch_files.write(tmp_path, {f"copies.BySize.time_copy {method} 16": {release: time}}, start=start)
+    options = recommend.options_by_size(*launch_files.load(tmp_path, release), OWN)[16]
+    assert {option.method: (option.timing is not None, option.rank) for option in options} == {"a": (True, ""), "b": (True, "")}
+
+
 def test_nothing_is_recommended_that_was_not_measured_or_does_not_match():
     assert recommend.recommended(measured(NEW, {}), OWN) is None
     assert recommend.recommended(measured(NEW, {("a", 16): 1e-6}), recommend.common_request("ndarray", "cpu")) is None

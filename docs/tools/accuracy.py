@@ -157,7 +157,7 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
     rows += simulated_histories.rows(axes[0])
     if annotated_series is not None:
         rows.append(annotated(annotated_series))
-    name = f"{newest.machine}; {mark} on another machine" if mark else newest.machine
+    name = f"{newest.machine}; {mark} on {taken[0].provenance['cpu']}" if mark else newest.machine
     return {
         "machine": f"{newest.provenance['cpu']} ({name}), {counted(newest.provenance['cores'], 'core')}",
         "launches": len(newest.launches),

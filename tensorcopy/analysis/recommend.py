@@ -259,11 +259,10 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
         return {}
     fastest = min(measured, key=lambda case: result.timings[case].seconds)
     logs = {case: result.effects.logs[:, result.column, result.effects.cases[case]] for case in measured}
-    differences = {
-        case: paired.of_launches(each[~np.isnan(each)]) for case in measured if len(each := logs[case] - logs[fastest]) and case != fastest
-    }
+    apart = {case: (difference := logs[case] - logs[fastest])[~np.isnan(difference)] for case in measured if case != fastest}
+    differences = {case: paired.of_launches(each) for case, each in apart.items() if len(each)}
     changes = {case: change for case, change in paired.judge(differences, kind=kind).items() if change.interval}
-    return {fastest: None, **changes} if changes or not differences else {}
+    return {fastest: None, **changes} if changes or len(measured) == 1 else {}
 
 
 def code(row: Mapping[str, Any], device: str) -> str:
