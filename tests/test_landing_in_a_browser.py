@@ -102,6 +102,7 @@ def test_a_chosen_chart_has_an_address(landing):
     first = page.locator(".hc-title").inner_text()
     assert "#" not in page.url
     field(page, "size").select_option("1024")
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32")  # it has been loaded: two choices before that are one step
     page.locator(".hc-readout input[value=tensor]").uncheck()
     assert page.url.endswith("#group=copies&method=new_tensor,clone_detach,empty_like_copy,detach_clone")
     assert page.get_by_role("link", name="Link to this chart").evaluate("link => link.href") == page.url
