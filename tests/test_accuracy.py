@@ -54,15 +54,15 @@ def test_the_figures_are_right_where_nothing_changed(checkout):
     assert 90 < figure(rows, "that cover 0") < 99
     assert 90 < figure(rows, "cover the truth") < 99
     assert figure(rows, "joint 95 % interval") > 90
-    assert figure(rows, "other launches: questions with a false alarm") <= 5
+    assert figure(rows, "other launches: comparisons with a false alarm") <= 5
     assert figure(rows, "twin in the same 12 launches") == 0
     assert figure(rows, "planted +5 %") == 100
     assert figure(rows, "planted +2 %") > 90
     assert figure(rows, "a minute for each case") == 6
     assert figure(rows, "neither changed nor unchanged") < 10
-    assert figure(rows, "planted +2 %, margin 1 %: told in 36 launches") == 100
+    assert figure(rows, "planted +2 %, margin 1 %: detected in 36 launches") == 100
     assert 1.5 < figure(rows, "busy processes") < 2.5
-    assert 2 <= figure(rows, "newest release that the history tells") <= 6
+    assert 2 <= figure(rows, "newest release that the history detects") <= 6
     assert figure(rows, "false steps") <= 1
 
 
@@ -86,7 +86,7 @@ def test_a_judge_that_always_alarms_is_exposed(checkout, monkeypatch):
     rows = report(checkout)
     comparisons.between.cache_clear()
     assert figure(rows, "planted +5 %") == 100
-    assert figure(rows, "other launches: questions with a false alarm") == 100
+    assert figure(rows, "other launches: comparisons with a false alarm") == 100
     assert figure(rows, "twin in the same") == len(CASES)
     assert figure(rows, "false steps") > 25
 

@@ -43,7 +43,8 @@ def accuracy(machine: Machine) -> str | None:
         return None
     with _written_by(ACCURACY, "docs.tools.accuracy"):
         report = json.loads(files.read_text(ACCURACY))
-        lines = [f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n"]
+        title = f"{report['machine']}, {report['launches']} launches, {report['day']}; by size: {report['sizes']} elements"
+        lines = [f"{escaped(title)}:\n"]
         for row in report["rows"]:
             goal = f"; goal {row['goal']} (missed)" if row["missed"] else ""
             lines.append(unbroken(escaped(f"- {row['name']}: {row['value']}{goal}")))

@@ -67,18 +67,18 @@ def rows(axis: Sequence[Result]) -> Iterator[Row]:
     for name, most in (("middle", 0.04), ("newest", 0.05)):
         sizes = [smallest({size: told[name, kind, size] for size in STEPS}) for kind in range(3)]
         goal, missed = at_most(sizes, [most])  # of the smallest tensors
-        title = f"planted: smallest step at the {name} release that the history tells 9 times in 10, ≤ 2¹⁴ / 2¹⁷ / ≥ 2²⁰"
+        title = f"planted: smallest step at the {name} release that the history detects 9 times in 10"
         yield Row(title, steps_text(sizes), f"{goal} (≤ 2¹⁴)", missed)
     sizes = [smallest({size: verdicts[kind, size] for size in STEPS}) for kind in range(3)]
-    yield Row("planted: smallest slowdown of the newest release that compare tells 9 times in 10, by size", steps_text(sizes))
+    yield Row("planted: smallest slowdown of the newest release that compare detects 9 times in 10", steps_text(sizes))
     five = [verdict for kind in range(3) for verdict in verdicts[kind, 0.05]]
     yield Row(
-        "planted: slowdowns of the newest release by 5 % that compare tells",
+        "planted: slowdowns of the newest release by 5 % that compare detects",
         f"{percent(fmean(five), 0)} of {len(five)}" if five else "–",
         *at_least(fmean(five) if five else 1.0, 0.95),
     )
     share = fmean(alarms)
-    name = "neighbours that do not differ: questions with a false alarm"
+    name = "neighbours that do not differ: comparisons with a false alarm"
     yield Row(name, f"{percent(share, 1)} of {len(alarms)}", *at_most([share], [0.05]))
     yield Row("false steps in histories that do not change", f"{false} in {quiet:,}")
 
