@@ -401,7 +401,7 @@ def own_machine(content: Content) -> OwnMachine | None:
     if machine is None or shown is None or machine is shown or machine.device != shown.device:
         return None
     request = recommend.common_request("tensor", machine.device)
-    option = recommend.recommended(machine.result, request, NUMEL)
+    option = recommend.recommended(machine.result, request)
     if option is None or option.timing is None:
         return None
     series, release = shown.history.get(option.case), machine.newest.version
