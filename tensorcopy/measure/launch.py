@@ -42,7 +42,7 @@ from tensorcopy.worker.turns import TRIES
 # 2.6 % with 40, 2.4 % with 80 and 2.2 % with 120 (up to 2^14; 2^17: 3.1, 2.2, 1.8 and 1.5 %). A fork and its setup cost as much as 30 turns
 TURNS, FEWEST_TURNS = 40, 5
 SHORT_TURN = 0.02  # seconds; a longer one is interrupted on any busy core, however often it is tried
-# Each case has a fork of its own, which costs 50 ms: after other cases, a tensor of 64 MiB may lie in memory that they freed, and is copied
+# Each case has its own fork, which costs 50 ms: after other cases, a tensor of 64 MiB may lie in memory that they freed, and is copied
 # without page faults. At 2^24 a difference of two then varies by 28 % between launches instead of 3 % (below 2^20 as before).
 # Forks of a case of slow calls, and turns of each. At 2^20 a difference of two varies by 7.8 % with nine forks of seven turns, 4.4 % with
 # nine of 14, 3.3 % with six of 28 and 3.0 % with nine of 28
