@@ -172,7 +172,7 @@ class Option:
     def clearly_faster(self, other: Option) -> bool:
         """Whether it is among the fastest, and faster than one that is not, by at least `FASTER` and `FASTER_BY`."""
         is_faster = other.time >= FASTER * self.time and other.time - self.time >= FASTER_BY
-        return is_faster and self.among_fastest and other.rank == "slower"
+        return is_faster and self.among_fastest and other.judged and not other.among_fastest
 
 
 def devices(result: Result) -> list[str]:

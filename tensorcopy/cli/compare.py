@@ -72,7 +72,7 @@ def add(commands: Any) -> None:
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.paired import ONE_SIDED, Reason
+    from tensorcopy.analysis.paired import Reason
     from tensorcopy.report import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
@@ -98,17 +98,27 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
     if not comparison.has_compared:
-        changes, sides = comparison.changes, (comparison.before, comparison.after)
-        names = [comparisons.case_name(case) for side in sides for case in (*side.timings, *side.counts)]
-        none = "no case has enough launches on both sides" if changes else "no case was timed or tracked"
-        if changes and all(change.reason in ONE_SIDED for change in changes.values()):
-            none = f"the sides have no case in common ({', '.join(dict.fromkeys(case.device for case in changes))})"
-        elif not changes and (options.case or options.device):
-            none = f"got {_selection(options)}; allowed: {comparisons.some(names)}; next: "
-            none += comparisons.spelling(options.case, names) or "tensorcopy compare A B --all lists the cases"
-        output.print_line(f"nothing was compared: {none}")
+        output.print_line(_why_nothing(options, comparison))
         return NOTHING_COMPARED
     return 0
+
+
+def _why_nothing(options: argparse.Namespace, comparison: Comparison) -> str:
+    """Return why no case was compared."""
+    from tensorcopy.analysis import comparisons
+    from tensorcopy.analysis.paired import ONE_SIDED
+
+    what, changes = "nothing was compared", comparison.changes
+    if changes and all(change.reason in ONE_SIDED for change in changes.values()):
+        return f"{what}: the sides have no case in common ({', '.join(dict.fromkeys(case.device for case in changes))})"
+    if changes:
+        return f"{what}: no case has enough launches on both sides"
+    if not (options.case or options.device):
+        return f"{what}: no case was timed or tracked"
+    sides = comparison.before, comparison.after
+    names = [comparisons.case_name(case) for side in sides for case in (*side.timings, *side.counts)]
+    following = comparisons.spelling(options.case, names) or "tensorcopy compare A B --all lists the cases"
+    return str(TensorcopyError(what, got=_selection(options), allowed=comparisons.some(names), next=following))
 
 
 def _selection(options: argparse.Namespace) -> str:
