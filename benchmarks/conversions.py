@@ -25,7 +25,6 @@ class ByGrad(Suite):
     BySize has the same cases without grad.
     """
 
-    version = "4"  # every size
     params = [list(CONVERSIONS), NUMELS, [True]]
     param_names = ["method", "numel", "requires_grad"]
 
@@ -36,7 +35,6 @@ class ByGrad(Suite):
 class ByLayout(Suite):
     """`ndarray.copy()` returns C order, `clone` keeps strides: different work."""
 
-    version = "4"  # two sizes; strided is x[::2]
     params = [list(CONVERSIONS), [2**14, 2**17], list(LAYOUTS)]
     param_names = ["method", "numel", "layout"]
 

@@ -22,7 +22,6 @@ class ByGrad(Suite):
     BySize has the same cases without grad.
     """
 
-    version = "4"  # every size
     params = [list(COPIES), NUMELS, [True]]
     param_names = ["method", "numel", "requires_grad"]
 
@@ -33,7 +32,6 @@ class ByGrad(Suite):
 class ByLayout(Suite):
     """Dense tensors are copied in memory order; a strided one is gathered."""
 
-    version = "4"  # two sizes; strided is x[::2]
     params = [list(COPIES), [2**14, 2**17], list(LAYOUTS)]
     param_names = ["method", "numel", "layout"]
 
@@ -70,7 +68,6 @@ class Latency(Suite):
     Every time contains a wait, whose own is `floors.WaitAlone`.
     """
 
-    version = "4"  # waits by the stream's own call, 5 µs less than by torch.cuda.synchronize
     params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]
 

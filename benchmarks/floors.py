@@ -1,21 +1,19 @@
 """Memcpy baselines for the copied bytes."""
 
-from functools import cache
-
 import numpy as np
 import torch
 
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.loop import MOVED, Loop
 
-from .cases import NUMELS, ON_DEVICE, Suite, skip, skip_without, skip_without_memory
+from .cases import NUMELS, ON_DEVICE, Suite, remembered, skip, skip_without, skip_without_memory
 
 BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # the sizes of all cases on the CPU
 FRESH = "x.copy()"  # allocates, copies, frees
 KEPT = "out[...] = x"
 
 
-@cache
+@remembered
 def memcpy(memory, nbytes):
     """Return the loop that copies the bytes of a dense tensor with numpy."""
 
@@ -26,7 +24,7 @@ def memcpy(memory, nbytes):
     return Loop(FRESH if memory == "fresh" else KEPT, place, nbytes=nbytes if nbytes <= 4 * MOVED else 0, slowed=False)
 
 
-@cache
+@remembered
 def gather(memory, numel):
     """Return the loop that copies every second element, as in strided tensors."""
 
@@ -37,7 +35,7 @@ def gather(memory, numel):
     return Loop(FRESH if memory == "fresh" else KEPT, place, nbytes=8 * numel, slowed=False)
 
 
-@cache
+@remembered
 def transfer(way, numel, device, each_waited_for=None):
     """Return the loop of a copy into existing memory.
 
@@ -61,7 +59,7 @@ def transfer(way, numel, device, each_waited_for=None):
     return Loop("out.copy_(x)", place, device=device, each_waited_for=waited_for, nbytes=nbytes, slowed=False)
 
 
-@cache
+@remembered
 def wait_alone(device):
     skip_without(device)
     return Loop("wait()", dict, device=device, slowed=False)
@@ -93,7 +91,6 @@ class OnDevice(Suite):
     Throughput for copies on the device, latency for copies to the host.
     """
 
-    version = "4"  # waits by the stream's own call
     params = [["device to device", "device to host, pageable", "device to host, pinned"], ON_DEVICE, list(ACCELERATORS)]
     param_names = ["way", "numel", "device"]
 

@@ -26,7 +26,6 @@ if OWN:
     class ByGrad(Suite):
         """For a leaf that requires grad; BySize has the same cases without grad."""
 
-        version = "4"  # every size
         params = [list(OWN), NUMELS, [True]]
         param_names = ["method", "numel", "requires_grad"]
 
@@ -48,7 +47,6 @@ if WITH_INPUTS:
     class ByInputs(Suite):
         """Operations that declare their inputs; n is the size in their shapes."""
 
-        version = "2"  # random imaginary parts, and strict references
         params = [list(WITH_INPUTS), sorted({size for operation in WITH_INPUTS.values() for size in operation.sizes})]
         param_names = ["method", "n"]
 

@@ -277,7 +277,6 @@ def _stored(
             id=_id(start, seed),
             started=start.isoformat(),
             ended=(start + EVERY / 2).isoformat(),
-            core=0,
             reference=names.index(reference) if reference else None,
         )
     return launches.write(folder, _documents[key])

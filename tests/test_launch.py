@@ -347,8 +347,8 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no system call")
 def test_all_sides_are_on_one_core(taken):
     """One that this process may use."""
-    assert taken[0].core in os.sched_getaffinity(0)
-    assert {(taken[1] / f"cores-{name}").read_text() for name in ("fast", "slow")} == {f"[{taken[0].core}]"}
+    (cores,) = {(taken[1] / f"cores-{name}").read_text() for name in ("fast", "slow")}
+    assert cores in {f"[{core}]" for core in os.sched_getaffinity(0)}
 
 
 def test_cases_on_absent_devices_are_left_out(sides):
@@ -368,6 +368,7 @@ from pathlib import Path
 SIDE, FOLDER = os.environ["SIDE"], Path(os.environ["FOLDER"])
 
 class Harms:
+    number = 1  # whichever side is asked for it
     params = ["ends between turns", "reads", "answers late", "leaves a process", "writes"]
 
     def setup(self, how):

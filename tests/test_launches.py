@@ -11,7 +11,7 @@ from tensorcopy.results import launches, reader
 from tests import launch_files
 from tests.mutations import FILE_MUTATIONS
 
-ROW = {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0], "spreads": [0, 0]}
+ROW = {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0]}
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_an_existing_launch_is_never_replaced(path):
     """Two processes that draw the same name: the second one fails, and the first file stays."""
     before = path.read_bytes()
     with pytest.raises(TensorcopyError, match="exists"):
-        launches.write(path.parents[1], replace(launches.read(path), load=3.0))
+        launches.write(path.parents[1], replace(launches.read(path), reference=1))
     assert path.read_bytes() == before
 
 
@@ -51,7 +51,7 @@ def test_a_killed_writer_leaves_no_launch(path, tmp_path, monkeypatch):
 
 def test_a_file_of_a_newer_format_is_kept(path):
     """The advice is to upgrade, not to remove it."""
-    path.write_bytes(path.read_bytes().replace(b'"version":1', b'"version":2', 1))
+    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":3', 1))
     with pytest.raises(TensorcopyError) as raised:
         launches.read(path)
     assert raised.value.next == "upgrade tensorcopy"

@@ -31,7 +31,9 @@ def now(monkeypatch):
 
 
 def of(function, **options) -> Loop:
-    return Loop("function()", lambda: {"function": function}, **options)
+    timed = Loop("function()", lambda: {"function": function}, **options)
+    timed.calibrate()
+    return timed
 
 
 def per_call(timed: Loop) -> float:
@@ -75,6 +77,7 @@ def test_the_cost_of_the_first_calls_is_in_no_turn(now):
         slow_calls[0] -= 1
 
     timed = Loop("function()", place, nbytes=64)
+    timed.calibrate()
     assert timed.calls * 1e-5 >= loop.TURN_SECONDS
     for _ in range(3):
         slow_calls[0] = 0
@@ -125,7 +128,8 @@ def test_every_turn_has_an_input_at_another_address():
 def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed, expected, seconds):
     """In every turn, by calls that are not counted and a wait for the part of one. Baselines measure the machine alone."""
     monkeypatch.setenv(loop.EXTRA, share)
-    monkeypatch.setattr(loop, "perf_counter", lambda: now.__setitem__(0, now[0] + 1e-8) or now[0])
+    for clock in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(loop, clock, lambda: now.__setitem__(0, now[0] + 1e-8) or now[0])
     timed = of(lambda: now.__setitem__(0, now[0] + seconds), slowed=slowed)
     assert [per_call(timed) for _ in range(3)] == pytest.approx([seconds * expected] * 3, rel=1e-4)
 
@@ -172,18 +176,19 @@ NEW_PAGES = """
 import os, sys, torch
 from pathlib import Path
 from asv_runner.discovery import disc_benchmarks
-from tensorcopy.worker.turns import Side, interruptions
+from tensorcopy.worker.turns import Side, page_faults
 
 for _ in disc_benchmarks("benchmarks"):
     pass
 for _ in range(4):
     if os.fork() == 0:
         timed = Side(Path("benchmarks"), sys.stdin, 1)._loop("copies.BySize.time_copy", CASE)
+        timed.calibrate()
         for _ in range(6):
             timed.move()
-            before, _ = interruptions()
+            before = page_faults()
             timed.seconds(timed.calls)
-            print(interruptions()[0] - before, flush=True)
+            print(page_faults() - before, flush=True)
         os._exit(0)
     os.wait()
 """

@@ -103,7 +103,7 @@ class Machine:
         }
         started = BEGIN + timedelta(minutes=number)  # in this order, which those of one second do not have
         times = {"id": launches.new_id(started), "started": started.isoformat(), "ended": "2026-11-22T09:00:00+00:00"}
-        return launch.document(sides, suites, by_case, machine=machine, core=0, reference=reference, **times)
+        return launch.document(sides, suites, by_case, machine=machine, reference=reference, **times)
 
     def count(self, side: Side, machine: str, *, selection: str, **_: Any) -> Launch:
         self.counted.append(side.provenance["torch"].partition("+")[0])

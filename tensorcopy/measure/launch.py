@@ -16,51 +16,43 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from hashlib import sha256
 from itertools import product
-from math import exp, prod, sqrt
+from math import exp, log, prod
 from pathlib import Path
 from random import SystemRandom
+from statistics import fmean, median, median_high
 from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from msgspec import UNSET, structs
 
 from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.results import launches, suite_specs
-from tensorcopy.results.launches import ALL, FEW, TIMED, UNIT, Launch, Row, Suite
+from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Suite
 from tensorcopy.results.launches import Side as StoredSide
 from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.turns import TRIES
+from tensorcopy.worker.files import kernel_text
+from tensorcopy.worker.turns import usual
 
-# Of a case and side in a launch. Between launches of three releases on two shared cores, a difference of two varies by 3.5 % with 20 turns,
-# 2.6 % with 40, 2.4 % with 80 and 2.2 % with 120 (up to 2^14; 2^17: 3.1, 2.2, 1.8 and 1.5 %). A fork and its setup cost as much as 30 turns
-TURNS, FEWEST_TURNS = 40, 5
-SHORT_TURN = 0.02  # seconds; a longer one is interrupted on any busy core, however often it is tried
-# Each case has its own fork, which costs 50 ms: after other cases, a tensor of 64 MiB may lie in memory that they freed, and is copied
-# without page faults. At 2^24 a difference of two then varies by 28 % between launches instead of 3 % (below 2^20 as before).
-# Forks of a case of slow calls, and turns of each. At 2^20 a difference of two varies by 7.8 % with nine forks of seven turns, 4.4 % with
-# nine of 14, 3.3 % with six of 28 and 3.0 % with nine of 28
-FORKS, FEWEST_FORKS, FORK_TURNS = 6, 3, 28
-FORKS_SECONDS = 2.0  # of a side, after which no fork begins but the fewest: setting up a device takes as long
-# Calls in a turn, at most, of a case that gets several forks. With 16 or 32 (2^17) one fork is enough: a difference varies by about 2 %.
-# A single call takes so long that its setup would double what a launch costs
-SLOW_CALLS = 8
-# That a side's turns of a case take, unless they are the fewest. At 2^24, where a call takes 20 to 60 ms, a difference of two varies by
-# 4 to 6 % between forks with five turns, by no more than their standard error tells, so that more turns make it smaller
-SIDE_SECONDS = 0.5
+# Of a case and side, of which the fastest third counts. Variance times cost is least with 6 to 10: a case's setup costs as much as three
+TURNS, FEWEST_TURNS = 10, 6
+SIDE_SECONDS = 0.2  # that a side's turns of a case take, unless they are the fewest
 SIDE_WALL_SECONDS = 1.0  # the same with their setup, which asv runs before each call
+# Bytes of the largest tensor whose case is timed in a fork that takes other cases, too. A larger one may lie in memory that they freed, and
+# is then copied without page faults: 2^24 float32 in a third of the time
+LARGEST_SHARED = 4 * 2**20
+RETAKES = 2  # of a case whose sides differ in page faults
+MANY_FAULTS = 64  # in a call: 256 KiB of new memory
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
-NORMAL_IQR = 1.349  # interquartile range of a normal distribution with standard deviation 1
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 chance = SystemRandom()
 
@@ -102,14 +94,13 @@ class Turns:
 
     seconds : a call's, by turn
     calls : in a turn, the same for all sides
-    faults, switches : page faults and involuntary context switches, of all turns
+    faults : page faults in a call
     skipped, failed : reasons
     """
 
     seconds: Mapping[int, Sequence[float]]
     calls: int
-    faults: Mapping[int, int] = field(default_factory=dict)
-    switches: Mapping[int, int] = field(default_factory=dict)
+    faults: Mapping[int, float] = field(default_factory=dict)
     skipped: Mapping[int, str] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
 
@@ -139,7 +130,7 @@ class SideFailed(CannotRun):
 class _Process:
     """The process of one side, see `worker.turns`."""
 
-    def __init__(self, side: Side, core: int | None, folder: str) -> None:
+    def __init__(self, side: Side, folder: str) -> None:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
         self._side = side
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
@@ -158,16 +149,26 @@ class _Process:
             self._errors.close()
             raise SideFailed.of(side, str(error)) from error
         self._buffer, self._fork = b"", 0
-        if core is not None:
-            os.sched_setaffinity(self._process.pid, {core})
+
+    def pin(self, cores: Collection[int]) -> None:
+        """Let the process and its forks run on these cores only."""
+        os.sched_setaffinity(self._process.pid, cores)
 
     def begin(self, request: Mapping[str, Any]) -> None:
-        """Let a fork answer a request. Raises SideFailed where the process has ended."""
+        """Let its fork, or a new one, answer a request. Raises SideFailed where the process has ended."""
         self.send(request)
         answer = self.answer()
+        if "ended" in answer:  # its fork was killed since its last answer
+            answer = self.answer()
         if "pid" not in answer:
             raise self.ended()
         self._fork = answer["pid"]
+
+    def end_fork(self) -> None:
+        """End its fork, if there is one."""
+        if self._fork:
+            self.send("null")
+            self.reason(self.answer())
 
     def send(self, request: Mapping[str, Any] | str) -> None:
         assert self._process.stdin is not None
@@ -191,7 +192,12 @@ class _Process:
         return document
 
     def reason(self, answer: Mapping[str, Any]) -> str:
-        """Return why the fork has no turn, and wait until it has ended. Raises SideFailed where the process has ended, too."""
+        """Return why the fork has no turn, and wait until it has ended unless it has skipped the case.
+
+        Raises SideFailed where the process has ended, too.
+        """
+        if "skipped" in answer:
+            return str(answer["skipped"])
         if "timeout" in answer and self._fork:
             with suppress(ProcessLookupError):
                 os.kill(self._fork, signal.SIGKILL)
@@ -204,7 +210,7 @@ class _Process:
             return f"took more than {answer['timeout']:g} s"
         status = last["ended"]
         ending = f"ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
-        return str(answer.get("skipped", answer.get("failed", ending)))
+        return str(answer.get("failed", ending))
 
     def ended(self) -> SideFailed:
         """Return the error of a process that has ended, as where memory is short, or does not answer."""
@@ -239,8 +245,9 @@ class _Process:
 
 @contextmanager
 def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool = True) -> Iterator[list[_Process]]:
-    """Yield a process of each side that has imported torch and the suites, pinned to a core.
+    """Yield a process of each side that has imported torch and the suites.
 
+    core : to which they are pinned then; they import on all cores of its memory
     draws_pages : whether the page cache is drawn anew, for what is measured
 
     Raises SideFailed for a side that cannot import them.
@@ -254,15 +261,30 @@ def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool
     with tempfile.TemporaryDirectory(prefix="tensorcopy-", ignore_cleanup_errors=True) as folder:
         try:
             for number in _shuffled(range(len(sides))):
-                by_number[number] = _Process(sides[number], core, folder)
+                by_number[number] = _Process(sides[number], folder)
+                if core is not None:
+                    by_number[number].pin(_cores_beside(core))
             processes = [by_number[number] for number in range(len(sides))]
             for side, process in zip(sides, processes):
                 if "ready" not in process.answer(LONGEST_START):
                     raise SideFailed.of(side, exception_line(process.errors()) or "no output")
+                if core is not None:
+                    process.pin({core})
             yield processes
         finally:
             for process in by_number.values():
                 process.close()
+
+
+def _cores_beside(core: int) -> set[int]:
+    """Return the cores of this process that have the same memory as a core: elsewhere, what a process imports would be far from it."""
+    usable = os.sched_getaffinity(0)
+    for path in Path("/sys/devices/system/node").glob("node*/cpulist"):
+        parts = [part.partition("-") for part in kernel_text(path).split(",")]
+        of_node = {number for first, _, last in parts if first for number in range(int(first), int(last or first) + 1)}
+        if core in of_node:
+            return usable & of_node
+    return usable
 
 
 def forget_pages(prefix: Path) -> None:
@@ -297,16 +319,17 @@ def take(
     with started(sides, core) as processes:
         suites, of_side = _suites(sides, processes)
         suites = selected(suites, selection, devices_of(sides))
-        jobs = [(name, text) for name, suite in suites.items() for text in suite["selected"] if any(text in places for places in of_side)]
-        chance.shuffle(jobs)
         by_case: dict[tuple[str, int], Turns] = {}
-        for done, (name, text) in enumerate(jobs):
+        jobs = _jobs(suites, of_side)
+        for done, (name, text, alone) in enumerate(jobs):
             report_case(done, len(jobs), name)
             suite, of_sides = suites[name], [places.get(text) for places in of_side]
             by_case[name, suite["selected"][text]] = (
                 Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
                 if "refused" in suite
-                else time_case(processes, name, of_sides, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE)
+                else time_case(
+                    processes, name, of_sides, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE, alone=alone
+                )
             )
             if full := of_text(" ".join(by_case[name, suite["selected"][text]].failed.values()), NOWHERE):
                 raise full  # the case is not at fault
@@ -318,7 +341,25 @@ def take(
             allowed="a timed case that can run here",
             next="tensorcopy list times shows the names",
         )
-    return document(sides, suites, by_case, machine=machine, core=core, reference=reference, **_times(now))
+    return document(sides, suites, by_case, machine=machine, reference=reference, **_times(now))
+
+
+def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str, int]]) -> list[tuple[str, str, bool]]:
+    """Return the selected cases that a side has, in random order, those of a device after another's: suite, name, and whether it is alone.
+
+    A case that is alone has a fork for itself: of another's suite, and of large tensors. The others of a device share one: a fork costs as
+    much as the turns of a case, and a CUDA context ten times as much.
+    """
+    jobs: dict[str, list[tuple[str, str, bool]]] = {}
+    for name, suite in suites.items():
+        shipped = suite_specs.find(name).shipped
+        for text, values in zip(names_of(name, suite["params"]), product(*suite["params"])):
+            if text in suite["selected"] and any(text in places for places in of_side):
+                of_case = dict(zip(suite["param_names"], values))
+                alone = not shipped or max(int(of_case.get("nbytes", 0)), 4 * int(of_case.get("numel", 0))) > LARGEST_SHARED
+                jobs.setdefault(of_case.get("device", ""), []).append((name, text, alone))
+    devices = chance.sample([*jobs], len(jobs))
+    return [job for device in devices for job in chance.sample(jobs[device], len(jobs[device]))]
 
 
 def count(
@@ -338,26 +379,21 @@ def count(
     with started([side]) as (process,):
         suites = selected(_suites([side], [process])[0], selection, devices_of([side]), timed=False)
         jobs = [(name, index) for name, suite in suites.items() for index in suite["selected"].values()]
-        # one fork counts all of them: it takes 30 ms, as long as most counts. Another's benchmark has a fork to itself
-        is_shipped = [*(suite_specs.find(name).shipped for name, _ in jobs), False]
-        has_fork = False  # that takes the next case
         for done, (name, index) in enumerate(jobs):
             report_case(done, len(jobs), name)
             suite = stored.setdefault(name, _described(suites[name]))
             if reason := suites[name].get("refused"):
                 suite.failed[str(index)] = {ALL: reason}
                 continue
-            (process.send if has_fork else process.begin)({"value": name, "index": index if suite.params else -1})
+            process.begin({"value": name, "index": index if suite.params else -1})
             answer = process.answer(LONGEST_VALUE if suites[name]["setup_cache_key"] else suites[name]["timeout"] or LONGEST_VALUE)
             if "value" in answer:
                 suite.values[str(index)] = answer["value"]
-                has_fork = is_shipped[done] and is_shipped[done + 1]
-                if not has_fork:
-                    process.send("null")
-                    process.reason(answer)
             else:
-                has_fork = False
                 (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: process.reason(answer)}
+            # one fork counts all of tensorcopy's: it takes 30 ms, as long as most counts. Another's benchmark has a fork to itself
+            if not suite_specs.find(name).shipped:
+                process.end_fork()
     taken = document([side], {}, {}, machine=machine, **_times(now))
     return structs.replace(taken, kind="counts", suites=stored, methods=report.get("methods", {}), article=report.get("article", {}))
 
@@ -394,8 +430,7 @@ def devices_of(sides: Iterable[Side]) -> set[str]:
 def _times(start: datetime) -> dict[str, Any]:
     """Return what a launch that began then and has ended says about its time."""
     ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    load = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
-    return {"id": launches.new_id(start), "started": start.isoformat(timespec="seconds"), "ended": ended, "load": load}
+    return {"id": launches.new_id(start), "started": start.isoformat(timespec="seconds"), "ended": ended}
 
 
 def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
@@ -412,9 +447,9 @@ def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[
         process = processes[number]
         process.begin({"suites": True})
         answer = process.answer(LONGEST_START)
-        reason = process.reason(answer)
         if "suites" not in answer:
-            raise SideFailed.of(sides[number], reason)
+            raise SideFailed.of(sides[number], process.reason(answer))
+        process.end_fork()
         indices = of_place[places[number]] = {}
         described = {each["name"]: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
         for name, suite in reversed(described.items()):
@@ -455,37 +490,59 @@ def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
     return [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
 
 
-def time_case(processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE) -> Turns:
+def time_case(
+    processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE, *, alone: bool = True
+) -> Turns:
     """Let all sides time one case in turns, in random order.
 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
     longest : seconds that a side may take to set it up
+    alone : whether it has forks for itself
 
-    Where a call takes 0.1 to 1 ms, several forks take turns: the physical pages of one affect what it costs.
+    Where sides differ in page faults, the memory of one may have been there before: such a case is taken again in new forks. If it differs
+    in the same way, that is how these sides copy; if never twice, the sides that differ have failed.
     """
-    first = _turns_of_fork(processes, name, indices, 0, longest)
-    if not 1 < first.calls <= SLOW_CALLS:
-        return first
-    forks, end = [first], monotonic() + FORKS_SECONDS * len(indices)
-    while forks[-1].seconds and len(forks) < (FORKS if monotonic() < end else FEWEST_FORKS):
-        able = [of_side if number in forks[-1].seconds else None for number, of_side in enumerate(indices)]
-        forks.append(_turns_of_fork(processes, name, able, first.calls, longest))
-    last = forks[-1].seconds.keys()
-    return Turns(
-        seconds={number: [each for fork in forks for each in fork.seconds[number]] for number in last},
-        calls=first.calls,
-        faults={number: sum(fork.faults[number] for fork in forks) for number in last},
-        switches={number: sum(fork.switches[number] for fork in forks) for number in last},
-        skipped={number: reason for fork in forks for number, reason in fork.skipped.items()},
-        failed={number: reason for fork in forks for number, reason in fork.failed.items()},
-    )
+    for process in processes if alone else ():
+        process.end_fork()
+    turns = _turns(processes, name, indices, longest)
+    different = differing_in_faults(turns.faults)
+    for _ in range(RETAKES):
+        if not different:
+            break
+        for process in processes:
+            process.end_fork()
+        earlier, turns = different, _turns(processes, name, indices, longest)
+        different = differing_in_faults(turns.faults)
+        if different == earlier:
+            break
+    else:
+        if different:
+            usual = median(turns.faults.values())
+            reasons = {
+                number: f"its page faults in a call differ from those of the others, {turns.faults[number]:.0f} from {usual:.0f}"
+                for number in different
+            }
+            kept = {number: times for number, times in turns.seconds.items() if number not in different}
+            turns = replace(turns, seconds=kept, failed={**turns.failed, **reasons})
+    for process in processes if alone else ():
+        process.end_fork()
+    return turns
 
 
-def _turns_of_fork(processes: Sequence[_Process], name: str, indices: Sequence[int | None], calls: int, longest: float) -> Turns:
-    """Let a fork of each side time one case in turns; calls : in a turn, 0 to calibrate."""
+def differing_in_faults(faults: Mapping[int, float]) -> set[int]:
+    """Return the sides whose page faults in a call are less than half of those of the median side, or more than twice as many."""
+    if not faults:
+        return set()
+    middle = median_high(faults.values())
+    return {number for number, own in faults.items() if abs(own - middle) > MANY_FAULTS and not middle / 2 <= own <= middle * 2}
+
+
+def _turns(processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float) -> Turns:
+    """Let the fork of each side time one case in turns."""
+    calls = 0  # in a turn: the first side that can run the case calibrates it for all
     skipped: dict[int, str] = {}
     failed: dict[int, str] = {}
-    alive: list[int] = []  # the sides with a fork; the first one that can run the case calibrates it for all
+    alive: list[int] = []
     for number in _shuffled(number for number, of_side in enumerate(indices) if of_side is not None):
         process = processes[number]
         process.begin({"case": name, "index": indices[number], "calls": calls})
@@ -496,19 +553,19 @@ def _turns_of_fork(processes: Sequence[_Process], name: str, indices: Sequence[i
         else:
             (skipped if "skipped" in answer else failed)[number] = process.reason(answer)
     seconds: dict[int, list[float]] = {number: [] for number in alive}
-    faults, switches = dict.fromkeys(alive, 0), dict.fromkeys(alive, 0)
+    faults = dict.fromkeys(alive, 0)
     began = monotonic()
-    for turn in range(FORK_TURNS if 1 < calls <= SLOW_CALLS else TURNS):
+    for turn in range(TURNS):
         taken = calls * max([sum(times) for times in seconds.values()] or [0.0])
         if turn >= FEWEST_TURNS and (taken > SIDE_SECONDS or monotonic() - began > SIDE_WALL_SECONDS * len(seconds)):
             break
         for number in _shuffled(alive):
-            answer = _turn(processes[number], calls, longest)
+            processes[number].send("turn")
+            answer = processes[number].answer(longest)
             if "turn" in answer:
-                of_call, fault, switch = answer["turn"]
+                of_call, of_turn = answer["turn"]
                 seconds[number].append(of_call)
-                faults[number] += fault
-                switches[number] += switch
+                faults[number] += of_turn
             else:
                 (skipped if "skipped" in answer else failed)[number] = processes[number].reason(answer)
                 alive.remove(number)
@@ -517,26 +574,13 @@ def _turns_of_fork(processes: Sequence[_Process], name: str, indices: Sequence[i
         processes[number].send("end")
     for number in alive:
         answer = processes[number].answer(longest)
-        if "ended" not in answer:  # its teardown fails, and so does the case, as in asv
+        if "done" not in answer:  # its teardown fails, and so does the case, as in asv
             failed[number] = processes[number].reason(answer)
         elif strange := [each for each in seconds[number] if not launches.SHORTEST < each < launches.LONGEST]:
             failed[number] = f"its own timer gave {strange[0]:g} s for a call"
     seconds = {number: times for number, times in seconds.items() if number not in failed}
-    return Turns(seconds, calls, faults, switches, skipped, failed)
-
-
-def _turn(process: _Process, calls: int, longest: float) -> dict[str, Any]:
-    """Return the answer of a side to its turn: of one during which no other program had the core, or of the fastest of `TRIES`.
-
-    A call that is longer than a time slice is interrupted on any busy core.
-    """
-    answers: list[dict[str, Any]] = []
-    while len(answers) < TRIES:
-        process.send("turn")
-        answers.append(process.answer(longest))
-        if "turn" not in answers[-1] or not answers[-1]["turn"][2] or answers[-1]["turn"][0] * calls > SHORT_TURN:
-            return answers[-1]
-    return min(answers, key=lambda answer: answer["turn"][0])
+    of_call = {number: faults[number] / (calls * len(times)) for number, times in seconds.items() if times}
+    return Turns(seconds, calls, of_call, skipped, failed)
 
 
 def _shuffled(numbers: Iterable[int]) -> list[int]:
@@ -553,8 +597,6 @@ def document(
     id: str,
     started: str,
     ended: str,
-    core: int | None = None,
-    load: float = 0.0,
     reference: int | None = None,
 ) -> Launch:
     """Return the launch of these turns."""
@@ -576,8 +618,6 @@ def document(
         started=started,
         ended=ended,
         machine=machine,
-        core=UNSET if core is None else core,
-        load=load,
         sides=[
             StoredSide(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each)
             for side, each in zip(sides, own)
@@ -599,32 +639,12 @@ def _described(suite: Mapping[str, Any]) -> Suite:
 
 
 def _row(turns: Turns, sides: int) -> Row:
-    """Return a case's row: the mean of all sides, and by how much each differs from it.
-
-    A burst of other load that is shorter than a round meets one side only, so of the differences of two sides the middle half counts. Each
-    side is compared with each other, not with the median side of a round: of three sides each is that one now and then, which would hide
-    two fifths of a difference that is smaller than the noise of a turn.
-    """
-    logs = np.log(np.array(list(turns.seconds.values())))
-    middle = _middle_half(logs[:, None] - logs[None])
-    spread = (middle[..., -1] - middle[..., 0]).sum(axis=1) / max(len(logs) - 1, 1) / (NORMAL_IQR * sqrt(2))
-    effects: list[int | None] = [None] * sides
-    spreads: list[int | None] = [None] * sides
-    for number, its_effect, its_spread in zip(turns.seconds, middle.mean(axis=2).mean(axis=1), spread):
-        effects[number], spreads[number] = round(float(its_effect) * UNIT), round(float(its_spread) * UNIT)
+    """Return a case's row: the mean of all sides, and by how much each differs from it."""
+    logs = {number: log(usual(times)) for number, times in turns.seconds.items()}
+    mean = fmean(logs.values())
     return Row(
-        seconds=float(f"{exp(float(_middle_half(logs).mean())):.6g}"),
+        seconds=float(f"{exp(mean):.6g}"),
         calls=turns.calls,
-        turns=logs.shape[1],
-        effects=effects,
-        spreads=spreads,
-        faults={str(number): count for number, count in turns.faults.items() if count > FEW},
-        switches={str(number): count for number, count in turns.switches.items() if count > FEW},
+        turns=len(next(iter(turns.seconds.values()))),
+        effects=[round((logs[number] - mean) * UNIT) if number in logs else None for number in range(sides)],
     )
-
-
-def _middle_half(values: np.ndarray) -> np.ndarray:
-    """Return the middle half of the values along the last axis, in order."""
-    cut = values.shape[-1] // 4
-    middle: np.ndarray = np.sort(values)[..., cut : values.shape[-1] - cut]
-    return middle

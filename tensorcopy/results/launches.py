@@ -27,12 +27,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import writing
 
-VERSION = 1  # of the format: a file of a newer one is refused, and kept
+VERSION = 2  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value
-UNIT = 1e4  # effects and spreads are whole ten-thousandths of a log ratio
-FEW = 20  # page faults or context switches in all turns of a case: one in each
+UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
 ALL = "*"  # in place of a side's number: every side
 ID = r"\d{8}T\d{6}-[0-9a-f]{8}"
 LONGEST_QUOTE = 600  # characters of what a problem quotes
@@ -71,19 +70,14 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
     seconds : a call's, the geometric mean of all sides
     calls : in a turn; turns : of each side
-    effects : by side, the mean over all sides of the difference to each, which is the mean over the middle half of rounds of
-        log(time / time of the other in that round), in 1 / UNIT; null without turns
-    spreads : by side, the standard deviation of a turn's logarithm, from the quartiles of these differences, in 1 / UNIT
-    faults, switches : page faults and involuntary context switches in all turns, by the number of the side, if there are more than `FEW`
+    effects : by side, log(its time / the mean of all sides) in 1 / UNIT; null without turns. The time of a side is that of the usual call
+        when nothing disturbs it: the geometric mean of the fastest third of its turns, of each of which the fastest window counts
     """
 
     seconds: Seconds
     calls: Number
     turns: Number
     effects: list[Effect | None]
-    spreads: list[Effect | None]
-    faults: dict[str, Number] = {}
-    switches: dict[str, Number] = {}
 
 
 class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -120,8 +114,6 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """One launch.
 
     id : its name, "20261125T091500-1a2b3c4d"; started, ended : ISO 8601 in UTC
-    core : to which its processes were pinned; absent where they were not
-    load : the load average at its end
     machine : the name in results; the folder's
     provenance : what all sides share
     reference : the number of the side that is in every launch of its machine; absent without one
@@ -135,8 +127,6 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     started: Annotated[str, Meta(max_length=40)]
     ended: Annotated[str, Meta(max_length=40)]
     machine: Name
-    core: int | UnsetType = UNSET
-    load: float = 0.0
     sides: Annotated[list[Side], Meta(min_length=1, max_length=200)]
     reference: Number | UnsetType = UNSET
     provenance: dict[str, Any]
@@ -284,7 +274,7 @@ def _fault(launch: Launch, suite: Suite) -> str:
             return f"has no case {index[:20]}"
     sides = len(launch.sides)
     for index, row in suite.rows.items():
-        if not len(row.effects) == len(row.spreads) == sides:
+        if len(row.effects) != sides:
             return f"does not have {sides} effects in case {index}"
     return ""
 

@@ -191,6 +191,13 @@ def wait(device: str) -> None:
     waiter(device)()
 
 
+def empty_cache(device: str) -> None:
+    """Free the memory of a device that torch's allocator keeps for later tensors."""
+    import torch
+
+    getattr(getattr(torch, device, None), "empty_cache", float)()  # the CPU has none
+
+
 def model(device: str) -> str:
     """Return the product name of `device`, such as "NVIDIA H200"."""
     import torch

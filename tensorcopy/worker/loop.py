@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import repeat
 from os import environ
 from random import Random
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, thread_time
 from typing import Any, TypeVar
 
 import torch
@@ -19,11 +19,12 @@ import torch
 from tensorcopy.worker import devices
 from tensorcopy.worker.methods import NAMES
 from tensorcopy.worker.semantics import line_of
-from tensorcopy.worker.turns import TRIES, TURN_SECONDS, interruptions
+from tensorcopy.worker.turns import TURN_SECONDS, WINDOWS, fastest, waiting
 
-DEVICE_SECONDS = 0.005  # on a device: two waits of 40 µs are less than 2 % of it
+# On a device a window ends with a wait, which takes some microseconds: 1.25 ms are long enough that it is less than 1 %
+DEVICE_SECONDS, DEVICE_WINDOWS = 0.005, 4
 FIRST, FIRST_HERE = 10, 3  # calls that may cause page faults: first in a process, and after a new tensor was made
-WARM_UP_SECONDS = 0.05  # of these calls at most: a copy of 64 MiB gets new pages in every call
+WARM_UP_SECONDS = 0.02  # of these calls at most: a copy of 64 MiB gets new pages in every call
 EXTRA = "TENSORCOPY_EXTRA"  # the environment variable with a share of calls to make or wait for without counting them: an injected slowdown
 MOVED = 2**20  # elements; larger tensors get varying addresses anyway
 HELD = 6  # earlier inputs that are kept, so that a new one lies elsewhere
@@ -37,18 +38,19 @@ Key = TypeVar("Key")
 LOOP = """
 def seconds(calls, {names}):
     wait()
-    start = perf_counter()
+    start = clock()
     for _ in repeat(None, calls):
         {code}
     wait()
-    return perf_counter() - start
+    return clock() - start
 """
 
 
 class Loop:
-    """A loop over code, ready to be timed. It has warmed up the code and the device.
+    """A loop over code, which has warmed it up.
 
-    calls : of a turn
+    calls : of a turn; 0 until it is calibrated
+    windows : into which a turn is divided
     names : the current values that the code uses, by name
     """
 
@@ -63,7 +65,7 @@ class Loop:
         slowed: bool = True,
         namespace: Mapping[str, Any] = NAMES,
     ) -> None:
-        """Compile the loop of `code`, an expression or statement, and calibrate it.
+        """Compile the loop of `code`, an expression or statement.
 
         place : returns the values that the code uses, by name, each time at another address
         each_waited_for : whether the device is waited for after each call (latency), not only after the loop (throughput)
@@ -76,18 +78,14 @@ class Loop:
         self._place, self.names, self._random = place, place(), Random()  # noqa: S311 - addresses are no secrets
         self._held: list[tuple[Any, ...]] = []
         self._extra = float(environ.get(EXTRA, "0")) if slowed else 0.0
-        names = {**namespace, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
+        self._globals = {**namespace, "repeat": repeat, "clock": perf_counter, "wait": devices.waiter(device)}
         text = LOOP.format(names=", ".join(self.names), code=f"{code}; wait()" if each_waited_for else code)
-        exec(text, names)  # noqa: S102 - a method's code
-        self._seconds: Callable[..., float] = names["seconds"]
-        self.calls = 1
+        exec(text, self._globals)  # noqa: S102 - a method's code
+        self._seconds: Callable[..., float] = self._globals["seconds"]
+        self.calls, self.windows, self._waits = 0, WINDOWS if device == "cpu" else DEVICE_WINDOWS, True
         self._warm_up(FIRST)
         for _ in range(HELD):  # the heap grows until then, and a call in it gets new pages, which at 2^20 takes 15 to 30 times as long
             self.move()
-        self.calibrate()
-        if device != "cpu":
-            self._wait_for_clocks()
-            self.calibrate()  # again, because a turn is shorter now
 
     def seconds(self, calls: int) -> float:
         """Return the seconds that `calls` calls take."""
@@ -95,17 +93,28 @@ class Loop:
         seconds = self._seconds(calls + int(extra), **self.names)
         if not self._extra:
             return seconds
-        start, rest = perf_counter(), seconds / (calls + int(extra)) * (extra % 1)
-        while (waited := perf_counter() - start) < rest:  # a part of a call
+        clock: Callable[[], float] = self._globals["clock"]
+        start, rest = clock(), seconds / (calls + int(extra)) * (extra % 1)
+        while (waited := clock() - start) < rest:  # a part of a call
             pass
         return seconds + waited
 
-    def calibrate(self) -> None:
-        """Double the calls of a turn until it is long enough."""
-        minimum = TURN_SECONDS if self.device == "cpu" else DEVICE_SECONDS
+    def calibrate(self, calls: int = 0) -> None:
+        """Make so many calls a turn; 0 for as many as fill one. A device is used until its clocks are up, unless others have used it."""
+        self.calls = calls or self._filling()
+        if self.device != "cpu" and not calls:
+            self._wait_for_clocks()
+            self.calls = self._filling()  # again, because a turn is shorter now
+        if self.device == "cpu" and self.calls == 1 and not self._waits:
+            self._globals["clock"] = thread_time  # a call that is longer than a time slice is interrupted on any busy core
+
+    def _filling(self) -> int:
+        """Double the calls of a turn until it is long enough, and return them."""
+        minimum, calls = TURN_SECONDS if self.device == "cpu" else DEVICE_SECONDS, 1
         # the minimum of two, so that a process that was suspended during one of them does not get a turn that is too short
-        while min(self._seconds(self.calls, **self.names), self._seconds(self.calls, **self.names)) < minimum:
-            self.calls *= 2
+        while min(self._seconds(calls, **self.names), self._seconds(calls, **self.names)) < minimum:
+            calls *= 2
+        return calls
 
     def move(self) -> None:
         """Make a new input at another address, among fillers of random size: the address decides by up to 10 % what a copy costs."""
@@ -119,16 +128,17 @@ class Loop:
         self._warm_up(FIRST_HERE)
 
     def close(self) -> None:
-        """Do nothing: the process ends."""
+        """Free what the device's allocator keeps: other processes need it for their cases."""
+        devices.empty_cache(self.device)
 
     def _filler(self) -> torch.Tensor:
         return torch.empty(self._random.randrange(1, 2 * self.nbytes + FILLER), dtype=torch.uint8)
 
     def _warm_up(self, calls: int) -> None:
-        """Run calls with cache misses and page faults, which are not timed."""
+        """Run calls with cache misses and page faults, which are not timed; see whether the last one gives up the core."""
         end = monotonic() + WARM_UP_SECONDS
         for _ in range(calls):
-            self._seconds(1, **self.names)
+            self._waits = waiting(lambda: self._seconds(1, **self.names))
             if monotonic() > end:
                 break
 
@@ -168,7 +178,7 @@ def take_turns(
                 if key in seconds:
                     try:
                         loops[key].move()
-                        seconds[key].append(_uninterrupted(loops[key]))
+                        seconds[key].append(fastest(loops[key]))
                     except Exception as error:  # whatever an own operation raises
                         failed[key] = line_of(error)
                         del seconds[key]
@@ -176,14 +186,3 @@ def take_turns(
         if was_enabled:
             gc.enable()
     return seconds
-
-
-def _uninterrupted(loop: Loop) -> float:
-    """Return the seconds per call of a turn during which no other program had the core, or of the fastest of `TRIES`."""
-    tries = []
-    for _ in range(TRIES):
-        _, before = interruptions()
-        tries.append(loop.seconds(loop.calls) / loop.calls)
-        if interruptions()[1] == before:
-            return tries[-1]
-    return min(tries)

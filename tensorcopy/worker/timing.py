@@ -175,7 +175,9 @@ def _add_loop(method: Method, x: torch.Tensor, device: str, loops: dict[str, Loo
             left_out[method.name] = f"does not copy {numel} elements"
         else:
             nbytes = 4 * numel if moves else 0
-            loops[method.name] = Loop(code_on(method, device), place, device=device, nbytes=nbytes, namespace=method.names)
+            loop = Loop(code_on(method, device), place, device=device, nbytes=nbytes, namespace=method.names)
+            loop.calibrate()
+            loops[method.name] = loop
     except (Exception, SystemExit) as error:  # such as of x.reshape(-1, 2) for an odd number of elements
         left_out[method.name] = f"{line_of(error)}, with {numel} elements"
 
@@ -193,7 +195,9 @@ def _baseline_loop(on_cpu: str, like: torch.Tensor, device: str, *, to_host: boo
         return {"x": torch.ones(numel, device=device), "out": torch.empty(numel, device="cpu" if to_host else device)}
 
     nbytes = 4 * numel if numel <= MOVED else 0
-    return Loop(on_cpu if device == "cpu" else ON_DEVICE, place, device=device, nbytes=nbytes, slowed=False)
+    loop = Loop(on_cpu if device == "cpu" else ON_DEVICE, place, device=device, nbytes=nbytes, slowed=False)
+    loop.calibrate()
+    return loop
 
 
 def _check_numel(numel: int, next: str) -> None:

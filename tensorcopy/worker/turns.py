@@ -3,14 +3,16 @@
 `python -m tensorcopy.worker.turns SUITES` reads a request from each line of standard input, and answers with a line of JSON.
 `measure.launch` sends the requests, to the processes of several releases in turn:
 
-{"case": NAME, "index": N, "calls": C} : a fork sets up case N of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
-    calibrate. It answers {"pid": …}, then {"calls": …}, {"skipped": reason} or {"failed": error}
-"turn" : the fork makes new inputs, times a turn and answers {"turn": [seconds, page faults, involuntary context switches]}
-{"value": NAME, "index": N} : a fork runs a benchmark that is not timed and answers {"value": …}, "skipped" or "failed"; after a value it
-    takes the next such request, or ends after "null"
-{"suites": true} : the benchmarks, as asv's discovery describes them, with the fields `DESCRIBED`
+{"case": NAME, "index": N, "calls": C} : set up case N of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to calibrate:
+    {"calls": …}, {"skipped": reason} or {"failed": error}
+"turn" : of this case, make new inputs and time a turn: {"turn": [seconds of a call, page faults]}
+"end" : tear the case down: {"done": true}
+{"value": NAME, "index": N} : run a benchmark that is not timed: {"value": …}, "skipped" or "failed"
+{"suites": true} : describe the benchmarks, as asv's discovery does, with the fields `DESCRIBED`: {"suites": […]}
+"null" : end the fork
 
-A fork ends after "end", or when its case was skipped or has failed; then the process answers {"ended": status}.
+A fork answers the first request and those that follow, each after {"pid": …}. It ends after "null", or when a case has failed; then the
+process answers {"ended": status}, and the next request has a new fork.
 """
 
 from __future__ import annotations
@@ -27,17 +29,18 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from time import monotonic
+from time import monotonic, thread_time
+from timeit import default_timer
 from traceback import extract_tb
 from typing import Any, TextIO
 
 from tensorcopy.worker.semantics import line_of
 
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
-TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
+WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
 CALIBRATION_SECONDS = 0.02
 END = "end\n"
 LONGEST_ERROR = 200  # characters of an exception
@@ -50,16 +53,26 @@ class AsvLoop:
     As with asv, setup runs before every timed call where there is one. A turn is then shorter where setup would take most of the time.
     """
 
+    windows = WINDOWS
+
     def __init__(self, benchmark: Any) -> None:
         self._benchmark, self._arguments = benchmark, benchmark._build_params()
         self._each_set_up = bool(benchmark._setups) and type(benchmark).__name__ != "TimerawBenchmark"
-        self.calls = benchmark.number or 1
-        if not benchmark.number:
-            self.seconds(1)  # the first call may import something
+        self.calls = benchmark.number
+
+    def calibrate(self, calls: int = 0) -> None:
+        """Make so many calls a turn; 0 for as many as the benchmark declares, or as fill a turn."""
+        self.calls = calls or self._benchmark.number or 1
+        if not self._benchmark.number:
+            waits = waiting(lambda: self.seconds(1))  # the first call, which may import something
             start = monotonic()
             # a turn is long enough when two are: one may have been interrupted
-            while monotonic() - start < CALIBRATION_SECONDS and any(self.seconds(self.calls) < TURN_SECONDS for _ in range(2)):
+            while (
+                not calls and monotonic() - start < CALIBRATION_SECONDS and any(self.seconds(self.calls) < TURN_SECONDS for _ in range(2))
+            ):
                 self.calls *= 2
+            if self.calls == 1 and not waits and getattr(self._benchmark, "timer", None) is default_timer:
+                self._benchmark.timer = thread_time
 
     def move(self) -> None:
         """Do nothing: the inputs are the benchmark's own."""
@@ -101,31 +114,36 @@ class Side:
             self._answer(ended=-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
 
     def _in_fork(self, request: Mapping[str, Any], folder: Path) -> None:
-        """Answer one request in a new folder, and end the process."""
+        """Answer this request and those that follow in a new folder, and end the process."""
         from asv_runner.benchmarks.mark import SkipNotImplemented
 
-        self._answer(pid=os.getpid())
         try:
             warnings.simplefilter("ignore")  # formatting a warning is not part of a call
             folder.mkdir(exist_ok=True)
-            os.chdir(folder)
-            if "suites" in request:
-                self._answer(suites=_described(self._suites))
-            elif "value" in request:
-                while request:
-                    benchmark = self._benchmark(request["value"], request["index"])
-                    value = _number(benchmark.do_run())
-                    benchmark.do_teardown()
-                    self._answer(value=value)
-                    request = json.loads(self._requests.readline() or "null")
-            else:
-                self._take_turns(self._loop(request["case"], request["index"]), request["calls"])
-        except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
-            self._answer(skipped=_shortened(str(reason)))
+            gc.disable()
+            while request:
+                os.chdir(folder)
+                try:
+                    self._reply(request)
+                except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
+                    self._answer(skipped=_shortened(str(reason)))
+                request = json.loads(self._requests.readline() or "null")
         except BaseException as error:
             self._answer(failed=_shortened(line_of(error)))
         finally:
             os._exit(0)
+
+    def _reply(self, request: Mapping[str, Any]) -> None:
+        self._answer(pid=os.getpid())
+        if "suites" in request:
+            self._answer(suites=_described(self._suites))
+        elif "value" in request:
+            benchmark = self._benchmark(request["value"], request["index"])
+            value = _number(benchmark.do_run())
+            benchmark.do_teardown()
+            self._answer(value=value)
+        else:
+            self._take_turns(self._loop(request["case"], request["index"]), request["calls"])
 
     def _benchmark(self, name: str, index: int) -> Any:
         """Return a benchmark that is set up. Raises SkipNotImplemented where its setup or its parameters skip it."""
@@ -166,27 +184,27 @@ class Side:
         return value
 
     def _loop(self, name: str, index: int) -> Any:
-        """Return the loop of a time benchmark, warmed up."""
+        """Return the loop of a time benchmark, not calibrated."""
         benchmark = self._benchmark(name, index)
         suite: Any = getattr(benchmark.func, "__self__", None)
-        if hasattr(suite, "loop"):
-            benchmark.func(*benchmark._build_params())
-            return suite.loop
-        return AsvLoop(benchmark)
+        if not hasattr(suite, "tensorcopy_loops"):
+            return AsvLoop(benchmark)
+        suite.tensorcopy_loops = []
+        benchmark.func(*benchmark._build_params())
+        return suite.tensorcopy_loops[0]
 
     def _take_turns(self, loop: Any, calls: int) -> None:
-        gc.disable()
-        calls = calls or loop.calls
-        self._answer(calls=calls)
+        loop.calibrate(calls)
+        self._answer(calls=loop.calls)
         for request in iter(self._requests.readline, ""):
             if request == END:
                 break
             loop.move()
-            before = interruptions()
-            seconds = loop.seconds(calls)
-            after = interruptions()
-            self._answer(turn=[seconds / calls, after[0] - before[0], after[1] - before[1]])
+            before = page_faults()
+            seconds = fastest(loop)
+            self._answer(turn=[seconds, page_faults() - before])
         loop.close()
+        self._answer(done=True)
 
     def _answer(self, **document: Any) -> None:
         os.write(self._answers, f"{json.dumps(document, default=str)}\n".encode())
@@ -243,14 +261,44 @@ def _shortened(text: str) -> str:
     return kept if len(kept) <= LONGEST_ERROR else f"{kept[: LONGEST_ERROR - 1]}…"
 
 
-def interruptions() -> tuple[int, int]:
-    """Return this process's page faults and involuntary context switches."""
+def fastest(loop: Any) -> float:
+    """Time a turn of a loop, and return the seconds per call of its fastest window.
+
+    What disturbs a window makes it slower, never faster.
+    """
+    calls = max(1, loop.calls // loop.windows)
+    return float(min(loop.seconds(calls) for _ in range(max(1, loop.calls // calls))) / calls)
+
+
+def usual(turns: Sequence[float]) -> float:
+    """Return the seconds per call of the usual turn when nothing disturbs it: the geometric mean of the fastest third of the turns."""
+    chosen = sorted(turns)[: max(1, len(turns) // 3)]
+    return float(math.exp(sum(map(math.log, chosen)) / len(chosen)))
+
+
+def waiting(call: Callable[[], object]) -> bool:
+    """Make a call, and return whether it gives up the core, as to sleep or for another thread; True where that is unknown.
+
+    If it does not, its time on the core is what it takes when no other program has the core.
+    """
+    try:
+        from resource import RUSAGE_THREAD, getrusage  # type: ignore[attr-defined,unused-ignore] # Linux has it
+    except ImportError:
+        call()
+        return True
+    before = getrusage(RUSAGE_THREAD).ru_nvcsw
+    call()
+    return bool(getrusage(RUSAGE_THREAD).ru_nvcsw > before)
+
+
+def page_faults() -> int:
+    """Return this process's page faults."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:  # Windows
-        return 0, 0
+        return 0
     usage = getrusage(RUSAGE_SELF)
-    return usage.ru_minflt + usage.ru_majflt, usage.ru_nivcsw
+    return usage.ru_minflt + usage.ru_majflt
 
 
 def main(suites: str) -> None:
