@@ -79,7 +79,7 @@ def _crosschecked(options: argparse.Namespace) -> Agreement:
     paths = configuration.paths()
     named = [options.release] if options.release else []
     if options.interpreter:
-        measurement = plan.in_interpreter(options.interpreter, named)
+        measurement = plan.in_interpreters([options.interpreter], named)[0]
     else:
         (measurement, *_), _skipped = plan.select(named, paths.pythons, newest_first=True)
     environment = measurement.opened(paths)

@@ -133,10 +133,11 @@ class InterpreterEnvironment(_MeasuringEnvironment):
     """An interpreter with its own torch: `asv run -E interpreter:same v2.11.0`.
 
     It needs no installation, as in a container or without a network. "same" is the running interpreter; a path names another. The git SHA
-    of its torch identifies the release.
+    of its torch identifies the release. Several are sides of the same launches.
     """
 
     tool_name = "interpreter"
+    _live: ClassVar[WeakSet[InterpreterEnvironment]] = WeakSet()
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         with exit_on_error():
@@ -147,9 +148,18 @@ class InterpreterEnvironment(_MeasuringEnvironment):
                     allowed="interpreter:same, or interpreter:PYTHON with a program on the PATH or its path",
                     next="-E interpreter:same",
                 )
-            self.interpreter, self._measurement = python, plan.in_interpreter(python)
+            others = [name.partition(":")[2] for name in _named(sys.argv[1:]) if name.startswith("interpreter:")]
+            measurements = plan.in_interpreters([python, *others])  # asks all at the same time, once
+            self.interpreter, self._measurement = python, measurements[0]
         super().__init__(conf, self._measurement.python, self._measurement.build, tagged_env_vars)
-        TorchReleases.why_not_here = staticmethod(self.why_not)
+        InterpreterEnvironment._live.add(self)
+        TorchReleases.why_not_here = staticmethod(InterpreterEnvironment._why_none)
+
+    @classmethod
+    def _why_none(cls, release: Release) -> str:
+        """Return why no interpreter of this run has a release; "" where one has."""
+        reasons = [live.why_not(release) for live in cls._live]
+        return "; ".join(sorted(reasons)) if all(reasons) else ""
 
     @property
     def name(self) -> str:

@@ -107,9 +107,7 @@ def _run(conf: Any, options: Namespace) -> int:
                 chosen, lines = plan.runnable(chosen, nvidia.visible_gpus()[0])
                 for line in lines:
                     log.warning(line)
-            reference = plan.reference(job.paths.pythons)
-            if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
-                job = replace(job, reference=reference)
+            job = replace(job, reference=_reference(chosen, job))
         every = [*chosen, *filter(None, [job.reference])]
         size = (0 if of_revisions else given.environments) or len(every)  # revisions share environments
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
@@ -134,6 +132,15 @@ def _run(conf: Any, options: Namespace) -> int:
             if measurement not in job.failed:
                 failed |= _print_values(conf, measurement, {*timed, *counting}, job)
     return 2 if failed else 0
+
+
+def _reference(chosen: Sequence[Measurement], job: Job) -> Measurement | None:
+    """Return what is in every launch: of several interpreters the newest; beside a single one the reference only if it is installed."""
+    alone = any(each.interpreter for each in chosen)
+    if alone and (len(chosen) > 1 or not job.paths.environments.exists()):
+        return plan.joining(chosen)
+    reference = plan.reference(job.paths.pythons)
+    return reference if reference and (reference.is_installed(job.paths) or not alone) else None
 
 
 class _Log:

@@ -64,10 +64,15 @@ def add(commands: Any) -> None:
     taken.add_argument("--machine", type=settings.machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     taken.add_argument("--bench", type=settings.expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
     taken.add_argument(
-        "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
+        "--interpreter",
+        action="append",
+        metavar="PYTHON",
+        help='measure the torch of this Python and install nothing: "same", a program or a path; several take turns with each other',
     )
     taken.add_argument(
-        "--reference", metavar="PYTHON", help="a Python whose torch takes turns with it; default: torch 2.8.0, beside an interpreter none"
+        "--reference",
+        metavar="PYTHON",
+        help="a Python whose torch is in every launch; default: torch 2.8.0, of several interpreters the newest, beside one none",
     )
     taken.add_argument("--yes", action="store_true", help=YES)
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
@@ -241,7 +246,8 @@ def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[
 
     reference = plan.in_interpreter(options.reference) if options.reference else None
     if options.interpreter:
-        return [plan.in_interpreter(options.interpreter, options.releases)], reference, []
+        measurements = plan.in_interpreters(options.interpreter, options.releases)
+        return measurements, reference or plan.joining(measurements), []
     measured = {result.sha for result in reader.load_results(paths.results).results if result.machine == machine}
     measurements, skipped = plan.select(options.releases, paths.pythons, measured)
     return measurements, reference or plan.reference(paths.pythons), skipped

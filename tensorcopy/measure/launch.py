@@ -53,6 +53,7 @@ LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk tha
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
+OF_INTERPRETER = "-interpreter"  # ends the name of an environment that is an interpreter's own
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 chance = SystemRandom()
 
@@ -66,7 +67,7 @@ class Side:
     sha : of torch; environment : its name in results; revision : of the project, "" for what is checked out
     python : the interpreter; suites : the folder of benchmarks that it imports
     variables : the environment variables of its process
-    prefix : the folder of a virtual environment, whose libraries are dropped from the page cache; None for another's interpreter
+    torch : the folder of its torch, whose libraries are dropped from the page cache
     provenance : as `worker.provenance` collects it
     """
 
@@ -76,7 +77,7 @@ class Side:
     python: Path = Path()
     suites: Path = Path()
     variables: Mapping[str, str] = field(default_factory=dict)
-    prefix: Path | None = None
+    torch: Path = Path()
     revision: str = ""
 
     def __str__(self) -> str:
@@ -116,7 +117,7 @@ class SideFailed(CannotRun):
         following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
         if (missing := re.search(r"No module named '(\w+)", got)) and declarations.project():
             package = f'requires = ["{missing[1]}"] in [project] of {declarations.FILE}, or the package that has it'
-            following = package if side.prefix else f"install {missing[1]} where this torch is"
+            following = f"install {missing[1]} where this torch is" if side.environment.endswith(OF_INTERPRETER) else package
         error = SideFailed(
             f"the suites cannot be imported in {side}",
             got=got,
@@ -252,16 +253,16 @@ def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool
 
     Raises SideFailed for a side that cannot import them.
     """
-    prefixes = {side.prefix and side.prefix.resolve() for side in sides}
-    if draws_pages and (len(sides) == 1 or len(prefixes) > 1):  # what the page cache does with one torch, it does to all sides
-        for prefix in filter(None, prefixes):
-            forget_pages(prefix)
+    folders = {side.torch.resolve() for side in sides}
+    if draws_pages and (len(sides) == 1 or len(folders) > 1):  # what the page cache does with one torch, it does to all sides
+        for folder in folders:
+            forget_pages(folder)
     by_number: dict[int, _Process] = {}
     # what a killed benchmark has started may still write into the folder
-    with tempfile.TemporaryDirectory(prefix="tensorcopy-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="tensorcopy-", ignore_cleanup_errors=True) as temporary:
         try:
             for number in _shuffled(range(len(sides))):
-                by_number[number] = _Process(sides[number], folder)
+                by_number[number] = _Process(sides[number], temporary)
                 if core is not None:
                     by_number[number].pin(_cores_beside(core))
             processes = [by_number[number] for number in range(len(sides))]
@@ -276,6 +277,11 @@ def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool
                 process.close()
 
 
+def usable_cores() -> list[int | None]:
+    """Return the cores that this process may use; None for one that cannot be chosen."""
+    return [*sorted(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else [None]
+
+
 def _cores_beside(core: int) -> set[int]:
     """Return the cores of this process that have the same memory as a core: elsewhere, what a process imports would be far from it."""
     usable = os.sched_getaffinity(0)
@@ -287,14 +293,13 @@ def _cores_beside(core: int) -> set[int]:
     return usable
 
 
-def forget_pages(prefix: Path) -> None:
-    """Drop the libraries of an environment's torch from the page cache, where no process maps them."""
+def forget_pages(folder: Path) -> None:
+    """Drop the libraries of a torch from the page cache, where no process maps them."""
     if not hasattr(os, "posix_fadvise"):
         return
-    for folder in prefix.glob("lib/python*/site-packages/torch"):
-        for path in (*folder.glob("lib/*.so*"), *folder.glob("*.so")):
-            with suppress(OSError), path.open("rb") as library:
-                os.posix_fadvise(library.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    for path in (*folder.glob("lib/*.so*"), *folder.glob("*.so")):
+        with suppress(OSError), path.open("rb") as library:
+            os.posix_fadvise(library.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def take(
@@ -303,6 +308,7 @@ def take(
     *,
     selection: str = "",
     reference: int | None = None,
+    core: int | None = None,
     report_case: ReportCase = lambda done, of, suite: None,
 ) -> Launch:
     """Let all sides time the cases of a selection in turns, and return the launch.
@@ -310,11 +316,11 @@ def take(
     machine : its name in results
     selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
     reference : the number of the side that every launch of the machine has
+    core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
 
-    The cases are those that any of the sides has. All sides are pinned to one core that this process may use, at random, on a system that
-    can. Raises TensorcopyError where nothing was timed, and SideFailed.
+    The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed, and SideFailed.
     """
-    core = chance.choice(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None
+    core = chance.choice(usable_cores()) if core is None else core
     now = datetime.now(timezone.utc)
     with started(sides, core) as processes:
         suites, of_side = _suites(sides, processes)

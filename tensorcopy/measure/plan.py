@@ -13,13 +13,14 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.launch import Side, names_of
+from tensorcopy.measure.launch import OF_INTERPRETER, Side, names_of
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
@@ -60,7 +61,7 @@ class Measurement:
     def environment(self) -> str:
         """The environment's name in results."""
         name = environments.name(self.python, self.build or environments.expected_build())
-        return f"{name}-interpreter" if self.interpreter else name
+        return f"{name}{OF_INTERPRETER}" if self.interpreter else name
 
     @property
     def place(self) -> Place:
@@ -103,7 +104,7 @@ class Measurement:
                 **environment.own,
                 **dict.fromkeys(interpreters.SEARCH_PATHS, search_path),
             },
-            prefix=None if self.interpreter else self.path(paths),
+            torch=Path(environment.report["torch_folder"]),
         )
 
 
@@ -125,25 +126,51 @@ class Shard:
         return len(range(self.number - 1, launches, self.of))
 
 
-def in_interpreter(python: str, named: Sequence[str] = ()) -> Measurement:
+def in_interpreter(python: str) -> Measurement:
     """Return the measurement of an interpreter's own torch.
 
     python : as asv's "-E interpreter:" takes it; "same" is the running interpreter
-    named : the releases that the user has named
 
-    Raises TensorcopyError where that torch is no release of the table, or another one than `named`.
+    Raises TensorcopyError where that torch is no release of the table.
     """
     provenance = environments.inspected(interpreters.executable(python)).report["ledger"]
     release = environments.released_as(provenance)
-    others = [text for text in named if text not in (NEW, release.version, release.tag)]
-    if others:
+    return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
+
+
+def in_interpreters(pythons: Sequence[str], named: Sequence[str] = ()) -> list[Measurement]:
+    """Return the measurements of interpreters, which are asked at the same time.
+
+    named : the releases that the user has named; all if empty
+
+    Raises TensorcopyError for one that `in_interpreter` refuses, for two with the same torch, and for a named release that none has.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        measurements = [*pool.map(in_interpreter, dict.fromkeys(pythons))]
+    by_place = {each.place: each for each in measurements}
+    for each in measurements:
+        if (other := by_place[each.place]) is not each:
+            raise TensorcopyError(
+                "two interpreters have the same torch",
+                got=f"{each} in {each.interpreter} and {other.interpreter}",
+                allowed="another release, Python or kind of wheel in each",
+                next="leave one of them out",
+            )
+    known = {name for each in measurements for name in (each.release.version, each.release.tag)}
+    if others := [text for text in named if text not in known | {NEW}]:
         raise TensorcopyError(
-            "this interpreter has another torch",
+            "no interpreter has this torch",
             got=", ".join(others),
-            allowed=release.version,
+            allowed=", ".join(each.release.version for each in measurements),
             next="leave out --interpreter to install the release",
         )
-    return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
+    chosen = [each for each in measurements if {each.release.version, each.release.tag} & {*named}]
+    return chosen if chosen and NEW not in named else measurements
+
+
+def joining(measurements: Sequence[Measurement]) -> Measurement | None:
+    """Return the interpreter that joins launches of several: the first of the newest release; None of one."""
+    return max(measurements, key=lambda each: each.release) if len(measurements) > 1 else None
 
 
 def select(
@@ -238,13 +265,15 @@ def reference(pythons: Sequence[str]) -> Measurement | None:
 
 
 def groups(measurements: Sequence[Measurement], reference: Measurement | None, max_environments: int) -> list[list[Measurement]]:
-    """Divide measurements into those that are sides of the same launches: of one Python, at most so many, the newest releases first.
+    """Divide measurements into those that are sides of the same launches, at most so many, the newest releases first.
 
-    Groups of one Python share a release, so that neighbours are always in one launch. The reference, which is in all launches, counts.
+    They are of one Python, or interpreters. Groups of one Python share a release, so that neighbours are always in one launch. The
+    reference, which is in all launches, counts.
     """
     divided: list[list[Measurement]] = []
-    for python in dict.fromkeys(measurement.python for measurement in measurements):
-        own = sorted((each for each in measurements if each.python == python and each != reference), key=lambda each: each.release)
+    pythons = {each: "" if each.interpreter else each.python for each in measurements}
+    for python in dict.fromkeys(pythons.values()):
+        own = sorted((each for each in measurements if pythons[each] == python and each != reference), key=lambda each: each.release)
         size = max(1, max_environments - (reference is not None))
         step = max(1, size - 1)
         starts = [start for start in range(0, len(own), step) if start == 0 or start + size - step < len(own)]

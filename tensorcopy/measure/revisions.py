@@ -119,7 +119,7 @@ def under_newest(commits: Mapping[str, str], paths: Paths, *, version: str = "",
                 allowed="the same versions in both commits, such as einops==0.8",
                 next="leave the interpreter out",
             )
-        measurement = plan.in_interpreter(interpreter, [version] if version else [])
+        measurement = plan.in_interpreters([interpreter], [version] if version else [])[0]
     else:
         common = [release for release in tables[0] if all(release in table for table in tables)]
         wanted = [release for release in reversed(common) if version in ("", release.version)]

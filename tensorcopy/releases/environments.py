@@ -49,7 +49,7 @@ class Environment:
     """An interpreter with one torch release, ready to measure it.
 
     python : its interpreter
-    report : the result of the probe tensorcopy.worker.provenance in it: "ledger", "methods", "article"
+    report : the result of the probe tensorcopy.worker.provenance in it: "ledger", "torch_folder", "methods", "article"
     own : additional environment variables of its processes
     """
 

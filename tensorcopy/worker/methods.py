@@ -281,11 +281,21 @@ ALTERNATIVES = Methods(
 )
 """Other ways to copy that readers ask about; some share storage or raise, as their promises state."""
 
-METHODS = Methods(*COPIES.values(), *CONVERSIONS.values(), *PRIMITIVES.values(), *ALTERNATIVES.values())
+TRANSFERS = Methods(
+    # on the CPU there is nothing to transfer: .cpu() returns x itself, and the ndarray shares its memory
+    make_method(
+        "detach_cpu_numpy",
+        "x.detach().cpu().numpy()",
+        Promise("1.9.0", cpu=_both(array(shares_storage=True)), accelerator=_both(array())),
+    ),
+)
+"""Conversions of a tensor on an accelerator that make no copy beside the transfer."""
+
+METHODS = Methods(*COPIES.values(), *CONVERSIONS.values(), *PRIMITIVES.values(), *ALTERNATIVES.values(), *TRANSFERS.values())
 
 
 GROUPS: Mapping[str, Mapping[str, Method]] = MappingProxyType(
-    {"copy": COPIES, "conversion": CONVERSIONS, "primitive": PRIMITIVES, "alternative": ALTERNATIVES}
+    {"copy": COPIES, "conversion": CONVERSIONS, "primitive": PRIMITIVES, "alternative": ALTERNATIVES, "transfer": TRANSFERS}
 )
 """The registry's methods by group; `own.groups` adds the reader's own operations."""
 

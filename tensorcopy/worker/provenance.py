@@ -10,6 +10,7 @@ import os
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -100,5 +101,9 @@ def _installed(package: str) -> str:
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return the provenance and the observations, with `--own-only` those of own operations only."""
-    return {"ledger": collect(), **conformance.observations(own_only="--own-only" in arguments)}
+    """Return the provenance, the folder of torch, and the observations, with `--own-only` those of own operations only."""
+    return {
+        "ledger": collect(),
+        "torch_folder": str(Path(torch.__file__).parent),
+        **conformance.observations(own_only="--own-only" in arguments),
+    }

@@ -1,0 +1,19 @@
+"""Conversions to an ndarray that make no copy beside the transfer to the host."""
+
+from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.methods import METHODS
+
+from .cases import ON_DEVICE, Suite, case
+
+
+class Latency(Suite):
+    """The transfer waits for the device, so throughput and latency are the same.
+
+    On the CPU these are no transfers: two share memory, and the third is in `alternatives`.
+    """
+
+    params = [["detach_cpu_numpy", "detach_to_cpu_copy_numpy", "numpy_force"], ON_DEVICE, list(ACCELERATORS)]
+    param_names = ["method", "numel", "device"]
+
+    def time_transfer(self, method, numel, device):
+        self.time(case(METHODS[method], numel, device=device))
