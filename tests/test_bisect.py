@@ -123,7 +123,9 @@ def called(tmp_path, monkeypatch):
         version = measurement.release.version
         if version == "2.9.0":
             raise TensorcopyError("it does not run", got="nothing", allowed="", next="")
-        return Environment(Path("python"), {"ledger": {**PROVENANCE, "torch": version, "torch_sha": measurement.release.sha}})
+        return Environment(
+            Path("python"), {"ledger": {**PROVENANCE, "torch": version, "torch_sha": measurement.release.sha}, "torch_folder": "torch"}
+        )
 
     def take(sides, machine, **_):
         versions = [side.provenance["torch"] for side in sides]

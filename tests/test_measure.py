@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone
 from math import exp
 from pathlib import Path
 from random import Random
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, now, plan
 from tensorcopy.measure.launch import Side, SideFailed, Turns
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.releases import environments, release_table, uv
+from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader
 from tensorcopy.results.launches import Launch
@@ -86,7 +87,8 @@ class Machine:
         if version in self.fails:
             raise self.fails[version]
         own = {"torch": f"{version}+cu1", "torch_sha": measurement.release.sha, "python": f"{measurement.python}.7"}
-        return Environment(Path("python"), {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "methods": {}})
+        report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
+        return Environment(Path("python"), report)
 
     def take(self, sides: Sequence[Side], machine: str, *, selection: str, reference: int | None, **_: Any) -> Launch:
         self.before_a_launch()
@@ -165,7 +167,7 @@ def test_a_release_is_measured_beside_itself_with_numpy_2(machine, capsys):
 
 def test_every_release_of_a_python_is_a_side_beside_the_reference(machine, capsys):
     """Which joins both Pythons. Whose launch is next is a matter of chance."""
-    assert measure("2.5.1..2.7.1", "2.6.0..2.7.1@3.9", "--launches", "3") == 0
+    assert measure("2.5.1..2.7.1", "2.6.0..2.7.1@3.9", "--launches", "3", "--bench", "BySize") == 0
     newer, older = ["2.5.1@3.11", "2.6.0@3.11", "2.7.1@3.11", "2.8.0@3.11"], ["2.6.0@3.9", "2.7.1@3.9", "2.8.0@3.11"]
     assert Counter(map(tuple, machine.sides)) == {tuple(newer): 3, tuple(older): 3}
     assert {tuple(machine.sides[number]) for number in (0, 1)} == {tuple(newer), tuple(older)}  # no group has two before another has one
@@ -323,21 +325,58 @@ def test_the_reference_is_counted_where_it_is_asked_for(machine, capsys, bench):
     assert f"2 releases {'counted' if bench else 'with 1 launch'}, in results/box" in capsys.readouterr().out
 
 
-def test_a_step_in_doubt_gets_more_launches_of_its_case_and_two_releases(machine):
-    """Until it is decided, at most twice: looking again and again would find a difference."""
-    chance = Random(1)
-    machine.seconds = lambda version, number: 1e-6 * (1.06 if version == "2.15.0@3.11" else 1.0) * (1 + chance.choice([-0.1, 0.1]))
-    assert measure("2.13.0..2.15.0", "--launches", "4", "--no-counts") == 0
-    assert machine.sides[:4] == [["2.13.0@3.11", "2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11"]] * 4
-    more = machine.sides[4:]
-    assert {len(sides) for sides in more} == {3}
-    assert all(sides[-1] == "2.8.0@3.11" for sides in more)
-    assert len(more) <= 2 * 2 * 6
-    assert ["2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11"] in more
-    count = len(machine.taken)
-    machine.seconds = lambda version, number: 1e-6
-    assert measure("2.7.1..2.9.1", "--launches", "4", "--no-counts") == 0
-    assert len(machine.taken) == count + 4
+def test_inexact_cases_get_as_many_launches_again(machine, capsys):
+    """Whatever their difference is. What was taken is not taken again, and exact ones get no more."""
+    machine.noise = {IN_DOUBT: 0.05}
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    every = ["copies.BySize.time_copy('clone', 16)", IN_DOUBT]
+    assert [cases for _, cases in machine.taken] == [every] * 4 + [[IN_DOUBT]] * 4
+    assert {tuple(sides) for sides in machine.sides} == {("2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11")}
+    assert "4 launches of 3 sides: about 1 min; then up to as many again of the cases that are not exact enough" in capsys.readouterr().out
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert len(machine.taken) == 8
+    machine.noise = {}
+    assert measure("2.7.1", "--launches", "4", "--no-counts") == 0
+    assert len(machine.taken) == 12
+
+
+def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine):
+    """A launch of all cases is one, whether or not that of some follows."""
+    machine.noise = {IN_DOUBT: 0.05}
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts", "--for", "6m") == 0
+    assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 2
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 4
+
+
+def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, monkeypatch):
+    """Of different Pythons, where there are two."""
+    monkeypatch.setattr(launch, "usable_cores", lambda: [3, 5])
+    together, cores, take = Barrier(2, timeout=20), [], machine.take
+    machine.before_a_launch = together.wait
+    monkeypatch.setattr(launch, "take", lambda *sides, core, **options: cores.append(core) or take(*sides, **options))
+    assert measure("2.7.1", "2.7.1@3.9", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 0
+    assert sorted(cores) == [3, 3, 5, 5]
+    assert Counter(map(tuple, machine.sides)) == {("2.7.1@3.11", "2.8.0@3.11"): 2, ("2.7.1@3.9", "2.8.0@3.11"): 2}
+
+
+def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, monkeypatch):
+    """Each at its next case; what has ended is kept."""
+    monkeypatch.setattr(launch, "usable_cores", lambda: [3, 5])
+    ended = []
+
+    def take(sides, machine, *, report_case, core, **options):
+        if core == 3:
+            raise DiskError("disk full", got="0 B", allowed="some", next="free some")
+        try:
+            while True:
+                report_case(0, 1, BY_SIZE)
+        finally:
+            ended.append(core)
+
+    monkeypatch.setattr(launch, "take", take)
+    assert measure("2.15.0", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 2
+    assert ended == [5]
 
 
 @pytest.fixture
@@ -495,9 +534,36 @@ def test_an_interpreter_is_measured_with_its_own_torch(worker_here, machine, tmp
     assert measurement.is_installed(Paths(tmp_path, tmp_path, tmp_path, ()))
     assert plan.runnable([measurement], [OLD_GPU]) == ([measurement], [])  # it may be built for this GPU
     assert main(["measure", "--interpreter", "same", "1.9.0"]) == 2
-    assert f"this interpreter has another torch: got 1.9.0; allowed: {measurement.release.version}" in capsys.readouterr().err
+    assert f"no interpreter has this torch: got 1.9.0; allowed: {measurement.release.version}" in capsys.readouterr().err
     assert main(["measure", "--interpreter", "no-such-python"]) == 2
     assert "no such interpreter: got no-such-python" in capsys.readouterr().err
+
+
+@pytest.fixture
+def two_interpreters(machine, monkeypatch):
+    """Two interpreters with the torch of two releases, of two Pythons."""
+    versions = {"/a/python": ("2.14.1", "3.12"), "/b/python": ("2.15.0", "3.11"), "/c/python": ("2.15.0", "3.11")}
+
+    def inspected(path):
+        version, python = versions[str(path)]
+        return machine.opened(Measurement(release_table.find(version), python), None)
+
+    monkeypatch.setattr(environments, "inspected", inspected)
+    monkeypatch.setattr(interpreters, "executable", Path)
+    return ["--interpreter", "/a/python", "--interpreter", "/b/python"]
+
+
+def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interpreters, capsys):
+    """Also of two Pythons; the newest release is in each."""
+    assert measure(*two_interpreters, "--launches", "3", "--no-counts") == 0
+    assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"]] * 3
+    stored = [launches.read(path) for path in Path("results/box").iterdir()]
+    assert {each.sides[each.reference].sha for each in stored} == {release_table.find("2.15.0").sha}
+    assert {side.environment for each in stored for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
+    assert measure(*two_interpreters, "--interpreter", "/c/python") == 2
+    assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in /b/python and /c/python" in capsys.readouterr().err
+    assert measure(*two_interpreters, "2.13.0") == 2
+    assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "runners.toml"])

@@ -51,7 +51,7 @@ FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from
 SAME_TIMER = ("asv_runner",)  # it takes the samples
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
-KINDS = (2**14, 2**17)  # elements
+KINDS = (2**14, 2**17, 2**20)  # elements
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 
 LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less

@@ -159,7 +159,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
     def _why_none(cls, release: Release) -> str:
         """Return why no interpreter of this run has a release; "" where one has."""
         reasons = [live.why_not(release) for live in cls._live]
-        return "; ".join(sorted(reasons)) if all(reasons) else ""
+        return ("no interpreter has it" if len(reasons) > 1 else reasons[0]) if all(reasons) else ""
 
     @property
     def name(self) -> str:

@@ -113,12 +113,14 @@ def _run(conf: Any, options: Namespace) -> int:
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
         timed, counting = job.all_suites(chosen)
         there = taking.Missing(chosen, job, 0, timed).counts()
+        devices = {device for each in job.opened.values() for device in each.report["ledger"]["accelerators"]}
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
         taken = history.take(
             taking.Missing(chosen, job, launches, timed, given.shard),
             most=size,
             counts=counting or None,
             with_functions=not (options.bench or options.quick or of_revisions),
+            parallel=given.parallel or plan.parallel(min(size, len(every)), devices),
             until=until,
             report_progress=_Log(),
         )
@@ -455,7 +457,7 @@ def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Seque
                 next=f"-E release:{release.pythons[1]}",
             )
         for each, reason in reasons.items():
-            if reason:
+            if reason and not each.interpreter:
                 log.warning(f"torch {release.version} is skipped in {each.name}: {reason}")
         measurements += [each.measurement(release) for each in usable]
     return list(dict.fromkeys(measurements))

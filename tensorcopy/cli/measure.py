@@ -218,12 +218,18 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         taking.open_all(measurements[-1:], job, report_progress)
         suites, counts = job.all_suites(measurements)
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
+        taking.open_all(every if size >= len(every) else measurements[-1:], job, report_progress)
+        devices = {device for each in job.opened.values() for device in each.report["ledger"]["accelerators"]}
+        parallel = options.parallel or plan.parallel(min(size, len(every)), devices)
+        for line in taking.outlook(missing, size, parallel, twice=whole):
+            console.print(line, soft_wrap=True)
         taken = history.take(
             missing,
             most=size,
             counts=None if options.no_counts else counts,
             with_functions=not (options.bench and declarations.project()),  # those of all its operations, whatever is selected
-            with_doubts=whole,
+            twice=whole,
+            parallel=parallel,
             until=until,
             report_progress=report_progress,
         )

@@ -14,6 +14,8 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from math import ceil
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tensorcopy.errors import TensorcopyError
@@ -33,6 +35,8 @@ IN_ASCII = {
     **{"→": "->", "…": "...", "▲": "^", "▼": "v", "✓": "+", "✗": "x", "·": ".", "●": "o"},
 }
 PACE_SECONDS = 600.0  # of the pace from which the remaining time follows: steps may take minutes
+LINE_SECONDS = 60.0  # between lines where the output is no terminal
+LEAST_DONE = 0.01  # share, below which the rest cannot be told
 PIPED = 1000  # columns where the output is not a terminal: nothing is folded there, so that code stays in one piece
 
 
@@ -191,7 +195,7 @@ def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
 
 @contextmanager
 def progress_bar(drawn_on: Console | None = None, title: str = "") -> Iterator[ReportProgress]:
-    """Yield a function that shows progress: a bar on a terminal, a line for each step elsewhere.
+    """Yield a function that shows progress: a bar on a terminal, a line for each step and each minute elsewhere.
 
     drawn_on : stderr by default
     title : begins each step
@@ -207,15 +211,18 @@ def progress_bar(drawn_on: Console | None = None, title: str = "") -> Iterator[R
     )
     with bars.Progress(*columns, console=drawn_on, speed_estimate_period=PACE_SECONDS) as bar:
         task = bar.add_task("starting", total=1.0)
-        printed = set()
+        printed, began, last = set(), monotonic(), monotonic()
 
         def report_progress(done: float, doing: str) -> None:
+            nonlocal last
             doing = f"{title}: {doing}" if title else doing
             bar.update(task, description=doing, completed=done)
-            step = doing.split(":")[0]
-            if not drawn_on.is_terminal and step not in printed:
+            step, now = doing.split(":")[0], monotonic()
+            if not drawn_on.is_terminal and (step not in printed or now - last > LINE_SECONDS):
+                left = (now - began) * (1 / done - 1) if done > LEAST_DONE else 0.0
+                drawn_on.print(f"{step}, {done:.0%}, about {ceil(left / 60)} min left" if step in printed else step)
                 printed.add(step)
-                drawn_on.print(step)
+                last = now
 
         yield report_progress
         bar.update(task, completed=1.0)

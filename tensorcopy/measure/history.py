@@ -1,15 +1,15 @@
-"""Measure releases for the history: the launches that are missing, then counts and functions, then steps in doubt. Prints nothing."""
+"""Measure releases for the history: the launches that are missing, more of inexact cases, then counts and functions. Prints nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import inf, log
+from math import exp, inf, log
 from time import monotonic
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.paired import Change, Reason, Verdict
+from tensorcopy.analysis.paired import Change
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import functions, plan, taking
 from tensorcopy.measure.plan import Measurement
@@ -18,16 +18,17 @@ from tensorcopy.numbers import counted
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
-from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import by_series
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress
 
-LOOKS, OF_DOUBTS = 2, 6  # at the steps in doubt, since more would find false ones; and more launches of each step
+# Half of the interval of a difference of two neighbours above which a case gets as many launches again, up to 2^20 elements and beyond. The
+# first halves the undecided cases up to 2^14, which take a third of the time
+WIDE, WIDE_LARGE = 0.011, 0.02
 
 UNPAIRED = (
-    "unpaired: measured alone, and compared with unpaired launches only; tensorcopy measure takes turns with a reference, beside an "
-    "interpreter with --reference PYTHON"
+    "unpaired: measured alone, and compared with unpaired launches only; tensorcopy measure takes turns with a reference, and several "
+    "--interpreter with each other"
 )
 
 
@@ -61,7 +62,8 @@ def take(
     most: int = 0,
     counts: Suites | None,
     with_functions: bool = False,
-    with_doubts: bool = False,
+    twice: bool = False,
+    parallel: int = 1,
     until: float = inf,
     report_progress: ReportProgress,
 ) -> Taken:
@@ -70,7 +72,8 @@ def take(
     most : environments on the disk at a time, the reference among them; 0 for all
     counts : the suites that count something; None to count nothing
     with_functions : whether functions are counted, where Valgrind is installed
-    with_doubts : whether more launches of the steps in doubt are taken at the end
+    twice : whether inexact cases get as many launches again
+    parallel : launches at a time
     until : when no further launch begins, on the clock of `time.monotonic`
     """
     job, taken = missing.job, Taken()
@@ -79,6 +82,9 @@ def take(
 
     def finish(group: Sequence[Measurement]) -> None:
         own = [each for each in missing.measurements if each in group or each == job.reference]  # which is in no group
+        if twice and monotonic() < until and not missing.of(group):
+            of_group = plan.groups(own, job.reference, most or len(every))
+            taken.launches += _take_of_wide(missing, of_group, parallel, until, report_progress)
         if counts is None:
             return
         launches, problems = taking.take_counts(own, job, counts, count=missing.launches, until=until, report_progress=report_progress)
@@ -90,53 +96,43 @@ def take(
             taken.profiled += len(written)
 
     together = len(every) <= (most or len(every))
-    taken.launches += taking.take_missing(missing, groups, together=together, finish=finish, until=until, report_progress=report_progress)
+    taken.launches += taking.take_missing(
+        missing, groups, together=together, finish=finish, parallel=parallel, until=until, report_progress=report_progress
+    )
     taken.left = sum(missing.of(group) for group in groups)
-    if with_doubts and not taken.left and not job.failed:
-        taken.launches += _take_of_doubts(missing, until, report_progress)
     if job.reference and job.reference in job.failed and job.reference not in missing.measurements:
         taken.without = [job.failed.pop(job.reference)]
     taken.problems = [*dict.fromkeys(job.failed.values()), *taken.problems]
     return taken
 
 
-def _take_of_doubts(missing: Missing, until: float, report_progress: ReportProgress) -> list[Launch]:
-    """Take more launches of the steps in doubt between the measured releases, of only their cases, at most `LOOKS` times.
+def _take_of_wide(
+    missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int, until: float, report_progress: ReportProgress
+) -> list[Launch]:
+    """Take as many launches again of the cases that are inexact between two neighbours of these groups.
 
-    Two fixed looks: measuring until a difference is significant would make any difference significant.
+    A case is chosen by the width of its interval, whatever the difference is: a choice by the verdict would have to share the chance of a
+    false alarm.
     """
-    job, taken = missing.job, list[Launch]()
-    by_place = {each.place: each for each in missing.measurements}
-    for look in range(LOOKS):
-        results = [each for each in reader.load_results(job.results).results if each.machine == job.machine and each.place in by_place]
-        steps = list(_in_doubt(results, missing.launches))
-        for number, (before, after, cases) in enumerate(steps):
-            if monotonic() >= until:
-                return taken
-            sides = [by_place[each.place] for each in (before, after)]
-            names = " and ".join(f"torch {each.release.version}" for each in sides)
-            report_progress(number / len(steps), f"{names}, in doubt ({look + 1} of {LOOKS})")
-            own = replace(job, selection=plan.expression_of(cases))
-            taken += taking.take_launches(sides, own, count=OF_DOUBTS, until=until)
-    return taken
+    job, sides = missing.job, {each.place for group in groups for each in group}
+    results = [each for each in reader.load_results(job.results).results if each.machine == job.machine and each.place in sides]
+    wide = {
+        case
+        for series in by_series(results).values()
+        for before, after in pairwise(series)
+        for case, change in comparisons.between(before, after).changes.items()
+        if _is_wide(case, change)
+    }
+    if not wide:
+        return []
+    own = replace(job, selection=plan.expression_of(sorted(wide, key=str)))
+    again = Missing(missing.measurements, own, 2 * missing.launches, own.suites([each for group in groups for each in group]))
+    return taking.take_missing(again, groups, together=True, parallel=parallel, until=until, report_progress=report_progress)
 
 
-def _in_doubt(results: Sequence[Result], launches: int) -> Iterator[tuple[Result, Result, list[Case]]]:
-    """Yield each two neighbours of a history between which some cases are in doubt, with these cases.
-
-    launches : that a step must have
-    """
-    for series in by_series(results).values():
-        for before, after in pairwise(series):
-            changes = comparisons.between(before, after).changes
-            if cases := [case for case, change in changes.items() if _is_in_doubt(change, launches)]:
-                yield before, after, cases
-
-
-def _is_in_doubt(change: Change, launches: int) -> bool:
-    """Return whether a change looks as large as the margin and is undecided, or was decided by few launches."""
-    if not change.timed or min(change.launches) >= launches + LOOKS * OF_DOUBTS:
+def _is_wide(case: Case, change: Change) -> bool:
+    """Return whether a difference is less exact than the history shall be."""
+    if not (change.timed and change.interval and min(change.launches) > 1):
         return False
-    if change.verdict is Verdict.UNKNOWN:
-        return change.reason is Reason.INTERVAL_TOO_WIDE and abs(log(change.size)) >= log(1 + change.margin)
-    return change.reason is Reason.CHANGED and min(change.launches) < launches
+    half = exp(log(change.interval[1] / change.interval[0]) / 2) - 1
+    return half > (WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE)

@@ -358,14 +358,23 @@ def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str
     """
     jobs: dict[str, list[tuple[str, str, bool]]] = {}
     for name, suite in suites.items():
-        shipped = suite_specs.find(name).shipped
-        for text, values in zip(names_of(name, suite["params"]), product(*suite["params"])):
+        shipped, device = suite_specs.find(name).shipped, suite["param_names"].index("device") if "device" in suite["param_names"] else None
+        for (text, nbytes), values in zip(sizes_of(name, suite).items(), product(*suite["params"])):
             if text in suite["selected"] and any(text in places for places in of_side):
-                of_case = dict(zip(suite["param_names"], values))
-                alone = not shipped or max(int(of_case.get("nbytes", 0)), 4 * int(of_case.get("numel", 0))) > LARGEST_SHARED
-                jobs.setdefault(of_case.get("device", ""), []).append((name, text, alone))
+                job = (name, text, not shipped or nbytes > LARGEST_SHARED)
+                jobs.setdefault("" if device is None else values[device], []).append(job)
     devices = chance.sample([*jobs], len(jobs))
     return [job for device in devices for job in chance.sample(jobs[device], len(jobs[device]))]
+
+
+def sizes_of(name: str, suite: Mapping[str, Any]) -> dict[str, int]:
+    """Return the bytes of the tensors of a benchmark's cases, as of float32, by the name of the case; 0 where no parameter tells them."""
+    sizes = {}
+    for text, values in zip(names_of(name, suite["params"]), product(*suite["params"])):
+        of_case = dict(zip(suite["param_names"], values))
+        numel, nbytes = (of_case.get(key, "") for key in ("numel", "nbytes"))
+        sizes[text] = 4 * int(numel) if numel.isdecimal() else int(nbytes) if nbytes.isdecimal() else 0
+    return sizes
 
 
 def count(

@@ -20,11 +20,12 @@ from typing import Any
 
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.launch import OF_INTERPRETER, Side, names_of
+from tensorcopy.measure.launch import OF_INTERPRETER, Side, names_of, sizes_of, usable_cores
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, minor
+from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import declarations
@@ -36,6 +37,10 @@ UNASKED = 2  # environments that are installed without a question: two releases 
 NEIGHBOURS = 2  # older releases that are measured again beside a new one
 NUMPY_2_NAME = WITH_NUMPY_2.removeprefix("-")  # after "@": with numpy 2 in place of the history's numpy
 NEW = "NEW"  # the releases that are newer than any that this machine has measured, and their neighbours
+
+SIDE_GIGABYTES = 0.5  # of memory, of the process of a side with its fork
+# What a side takes in a launch, on an AMD EPYC of 2023: to start, for a case, for each byte of its tensor, and for another's case
+START_SECONDS, CASE_SECONDS, BYTE_SECONDS, OWN_FORK_SECONDS = 3.0, 0.025, 6e-9, 0.1
 
 Place = tuple[str, str, str]  # SHA of torch, environment, and git revision: "" of what is checked out
 
@@ -281,6 +286,27 @@ def groups(measurements: Sequence[Measurement], reference: Measurement | None, m
     if not divided and reference in measurements:
         divided = [[*measurements]]  # of the reference alone
     return divided
+
+
+def seconds_of_side(suites: Mapping[str, Mapping[str, Any]]) -> float:
+    """Return about how long a side takes in a launch of the selected cases of these suites."""
+    total = START_SECONDS
+    for name, suite in suites.items():
+        shipped = suite_specs.find(name).shipped
+        for text, nbytes in sizes_of(name, suite).items():
+            if text in suite["selected"]:
+                total += CASE_SECONDS + BYTE_SECONDS * nbytes if shipped else OWN_FORK_SECONDS
+    return total
+
+
+def parallel(sides: int, devices: Collection[str]) -> int:
+    """Return how many launches are taken at a time: one for two cores, as far as memory suffices for the sides; one on a device."""
+    if devices:
+        return 1
+    from psutil import virtual_memory
+
+    fitting = int(virtual_memory().available / (SIDE_GIGABYTES * 1e9 * sides))
+    return max(1, min(len(usable_cores()) // 2, fitting))
 
 
 def on_device(suites: str, device: str) -> str:

@@ -82,6 +82,12 @@ def add(parser: argparse.ArgumentParser, launches: str | None = None) -> None:
     option("launches", launches, type=launch_count, metavar="N", help=f"launches per release; default: {launches}")
     option("device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
     option("shard", type=shard, metavar="K/N", help="take part K of the missing launches, on one of N machines of the same kind")
+    option(
+        "parallel",
+        type=launch_count,
+        metavar="N",
+        help="take N launches at a time, each on another core; default: half of the cores, as far as memory suffices, and one on a device",
+    )
     option("environments", type=two_or_more, metavar="N", help="keep at most N environments on the disk")
     option("for", type=duration, dest="budget", metavar="TIME", help="begin no launch after this time, such as 5h or 1h30m, and exit 0")
 

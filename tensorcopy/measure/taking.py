@@ -6,12 +6,15 @@ files; they are counted anew before each launch, so that two programs may measur
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -20,6 +23,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed, chance
 from tensorcopy.measure.plan import Measurement, Place, Shard
+from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, suite_specs
@@ -123,10 +127,18 @@ class Job:
 
 
 def open_all(measurements: Iterable[Measurement], job: Job, report_progress: ReportProgress) -> None:
-    """Open the environments of measurements, and install those that are missing; `job.failed` has errors. Raises DiskError."""
+    """Open the environments of measurements, and install those that are missing; `job.failed` has errors. Raises DiskError.
+
+    Installed ones are asked for their provenance at the same time.
+    """
     closed = [each for each in dict.fromkeys(measurements) if each not in job.opened and each not in job.failed]
+    if installed := [each for each in closed if each.is_installed(job.paths)]:
+        report_progress(0.0, f"checking {counted(len(installed), 'environment')}")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda each: job.usable([each]), installed))
+    closed = [each for each in closed if each not in installed]
     for number, measurement in enumerate(closed):
-        report_progress(number / len(closed), f"{'checking' if measurement.is_installed(job.paths) else 'installing'} {measurement}")
+        report_progress(number / len(closed), f"installing {measurement}")
         job.usable([measurement])
 
 
@@ -142,6 +154,7 @@ def take_launches(
     count: int = 1,
     until: float = inf,
     all_or_none: bool = False,
+    core: int | None = None,
     report_case: launch.ReportCase = lambda done, of, suite: None,
 ) -> list[Launch]:
     """Take launches of these environments together, beside the job's reference, and write each into the results.
@@ -159,6 +172,7 @@ def take_launches(
     count : of launches
     until : when no further launch begins, on the clock of `time.monotonic`
     all_or_none : whether no launch is taken without one of the sides
+    core : to which the sides are pinned; by default one at random for each launch
 
     Returns the launches. Raises the error of a side where none is left, or it must not be left out, and DiskError.
     """
@@ -176,6 +190,7 @@ def take_launches(
                 job.machine,
                 selection=job.selection,
                 reference=number,
+                core=core,
                 report_case=report_case,
             )
         except SideFailed as error:
@@ -219,12 +234,31 @@ class Missing:
         return max([0, *(self._wanted[each] - counts[each.place] for each in own)])
 
 
+def outlook(missing: Missing, most: int, parallel: int, *, twice: bool) -> list[str]:
+    """Return what a run will take: launches and minutes; nothing where none is missing.
+
+    most : environments on the disk at a time; parallel : launches at a time; twice : whether inexact cases get as many again
+    """
+    groups = plan.groups(missing.measurements, missing.job.reference, most)
+    counts = [(missing.of(group), len({*group, *filter(None, [missing.job.reference])})) for group in groups]
+    launches = sum(count for count, _ in counts)
+    if not launches:
+        return []
+    minutes = plan.seconds_of_side(missing.suites) * sum(count * sides for count, sides in counts) / 60 / parallel
+    sides = sorted({sides for count, sides in counts if count})
+    of = f"{sides[0]}" if len(sides) == 1 else f"{sides[0]} to {sides[-1]}"
+    at_a_time = f", {parallel} at a time" if parallel > 1 else ""
+    more = "; then up to as many again of the cases that are not exact enough" if twice else ""
+    return [f"{counted(launches, 'launch')} of {of} sides{at_a_time}: about {max(1, round(minutes))} min{more}"]
+
+
 def take_missing(
     missing: Missing,
     groups: Sequence[Sequence[Measurement]],
     *,
     together: bool,
     finish: Callable[[Sequence[Measurement]], object] = len,
+    parallel: int = 1,
     until: float = inf,
     report_progress: ReportProgress,
 ) -> list[Launch]:
@@ -234,6 +268,7 @@ def take_missing(
     together : whether the environments of all groups have room on the disk: then their launches alternate at random. Otherwise each group
         is finished, and its environments are removed unless the next group has them
     finish : called with measurements that have all their launches, before their environments are removed
+    parallel : launches at a time, each on another core
     until : when no further launch begins, on the clock of `time.monotonic`
     """
     job, taken = missing.job, list[Launch]()
@@ -244,20 +279,15 @@ def take_missing(
                 sides = [measurement for place, group in enumerate(joint) if left[place] for measurement in group]
                 open_all([*sides, *filter(None, [job.reference])], job, report_progress)
             while any(left.values()) and monotonic() < until:
-                most = max(left.values())
-                place = chance.choice([place for place, count in left.items() if count == most])
-                group, total = joint[place], len(taken) + sum(left.values())
-                title = f"{_name(group, job)}, launch {len(taken) + 1} of {total}"
+                places = _next(left, parallel)
+                total = len(taken) + sum(left.values())
+                title = f"{_name(joint[places[0]], job)}, launch {len(taken) + 1} of {total}"
                 report_progress(len(taken) / total, title)
-                try:
-                    taken += take_launches(group, job, report_case=case_reporter(report_progress, title, len(taken), total))
-                except DiskError:
-                    raise
-                except TensorcopyError as error:
-                    job.failed.update({measurement: error for measurement in group if measurement not in job.failed})
+                report_case = case_reporter(report_progress, title, len(taken), total)
+                taken += _take_together([joint[place] for place in places], job, report_case)
                 now = {other: missing.of(each) for other, each in enumerate(joint)}
-                if now[place] >= left[place] and now[place]:  # it would never end
-                    joint = [each for other, each in enumerate(joint) if other != place]
+                if stuck := {place for place in places if now[place] >= left[place] > 0}:  # it would never end
+                    joint = [each for other, each in enumerate(joint) if other not in stuck]
                     now = {other: missing.of(each) for other, each in enumerate(joint)}
                 left = now
             if monotonic() >= until:
@@ -273,6 +303,50 @@ def take_missing(
         error.earlier = [*dict.fromkeys(job.failed.values())]
         raise
     return taken
+
+
+def _next(left: Mapping[int, int], parallel: int) -> list[int]:
+    """Return the groups of the next launches, one for each: those that lack most, at random among equal ones."""
+    left, places = dict(left), list[int]()
+    while len(places) < parallel and any(count > 0 for count in left.values()):
+        most = max(left.values())
+        places.append(chance.choice([place for place, count in left.items() if count == most]))
+        left[places[-1]] -= 1
+    return places
+
+
+def _take_together(groups: Sequence[Sequence[Measurement]], job: Job, report_case: launch.ReportCase) -> list[Launch]:
+    """Take a launch of each group, all at the same time, each on another core, and return them; `job.failed` has what failed.
+
+    They begin together, so that the state of the page cache is drawn anew before. An interrupt ends all of them at their next case.
+    """
+    interrupted = Event()
+
+    def take(group: Sequence[Measurement], core: int | None, report: launch.ReportCase) -> list[Launch]:
+        def report_unless_interrupted(done: int, of: int, suite: str) -> None:
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+            report(done, of, suite)
+
+        try:
+            return take_launches(group, job, core=core, report_case=report_unless_interrupted)
+        except DiskError:
+            raise
+        except TensorcopyError as error:
+            job.failed.update({measurement: error for measurement in group if measurement not in job.failed})
+            return []
+
+    cores = launch.usable_cores()
+    if len(groups) == 1 or len(cores) < len(groups):
+        return [each for group in groups for each in take(group, None, report_case)]
+    reports = [report_case, *[lambda *_: None] * (len(groups) - 1)]
+    with ThreadPoolExecutor(len(groups)) as pool:
+        waiting = [pool.submit(take, *each) for each in zip(groups, chance.sample(cores, len(groups)), reports)]
+        try:
+            return [each for taken in waiting for each in taken.result()]
+        except BaseException:
+            interrupted.set()
+            raise
 
 
 def _name(group: Sequence[Measurement], job: Job) -> str:
