@@ -33,7 +33,7 @@ def benchmark(nanoseconds, **observed):
         "on": "a CPU",
         "day": "2026-11-22",
         "methods": rows,
-        "turns": spread,
+        "times": spread,
         "baseline": [1e-7] * 9,
         "left_out": {},
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tools import timer_crosscheck, verify
+from docs.tools import verify
 from docs.tools.verify import Agreement, Ratio
 from tensorcopy.releases import environments
 
@@ -28,17 +28,6 @@ def agreement(*ratios):
 def test_the_median_must_agree_within_three_and_every_case_within_eight_percent(ratios, holds):
     """Either limit alone would miss a constant error or a single wrong case."""
     assert agreement(*ratios).holds is holds
-
-
-def test_a_turn_that_other_programs_interrupt_is_repeated(monkeypatch):
-    """Its ratio has no meaning; of a machine that is always interrupted, the last turns count."""
-    switches = iter([0, 1, *[1] * 100])
-    times = iter([99.0] + [2.0] * 100)
-    monkeypatch.setattr(timer_crosscheck, "interruptions", lambda: (0, next(switches)))
-    assert list(timer_crosscheck.turns(lambda: next(times), lambda: 2.0)) == [1.0] * timer_crosscheck.TURNS
-    always = iter(range(1000))
-    monkeypatch.setattr(timer_crosscheck, "interruptions", lambda: (0, next(always)))
-    assert list(timer_crosscheck.turns(lambda: 2.0, lambda: 1.0)) == [2.0] * timer_crosscheck.TURNS
 
 
 WRONG = '''

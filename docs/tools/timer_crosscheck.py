@@ -26,12 +26,11 @@ import torch
 from tensorcopy.errors import exception_line
 from tensorcopy.worker import devices
 from tensorcopy.worker.methods import METHODS, NAMES, make_tensor
-from tensorcopy.worker.turns import interruptions
+from tensorcopy.worker.turns import WINDOWS, usual
 
 LARGEST = 2**20  # elements; beyond, page faults dominate, and they vary with any harness
-SECONDS = 0.001  # of a measurement by the reference, as of a turn
-PROCESSES, TURNS = 3, 8  # two turns differ by 10 to 40 % on shared cores
-TRIES = 40  # of these turns
+PROCESSES, TURNS = 3, 10
+CALLS = 100  # in a window of a suite that has no loop of tensorcopy's
 COLD = 2.0  # times the reference; a slower first sample includes the cost of a cold start
 
 
@@ -69,70 +68,67 @@ def timed_cases(root: Path, device: str) -> list[TimedCase]:
 
 
 def ratio(root: Path, case: TimedCase, device: str, reference: str) -> float | None:
-    """Return the suite's time over the reference's, the median over all turns in all processes; None for a case that is skipped.
+    """Return the suite's time over the reference's, the median over all processes; None for a case that is skipped.
+
+    In a process both have turns of the same number of calls, and of each the fastest third counts, as in a launch.
 
     reference : "Timer", or "events" for CUDA's own timing
     Raises RuntimeError where a process fails.
     """
-    ratios: list[float] = []
+    ratios = []
     for _ in range(PROCESSES):
-        ratios += _in_a_process(lambda: list(_turns(root, case, device, reference)))
+        if turns := _in_a_process(lambda: list(_turns(root, case, device, reference))):
+            by_suite, by_reference = zip(*turns)
+            ratios.append(usual(by_suite) / usual(by_reference))
     return median(ratios) if ratios else None
 
 
-def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator[float]:
-    """Yield the ratio of each turn."""
+def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator[tuple[float, float]]:
+    """Yield the seconds per call of each turn, by the suite and by the reference."""
     from asv_runner.benchmarks.mark import SkipNotImplemented
     from asv_runner.discovery import get_benchmark_from_name
 
     benchmark = get_benchmark_from_name(str(root), f"{case.suite}-{case.index}")
     torch.set_num_threads(1)
     wait = devices.waiter(device)
-    names = {**NAMES, "wait": wait}
-
-    def by_reference() -> float:
-        return by_timer(code, names, wait) if reference == "Timer" else _by_events(code, names)
+    names, suite = {**NAMES, "wait": wait}, benchmark.func.__self__
+    loops: list[Any] = []
 
     def by_suite() -> float:
-        return float(median(benchmark.do_run()["samples"]))
+        return float(min(benchmark.do_run()["samples"]))
 
     try:
         if benchmark.do_setup():
             return
         benchmark.repeat = 1
+        if hasattr(suite, "tensorcopy_loops"):
+            suite.tensorcopy_loops = loops
+            benchmark.func(*benchmark._build_params())
+            suite.tensorcopy_loops = None
         first = by_suite()
     except SkipNotImplemented:
         return
-    loop = getattr(benchmark.func.__self__, "loop", None)
+    loop = loops[0] if loops else None
     # the same tensor in all turns: numpy takes up to 20 % longer to copy into the memory right behind the source
     names["x"] = loop.names["x"] if loop else make_tensor(**{"device": device, **case.arguments})
     code = f"{case.code}; wait()" if loop and loop.each_waited_for else case.code
+    calls = max(1, loop.calls // loop.windows) if loop else CALLS  # of a window, the fastest of which is a turn
+    timed = by_timer(code, names, wait, calls) if reference == "Timer" else _by_events(code, names, calls)
     if loop:
         loop.nbytes = 0  # so that it stays there
-    expected = by_reference()
+    expected = timed()
     if first > COLD * expected:  # only the first sample includes a cold start
-        yield from [first / expected] * TURNS
+        yield from [(first, expected)] * TURNS
         return
-    yield from turns(by_suite, by_reference)
+    for turn in range(TURNS):
+        times = {function: function() for function in ((by_suite, timed) if turn % 2 else (timed, by_suite))}
+        yield times[by_suite], times[timed]
 
 
-def turns(measured: Callable[[], float], reference: Callable[[], float]) -> Iterator[float]:
-    """Yield `measured` over `reference` `TURNS` times, alternating which runs first; a turn that other programs interrupt is repeated."""
-    yielded = 0
-    for attempt in range(TRIES):
-        _, before = interruptions()
-        times = {function: function() for function in ((measured, reference) if attempt % 2 else (reference, measured))}
-        if interruptions()[1] == before or attempt >= TRIES - TURNS + yielded:
-            yield times[measured] / times[reference]
-            yielded += 1
-        if yielded == TURNS:
-            return
+def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object], calls: int) -> Callable[[], float]:
+    """Return a function that returns the seconds per call in the fastest of `WINDOWS` windows by torch's `Timer`.
 
-
-def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> float:
-    """Return seconds per call by torch's `Timer.blocked_autorange`.
-
-    The clock waits for the device before it is read. The result is the median of the blocks.
+    The clock waits for the device before it is read. calls : of a window
     """
     from torch.utils.benchmark import Timer
 
@@ -140,20 +136,24 @@ def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> fl
         wait()
         return perf_counter()
 
-    return float(Timer(code, globals=names, timer=clock).blocked_autorange(min_run_time=SECONDS).median)
+    timer = Timer(code, globals=names, timer=clock)
+    return lambda: min(float(timer.timeit(calls).mean) for _ in range(WINDOWS))
 
 
-def _by_events(code: str, names: dict[str, Any]) -> float:
-    """Return seconds per call between two events in the CUDA queue, by CUDA's clock."""
+def _by_events(code: str, names: dict[str, Any], calls: int) -> Callable[[], float]:
+    """Return a function that returns the same between two events in the CUDA queue, by CUDA's clock."""
     namespace = dict(names)
     exec(f"def loop(calls):\n    for _ in range(calls):\n        {code}", namespace)
-    calls = max(1, int(SECONDS / by_timer(code, names, names["wait"])))
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    namespace["loop"](calls)
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end)) / 1e3 / calls
+
+    def window() -> float:
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        namespace["loop"](calls)
+        end.record()
+        end.synchronize()
+        return float(start.elapsed_time(end)) / 1e3 / calls
+
+    return lambda: min(window() for _ in range(WINDOWS))
 
 
 def _in_a_process(function: Callable[[], list[Any]]) -> list[Any]:

@@ -175,17 +175,17 @@ def can_measure(interpreter: str = "same") -> bool:
 
 
 def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int) -> Advice:
-    """Return the advice from the output of `timing.time_request`; a turn counts as a launch."""
+    """Return the advice from the output of `timing.time_request`; a part of the turns counts as a launch."""
     seconds: dict[Case, Sequence[float]] = {}
-    for method, turns in benchmark["turns"].items():
+    for method, times in benchmark["times"].items():
         case = recommend.case_of(benchmark["methods"][method], method, request, numel)
-        seconds[case] = turns
+        seconds[case] = times
         baseline_case = related.baseline_case(case)
         if baseline_case:
             seconds[baseline_case] = benchmark["baseline"]
     logs = np.log(np.array(list(seconds.values())).T)[:, None, :]
-    turn_names = tuple(map(str, range(len(logs))))
-    effects = Effects(turn_names, turn_names, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs)
+    parts = tuple(map(str, range(len(logs))))
+    effects = Effects(parts, parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs)
     result = Result(
         folder=Path("here"),
         machine="here",

@@ -64,7 +64,7 @@ def divisors(curves: Sequence[Document], relative_to: str) -> dict[int, float]:
     """Return the divisor of times by size: a method's time, which `measure` requires; 1 if `relative_to` is ""."""
     if not relative_to:
         return {point["numel"]: 1.0 for point in curves[0]["points"]}
-    return next({point["numel"]: point["median"] for point in curve["points"]} for curve in curves if curve["name"] == relative_to)
+    return next({point["numel"]: point["usual"] for point in curve["points"]} for curve in curves if curve["name"] == relative_to)
 
 
 def table(document: Document, relative_to: str = "") -> RenderableType:
@@ -75,7 +75,7 @@ def table(document: Document, relative_to: str = "") -> RenderableType:
     """
     curves = [*document["curves"], document["baseline"]]
     by = divisors(curves, relative_to)
-    values = [[point["median"] / by[point["numel"]] for point in curve["points"]] for curve in curves]
+    values = [[point["usual"] / by[point["numel"]] for point in curve["points"]] for curve in curves]
     low, high = (log(extreme(value for row in values[:-1] for value in row)) for extreme in (min, max))
     numels = [point["numel"] for point in curves[0]["points"]]
     shown = sorted({round(step * (len(numels) - 1) / (COLUMNS - 1)) for step in range(COLUMNS)})
@@ -169,7 +169,7 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     ends = []
     for number, curve in enumerate(curves):
         numels = [point["numel"] for point in curve["points"]]
-        low, middle, high = ([point[name] / by[point["numel"]] for point in curve["points"]] for name in ("low", "median", "high"))
+        low, middle, high = ([point[name] / by[point["numel"]] for point in curve["points"]] for name in ("low", "usual", "high"))
         is_baseline = curve is curves[-1]
         colour = GREY if is_baseline else COLOURS[number % len(COLOURS)]
         style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "zorder": 1}
@@ -185,7 +185,7 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     kind = "Copies" if document["what"] == "copies" else "Conversions to an independent ndarray"
     grad = ", of a leaf that requires grad" if document["requires_grad"] else ""
     axes.set_title(f"{kind} of a float32 tensor on {document['device']}{grad}", loc="left", fontsize=13, pad=22)
-    how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Medians of turns; bands: interquartile range."
+    how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Bands: from the fastest turn to the third quartile."
     how += f" Left out: {', '.join(document['left_out'])}." if document["left_out"] else ""
     axes.text(0, 1.02, how, transform=axes.transAxes, fontsize=8.5, color=GREY)
     return axes

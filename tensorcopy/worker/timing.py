@@ -25,9 +25,11 @@ from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exis
 from tensorcopy.worker.own import BASELINE, find_method, groups, own_groups, own_operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.semantics import describe, line_of
+from tensorcopy.worker.turns import usual
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
 REQUEST_TURNS, SIZES_TURNS = 60, 16
+PARTS = 6  # of the turns of a request, which say how much a time varies as launches do: of each the fastest third counts
 LONGEST = 5.0  # seconds of all turns of large tensors
 SWEEPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article
@@ -42,9 +44,10 @@ def time_request(
     to : "tensor" or "ndarray"
     report_progress : called with the share that is done (0 to 1) and the current step
 
-    Returns plain values: "torch", "python", "on", "day", "methods" as `conformance.observed_on` returns them, "turns" with each method's
-    seconds per call by turn, "baseline" with those of the memcpy baseline, and "left_out" with the reason, by name, why another was not
-    timed: it fails, or its result does not have the values of x. Raises TensorcopyError for a device or size that cannot be used.
+    Returns plain values: "torch", "python", "on", "day", "methods" as `conformance.observed_on` returns them, "times" with each method's
+    seconds per call in each of `PARTS` parts of the turns, "baseline" with those of the memcpy baseline, and "left_out" with the reason,
+    by name, why another was not timed: it fails, or its result does not have the values of x. Raises TensorcopyError for a device or size
+    that cannot be used.
     """
     devices.require(device)
     _check_numel(numel, "--numel 2**17")
@@ -70,7 +73,8 @@ def time_request(
             report_turn=lambda turn: report_progress(0.25 + 0.75 * turn / REQUEST_TURNS, f"turn {turn + 1} of {REQUEST_TURNS}"),
         )
     timed = {name: row for name, row in methods.items() if name not in left_out}
-    return {**_measured_on(device), "methods": timed, "left_out": left_out, "baseline": turns.pop(BASELINE), "turns": turns}
+    times = {name: _by_part(seconds) for name, seconds in turns.items()}
+    return {**_measured_on(device), "methods": timed, "left_out": left_out, "baseline": times.pop(BASELINE), "times": times}
 
 
 def time_sizes(
@@ -88,10 +92,10 @@ def time_sizes(
     relative_to : a method's name or "baseline", of which the caller will show multiples; "" for none
 
     Returns plain values: these arguments, "torch", "python", "on" and "day", "curves" with each method's "name", "code", "group" ("" for
-    those of the registry) and "points", which are seconds per call by "numel" ("median", and the quartiles "low" and "high"), and
-    "baseline", the curve of a copy of the same bytes into existing memory, by numpy on the CPU and by the device itself elsewhere. The
-    methods take turns at each size. "left_out" has the reason, by name, why a method has no curve: it fails, or its result does not have
-    the values of x.
+    those of the registry) and "points", which are seconds per call by "numel": "usual", "low" of the fastest turn, and "high" of the third
+    quartile. "baseline" is the curve of a copy of the same bytes into existing memory, by numpy on the CPU and by the device itself
+    elsewhere. The methods take turns at each size. "left_out" has the reason, by name, why a method has no curve: it fails, or its result
+    does not have the values of x.
 
     Raises TensorcopyError for a device or size that cannot be used, a `relative_to` without a curve, and where no method can be plotted.
     """
@@ -121,8 +125,8 @@ def time_sizes(
                     _add_loop(method, x, device, loops, left_out)
             loops[BASELINE] = _baseline_loop(on_cpu, x, device, to_host=what == "conversions")
             for name, seconds in take_turns(loops, SIZES_TURNS, longest=LONGEST, failed=left_out).items():
-                low, middle, high = quantiles(seconds, n=4, method="inclusive")
-                points[name].append({"numel": numel, "median": middle, "low": low, "high": high})
+                high = quantiles(seconds, n=4, method="inclusive")[2]
+                points[name].append({"numel": numel, "usual": usual(seconds), "low": min(seconds), "high": high})
             if relative_to in left_out or len(left_out) == len(methods):
                 name = relative_to if relative_to in left_out else next(iter(left_out))
                 raise TensorcopyError(
@@ -150,6 +154,12 @@ def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_prog
     if what == "sizes":
         return time_sizes(**request, report_progress=report_progress)
     return time_request(**request, report_progress=report_progress)
+
+
+def _by_part(turns: Sequence[float]) -> list[float]:
+    """Return the usual seconds per call in each of `PARTS` parts of the turns, or of as many as there are turns."""
+    size = max(1, len(turns) // PARTS)
+    return [usual(turns[first : first + size]) for first in range(0, len(turns) - size + 1, size)]
 
 
 def _leaf(numel: int, device: str, requires_grad: bool) -> torch.Tensor:

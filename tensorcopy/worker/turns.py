@@ -273,7 +273,7 @@ def fastest(loop: Any) -> float:
 def usual(turns: Sequence[float]) -> float:
     """Return the seconds per call of the usual turn when nothing disturbs it: the geometric mean of the fastest third of the turns."""
     chosen = sorted(turns)[: max(1, len(turns) // 3)]
-    return float(math.exp(sum(map(math.log, chosen)) / len(chosen)))
+    return float(chosen[0] * math.exp(sum(math.log(each / chosen[0]) for each in chosen) / len(chosen)))
 
 
 def waiting(call: Callable[[], object]) -> bool:
