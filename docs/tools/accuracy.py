@@ -1,12 +1,12 @@
 """Measure how often verdicts and histories are right.
 
-    uv run python -m docs.tools.accuracy take [--long | --busy | --now] [--launches N] [--select REGEX]
+    uv run python -m docs.tools.accuracy take [--busy | --now] [--launches N] [--select REGEX]
     uv run python -m docs.tools.accuracy report [--dataset FILE]
 
-`take` measures, in launches as history has them, two neighbouring releases, a twin of the newer one, and three that make 1, 2 and 5 % more
-calls than they count; with `--long` in three times as many launches; with `--now` only the newer one and +2 %, for as many launches as a
-minute for each of six cases has. `report` computes from these launches, from those in results/ and from histories with the errors of
-results/ (`simulated_histories`), with the functions that print verdicts, and writes docs/accuracy.json.
+`take` measures, in launches as history has them, two neighbouring releases, a twin of the newer one, and two that make 3 and 5 % more
+calls than they count; with `--now` only the newer one and +2 %, for as many launches as a minute for each of six cases has. `report`
+computes from these launches, from those in results/ and from histories with the errors of results/ (`simulated_histories`), with the
+functions that print verdicts, and writes docs/accuracy.json.
 """
 
 from __future__ import annotations
@@ -50,24 +50,26 @@ from tensorcopy.results.reader import Result
 FILE = Path("docs/accuracy.json")
 RESULTS = Path("results")
 FOLDER = Path(".asv/accuracy")
-QUIET, LONG, BUSY, NOW = "quiet", "long", "busy", "now"  # have the places of machines
+QUIET, BUSY, NOW = "quiet", "busy", "now"  # have the places of machines
 PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
 TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/worker/loop.py reads it
-PLANTED, TOLD_NOW = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}, "+2%"
+PLANTED, TOLD_NOW = {"+3%": 0.03, "+5%": 0.05}, {"+2%": 0.02}
 GOALS, GOAL_NOW = {0.05: 0.95}, 0.9  # share of the slowdowns of a size that compare calls slower, and of +2 % with `--now`
+WIDTHS = (0.011, 0.011, 0.011, 0.02)  # by size, that half of an interval of the newest pair shall have at most
+SMALL_UNKNOWN, UNKNOWN = 0.20, 0.25  # share of the cases up to 2^14, and of all, that are neither changed nor unchanged, at most
 WIDER = 1.5  # times the width of an interval, at most, beside busy processes
-LAUNCHES = {QUIET: 12, LONG: 36, BUSY: 12, NOW: 42}
+LAUNCHES = {QUIET: 12, BUSY: 12, NOW: 42}
+SMALL = r", (1|16|128|1024|16384)(,|\))"  # cases that get as many launches again, as in the history
 BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
 CASES, CASES_NOW = f"^({'|'.join(BY_SIZE)})", rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"
-SIZES = ("≤ 2¹⁴", "2¹⁷", "≥ 2²⁰")  # of `comparisons.kind`
+SIZES = ("≤ 2¹⁴", "2¹⁷", "2²⁰", "2²⁴")  # of `comparisons.kind`
 HALVES = 4  # ways in which the launches of a release are divided
 PAIRS = 5  # of releases, measured on two occasions
 LARGE = 0.20  # a change that history must tell
 FINER = 0.01  # the margin with which +2 % is asked for
 WITHIN = 5  # points from the annotated one that count as found
 SEED = 1
-ELSEWHERE = "†"  # marks what was measured on another machine than the history
 
 Numbers = Any  # an array of floats; numpy's types differ from release to release
 
@@ -78,7 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     taking = commands.add_parser("take", help="measure the missing launches")
     kinds = taking.add_mutually_exclusive_group()
-    kinds.add_argument("--long", action="store_const", const=LONG, dest="kind", help="in more launches than the history has")
     kinds.add_argument("--busy", action="store_const", const=BUSY, default=QUIET, dest="kind", help="beside a busy process on each core")
     kinds.add_argument("--now", action="store_const", const=NOW, dest="kind", help="the newer release and +2 %%, a minute for each case")
     taking.add_argument("--launches", type=int, metavar="N", help=f"in all; default: {LAUNCHES}")
@@ -99,13 +100,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def take(machine: str, count: int, selection: str) -> None:
     """Take the launches that are missing. Raises TensorcopyError."""
-    planted = {name: _side(NEWER, name, share) for name, share in PLANTED.items() if machine != NOW or name == TOLD_NOW}
+    planted = {name: _side(NEWER, name, share) for name, share in (TOLD_NOW if machine == NOW else PLANTED).items()}
     sides = [_side(NEWER), *planted.values(), *([] if machine == NOW else [_side(OLDER), _side(NEWER, TWIN)])]
     there = len(list((FOLDER / machine).glob("*.json")))
-    for number in range(there, count):
+    total = 2 * count if machine == QUIET else count
+    for number in range(there, total):
+        chosen = selection if number < count else f"(?=.*{SMALL}){selection}"
         with _busy(machine == BUSY):
-            path = launches.write(FOLDER, launch.take(sides, machine, selection=selection))
-        sys.stdout.write(f"launch {number + 1} of {count}: {path}\n")
+            path = launches.write(FOLDER, launch.take(sides, machine, selection=chosen))
+        sys.stdout.write(f"launch {number + 1} of {total}: {path}\n")
         sys.stdout.flush()
 
 
@@ -150,16 +153,20 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
     axes = select.history(shipped)
     newest = axes[0][-1]
     rows = [*_of_newest(axes[0][-2], newest), *_repeated(axes), *_neighbours(axes)]
-    mark = ELSEWHERE if any(each.provenance["identity"] != newest.provenance["identity"] for each in taken) else ""
+    if other := {each.provenance["identity"] for each in taken} - {newest.provenance["identity"]}:
+        raise TensorcopyError(
+            "the launches of `take` are of another machine than the history",
+            got=", ".join(sorted(other)),
+            allowed=f"{newest.provenance['identity']}, {newest.machine}",
+            next=f"remove {FOLDER}, and take them where the history was measured",
+        )
     by_machine = {machine: [each for each in taken if each.machine == machine] for machine in LAUNCHES}
-    of_taken = [*_planted(by_machine[QUIET]), *_in_more(by_machine[LONG]), *_now(by_machine[NOW]), *_beside_others(taken)]
-    rows += [row._replace(name=row.name + mark) for row in of_taken]
+    rows += [*_planted(by_machine[QUIET]), *_now(by_machine[NOW]), *_beside_others(taken)]
     rows += simulated_histories.rows(axes[0])
     if annotated_series is not None:
         rows.append(annotated(annotated_series))
-    name = f"{newest.machine}; {mark} on {taken[0].provenance['cpu']}" if mark else newest.machine
     return {
-        "machine": f"{newest.provenance['cpu']} ({name}), {counted(newest.provenance['cores'], 'core')}",
+        "machine": f"{newest.provenance['cpu']} ({newest.machine}), {counted(newest.provenance['cores'], 'core')}",
         "sizes": " / ".join(SIZES),
         "launches": len(newest.launches),
         "day": str(newest.provenance["started"])[:10],
@@ -180,16 +187,23 @@ def half_widths(changes: Mapping[Case, Change]) -> dict[Case, float]:
     return {case: exp(log(each.interval[1] / each.interval[0]) / 2) - 1 for case, each in changes.items() if each.interval}
 
 
-def _of_newest(before: Result, after: Result, launches: str = "") -> Iterator[Row]:
-    """Yield how exact the newest pair is, by time alone; launches : how many it has, as a part of the text."""
+def _of_newest(before: Result, after: Result) -> Iterator[Row]:
+    """Yield how exact the newest pair is, by time alone."""
     changes = comparisons.between(before, after).changes
     widths = [median(each) if each else 0.0 for each in by_size(half_widths(changes))]
-    yield Row(f"newest pair{launches}: half width of the 95 % interval", shares(widths), *at_most(widths, (0.015, 0.025, 0.025)))
-    open_ = by_size({case: float(each.verdict == Verdict.UNKNOWN) for case, each in changes.items() if each.interval})
-    share = fmean(open_[0])
-    yield Row(
-        f"newest pair{launches}: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", percent(share, 0), *at_most([share], [0.2])
-    )
+    yield Row("newest pair: half width of the 95 % interval", shares(widths), *at_most(widths, WIDTHS))
+    unknown = _unknown(changes)
+    small = fmean(by_size(unknown)[0])
+    name = f"newest pair: neither changed nor unchanged within {percent(MARGIN)}"
+    yield Row(f"{name}, ≤ 2¹⁴", percent(small, 0), *at_most([small], [SMALL_UNKNOWN]))
+    of_sizes = [fmean(each) if each else 0.0 for each in by_size(unknown)]
+    every = fmean(unknown.values())
+    yield Row(f"{name}, all", f"{percent(every, 0)} ({shares(of_sizes, 0)})", *at_most([every], [UNKNOWN]))
+
+
+def _unknown(changes: Mapping[Case, Change]) -> dict[Case, float]:
+    """Return 1 for each case whose interval leaves it unknown, and 0 for the others."""
+    return {case: float(each.verdict == Verdict.UNKNOWN) for case, each in changes.items() if each.interval}
 
 
 def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
@@ -294,6 +308,10 @@ def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
                 if change.verdict in (Verdict.SLOWER, Verdict.FASTER) and abs(log(change.ratio or 1.0)) >= log(1 + LARGE):
                     large += 1
                     missed += index not in [step.index for step in histories[case].steps]
+    unknown = [each for axis in axes for pair in pairwise(axis) for each in _unknown(comparisons.between(*pair).changes).values()]
+    share = fmean(unknown)
+    name = f"all neighbours: neither changed nor unchanged within {percent(MARGIN)}"
+    yield Row(name, f"{percent(share, 0)} of {len(unknown):,}", *at_most([share], [UNKNOWN]))
     yield Row(f"neighbours that differ by ≥ {percent(LARGE)} and no step of the history", f"{missed} of {large}", "0", missed > 0)
 
 
@@ -322,8 +340,8 @@ def _by_name(taken: Sequence[Result]) -> dict[str, Result]:
 def _detected(by_name: Mapping[str, Result]) -> Iterator[Row]:
     """Yield how often each planted slowdown that is larger than the finest margin is detected."""
     n = len(by_name[""].launches)
-    for name, share in [(name, share) for name, share in PLANTED.items() if share > FINER]:
-        margin = FINER if share < MARGIN else MARGIN
+    for name, share in PLANTED.items():
+        margin = MARGIN if share > MARGIN else FINER
         changes = comparisons.between(by_name[""], by_name[name], margin=margin).changes
         slower = fmean(change.verdict == Verdict.SLOWER for change in changes.values())
         goal = at_least(slower, GOALS[share]) if share in GOALS else ()
@@ -334,23 +352,15 @@ def _detected(by_name: Mapping[str, Result]) -> Iterator[Row]:
         yield Row(f"planted +{percent(share)}, margin {percent(margin)}: detected in {n} launches", detected, *goal)
 
 
-def _in_more(taken: Sequence[Result]) -> Iterator[Row]:
-    """Yield what more launches than the history has would tell."""
-    by_name = _by_name(taken)
-    older = next((each for each in taken if release_table.load().version(each.sha) == OLDER), None)
-    if older:
-        yield from _of_newest(older, by_name[""], f" in {len(older.launches)} launches")
-        yield from _detected(by_name)
-
-
 def _now(taken: Sequence[Result]) -> Iterator[Row]:
     """Yield how often a minute for each case detects the planted slowdown."""
     by_name = {each.revision: each for each in taken}
     if by_name:
-        changes = comparisons.between(by_name[""], by_name[TOLD_NOW], margin=FINER).changes
+        ((revision, share),) = TOLD_NOW.items()
+        changes = comparisons.between(by_name[""], by_name[revision], margin=FINER).changes
         told = sum(change.verdict == Verdict.SLOWER for change in changes.values())
         n = len(by_name[""].launches)
-        name = f"planted +{percent(PLANTED[TOLD_NOW])}, margin {percent(FINER)}: detected in {n} launches of two sides"
+        name = f"planted +{percent(share)}, margin {percent(FINER)}: detected in {n} launches of two sides"
         yield Row(f"{name}, a minute for each case", f"{told} of {len(changes)}", *at_least(told / len(changes), GOAL_NOW))
 
 

@@ -44,10 +44,10 @@ def accuracy(machine: Machine) -> str | None:
     with _written_by(ACCURACY, "docs.tools.accuracy"):
         report = json.loads(files.read_text(ACCURACY))
         title = f"{report['machine']}, {report['launches']} launches, {report['day']}; by size: {report['sizes']} elements"
-        lines = [f"{escaped(title)}:\n"]
+        lines = [f"{escaped(title)}:\n", "| | measured | goal |", "|---|--:|--:|"]
         for row in report["rows"]:
-            goal = f"; goal {row['goal']} (missed)" if row["missed"] else ""
-            lines.append(unbroken(escaped(f"- {row['name']}: {row['value']}{goal}")))
+            goal = f"{row['goal']}, **missed**" if row["missed"] else escaped(row["goal"])
+            lines.append(unbroken(f"| {escaped(row['name'])} | {escaped(row['value'])} | {goal} |"))
         return "\n".join(lines)
 
 
