@@ -1,26 +1,114 @@
-"""What a launch keeps of the turns of a case: the effects of its sides."""
+"""The time of a side: the usual call when nothing disturbs it; and what a launch keeps of it, the effects of its sides."""
 
 from __future__ import annotations
 
-from math import log
+import time
+from math import exp, log
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tensorcopy.measure import launch
-from tensorcopy.measure.launch import Side, Turns
+from tensorcopy.analysis import paired
+from tensorcopy.analysis.paired import Verdict
+from tensorcopy.measure import history, launch
+from tensorcopy.measure.launch import Side, Turns, differing_in_faults
+from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import UNIT
+from tensorcopy.worker import turns
+from tensorcopy.worker.turns import fastest, usual, waiting
+
+
+def timed(chance, microseconds, disturbed):
+    """Return a loop of which most windows are disturbed, by up to three times."""
+
+    def seconds(calls):
+        return calls * microseconds * 1e-6 * (1 + (chance.random() < disturbed) * 2 * chance.random())
+
+    return SimpleNamespace(calls=1000, windows=turns.WINDOWS, seconds=seconds)
+
+
+@pytest.mark.parametrize("disturbed", [0.0, 0.5, 0.8])
+def test_what_disturbs_a_window_does_not_count(disturbed):
+    """With half of the windows disturbed, a mean would be 1.5 times as large."""
+    loop = timed(np.random.default_rng(1), 10, disturbed)
+    assert usual([fastest(loop) for _ in range(launch.TURNS)]) == pytest.approx(1e-5, rel=0.01)
+
+
+def test_all_calls_of_a_turn_are_in_its_windows():
+    """Eight windows of as many calls; a turn of one call is one window."""
+    asked = []
+    loop = SimpleNamespace(calls=1000, windows=8, seconds=lambda calls: asked.append(calls) or calls * 1e-6)
+    assert fastest(loop) == pytest.approx(1e-6)
+    assert asked == [125] * 8
+    asked.clear()
+    loop.calls = 1
+    assert fastest(loop) == pytest.approx(1e-6)
+    assert asked == [1]
+
+
+def test_the_usual_turn_is_the_geometric_mean_of_the_fastest_third():
+    """Of fewer than three turns, the fastest."""
+    assert usual([9.0, 1.0, 8.0, 4.0, 7.0, 6.0]) == pytest.approx(2.0)
+    assert usual([3.0, 2.0]) == 2.0
+
+
+def test_a_call_that_sleeps_gives_up_the_core():
+    """One that computes does not: its time on the core is what it takes undisturbed."""
+    assert waiting(lambda: time.sleep(0.001))
+    assert not all(waiting(lambda: sum(range(1000))) for _ in range(20))
 
 
 @pytest.mark.parametrize("sides", [2, 3, 6])
 def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides):
-    """Of any number of sides: +5 % where turns vary by 10 %, and one of ten by much more."""
+    """Of any number of sides: +5 % where turns are slower by up to 20 %, and one of ten by much more."""
     chance, size = np.random.default_rng(sides), (200, sides, launch.TURNS)
-    logs = log(1e-5) + chance.normal(0, 0.1, size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
+    logs = log(1e-5) + 0.2 * chance.random(size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
     logs[:, 0] += log(1.05)
-    turns = {("a.time_it", number): Turns(dict(enumerate(np.exp(case).tolist())), 9) for number, case in enumerate(logs)}
+    by_case = {("a.time_it", number): Turns(dict(enumerate(np.exp(case).tolist())), 9) for number, case in enumerate(logs)}
     suites = {"a.time_it": {"version": "1", "param_names": ["number"], "params": [list(map(str, range(200)))]}}
     made = [Side("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
-    taken = launch.document(made, suites, turns, machine="box", id="", started="", ended="")
+    taken = launch.document(made, suites, by_case, machine="box", id="", started="", ended="")
     effects = np.array([row.effects for row in taken.suites["a.time_it"].rows.values()]) / UNIT
     assert np.mean(effects[:, 0] - effects[:, 1]) == pytest.approx(log(1.05), abs=0.006)
+
+
+@pytest.mark.parametrize(
+    ("faults", "different"),
+    [
+        ({0: 0, 1: 16384, 2: 16384}, {0}),
+        ({0: 0, 1: 16384}, {0}),
+        ({0: 330, 1: 5440, 2: 5440, 3: 5440}, {0}),
+        ({0: 16384, 1: 0, 2: 0}, {0}),
+        ({0: 0, 1: 50, 2: 40}, set()),  # a few pages
+        ({0: 16384, 1: 16390, 2: 12000}, set()),
+        ({}, set()),
+    ],
+)
+def test_sides_that_copy_without_page_faults_are_found(faults, different):
+    """Their memory was there before: at 2^24 such a copy takes a third of the time."""
+    assert differing_in_faults(faults) == different
+
+
+def test_choosing_cases_by_their_width_keeps_the_level():
+    """As many launches again of what is less exact than the goal: intervals cover as often, and no more alarms are false."""
+    chance, covered, alarms = np.random.default_rng(1), [], 0
+
+    def judged(differences):
+        return paired.judge({case: paired.of_launches(np.array(each)) for case, each in differences.items()}, kind=lambda case: 0)
+
+    cases = [Case("copies.BySize.time_copy", (("method", "clone"), ("numel", str(number)))) for number in range(1, 101)]
+    for _ in range(40):
+        spread = dict(zip(cases, 0.02 * np.exp(chance.normal(0, 0.4, len(cases)))))
+        differences = {case: list(chance.normal(0, spread[case], 12)) for case in cases}
+        first = judged(differences)
+        wide = [case for case in cases if history._is_wide(case, first[case])]
+        assert 0.2 < len(wide) / len(cases) < 0.9
+        for case in wide:
+            differences[case] += list(chance.normal(0, spread[case], 12))
+        changes = judged(differences).values()
+        covered += [change.interval[0] <= 1 <= change.interval[1] for change in changes]
+        alarms += any(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in changes)
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.015)
+    assert alarms <= 2
+    assert all(exp(log(change.interval[1] / change.interval[0]) / 2) - 1 < 0.03 for change in changes)

@@ -524,3 +524,74 @@ def test_a_full_disk_ends_the_launch(sides):
     """No case is stored as one that has failed."""
     with pytest.raises(DiskError, match="No space left on device"):
         launch.take(sides, "box", selection="time_full|time_sleep")
+
+
+FORKS = """
+import mmap, os
+from pathlib import Path
+
+SIDE, FOLDER = os.environ["SIDE"], Path(os.environ["FOLDER"])
+seen = []
+
+def fork():
+    \"\"\"Return which fork of its side this is, from 1 on.\"\"\"
+    path = FOLDER / f"forks-{SIDE}"
+    if not seen:
+        with path.open("a") as file:
+            file.write(f"{os.getpid()}\\n")
+        seen.append(len(path.read_text().split()))
+    return seen[0]
+
+def time_fork():
+    fork()
+
+class Skips:
+    def setup(self):
+        raise NotImplementedError("not here")
+
+    def time_nothing(self):
+        pass
+
+class Faults:
+    params = ["never", "at first", "always", "in turn"]
+    number = 1
+
+    def time_copy(self, when):
+        slow = SIDE == "slow"
+        if {"never": 0, "at first": slow and fork() == 1, "always": slow, "in turn": fork() % 2 == slow}[when]:
+            with mmap.mmap(-1, 2**22) as memory:
+                memory[::4096] = bytes(2**10)
+        else:
+            fork()
+"""
+
+
+@pytest.fixture
+def forking(sides, tmp_path):
+    """Processes of two sides, and a function that returns the forks that a side has had."""
+    (sides[0].suites / "forks.py").write_text(FORKS)
+    with launch.started(sides) as processes:
+        yield processes, lambda name="slow": (tmp_path / f"forks-{name}").read_text().split()
+
+
+def test_one_fork_times_many_cases(forking):
+    """Also after one that is skipped; a case that is alone has a fork for itself, before and after."""
+    processes, forks = forking
+    for name, index, alone in (("time_fork", -1, False), ("Skips.time_nothing", -1, False), ("time_fork", -1, False)):
+        taken = launch.time_case(processes, f"forks.{name}", [index, index], alone=alone)
+    assert (len(taken.seconds), len(forks())) == (2, 1)
+    launch.time_case(processes, "forks.time_fork", [-1, -1])
+    launch.time_case(processes, "forks.time_fork", [-1, -1], alone=False)
+    assert len({*forks()}) == 3
+
+
+@pytest.mark.parametrize(("case", "forks_taken", "failed"), [(0, 1, False), (1, 2, False), (2, 2, False), (3, 3, True)])
+def test_sides_that_differ_in_page_faults_are_taken_again(forking, case, forks_taken, failed):
+    """What they do twice is how they copy; if they never do the same twice, the sides that differ fail."""
+    processes, forks = forking
+    taken = launch.time_case(processes, "forks.Faults.time_copy", [case, case])
+    assert len(forks()) == forks_taken
+    assert len(taken.seconds) == (1 if failed else 2)
+    assert [reason.partition(",")[0] for reason in taken.failed.values()] == (
+        ["its page faults in a call differ from those of the others"] if failed else []
+    )

@@ -57,7 +57,7 @@ FORMER = {
     "times": "tensorcopy list times",
     "methods": "tensorcopy list methods",
     "releases": "tensorcopy list releases, with --add to add some",
-    "confirm-history": "tensorcopy measure, which takes more launches of the steps in doubt at its end",
+    "confirm-history": "tensorcopy measure, which takes as many launches again of the cases that are not exact enough",
     "profile": "tensorcopy measure, which counts functions at its end",
     "completion": "tensorcopy --completion bash",
     "verify": "python -m docs.tools.verify in a checkout",

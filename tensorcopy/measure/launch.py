@@ -95,7 +95,7 @@ class Turns:
 
     seconds : a call's, by turn
     calls : in a turn, the same for all sides
-    faults : page faults in a call
+    faults : page faults in a call, of the turn with the fewest: a heap that grows has some in others
     skipped, failed : reasons
     """
 
@@ -568,7 +568,7 @@ def _turns(processes: Sequence[_Process], name: str, indices: Sequence[int | Non
         else:
             (skipped if "skipped" in answer else failed)[number] = process.reason(answer)
     seconds: dict[int, list[float]] = {number: [] for number in alive}
-    faults = dict.fromkeys(alive, 0)
+    faults: dict[int, list[int]] = {number: [] for number in alive}
     began = monotonic()
     for turn in range(TURNS):
         taken = calls * max([sum(times) for times in seconds.values()] or [0.0])
@@ -580,7 +580,7 @@ def _turns(processes: Sequence[_Process], name: str, indices: Sequence[int | Non
             if "turn" in answer:
                 of_call, of_turn = answer["turn"]
                 seconds[number].append(of_call)
-                faults[number] += of_turn
+                faults[number].append(of_turn)
             else:
                 (skipped if "skipped" in answer else failed)[number] = processes[number].reason(answer)
                 alive.remove(number)
@@ -594,7 +594,7 @@ def _turns(processes: Sequence[_Process], name: str, indices: Sequence[int | Non
         elif strange := [each for each in seconds[number] if not launches.SHORTEST < each < launches.LONGEST]:
             failed[number] = f"its own timer gave {strange[0]:g} s for a call"
     seconds = {number: times for number, times in seconds.items() if number not in failed}
-    of_call = {number: faults[number] / (calls * len(times)) for number, times in seconds.items() if times}
+    of_call = {number: min(faults[number]) / calls for number, times in seconds.items() if times}
     return Turns(seconds, calls, of_call, skipped, failed)
 
 

@@ -2,7 +2,7 @@
 
 The state of the explorer is in the fragment of its address (docs/reading.md); what is left out has its default:
 
-  group=copies                        or conversions, primitives, alternatives, own
+  group=copies                        or conversions, primitives, alternatives, transfers, own
   method=clone_detach,detach_clone    all methods of the group by default
   numel=16384  grad=yes  dtype=float16  layout=strided  device=cuda  timed=latency
   python=3.9                          one Python; by default the Pythons are joined on one axis
