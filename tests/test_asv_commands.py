@@ -133,14 +133,27 @@ def measuring(tmp_path_factory):
     home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
     link_environments(checkout, installed(tmp_path_factory, f"{REFERENCE}@3.9", *OLD))
     made = Checkout(checkout, {name: value for name, value in at_home(home).items() if name != "PYTHONPATH"})
-    options = ("--machine", "box", "-E", "release:3.9", "--bench", f"{COPY}.*'tensor', (16|128)\\)")
+    options = ("--machine", "box", "--bench", f"{COPY}.*'tensor', (16|128)\\)")
 
-    def asv(*words):
-        done = made.run("asv", *words, *options)
+    def asv(*words, environments=("release:3.9",)):
+        named = [word for name in environments for word in ("-E", name)]
+        done = made.run("asv", *words, *options, *named)
         taken = [launches.read(path) for path in sorted(checkout.glob("results/box/*.json"))]
         return done.returncode, done.stdout + done.stderr, taken
 
     return asv
+
+
+@pytest.mark.slow
+def test_asv_run_lets_several_interpreters_take_turns(measuring):
+    """With each other, the newest as the reference; a release that none has is skipped in one line, and nothing is said of the others."""
+    interpreters = [f"interpreter:.asv/env/{version}-py3.9-cuda/bin/python" for version in OLD]
+    code, shown, taken = measuring("run", f"v{OLD[0]}^..v1.10.2", "-a", "rounds=1", environments=interpreters)
+    assert code == 0, shown
+    assert [line for line in shown.splitlines() if "skipped" in line] == ["· torch 1.10.2 is skipped: no interpreter has it"]
+    launch = taken.pop()
+    assert [side.sha for side in launch.sides] == [launch_files.sha_of(version) for version in OLD]
+    assert ({side.environment for side in launch.sides}, launch.reference) == ({"py3.9-cuda-interpreter"}, 1)
 
 
 @pytest.mark.slow

@@ -187,3 +187,16 @@ def test_help_imports_no_other_package():
     """So that it is printed in a tenth of a second; nor does `import tensorcopy` import one."""
     done = subprocess.run([sys.executable, "-c", HELP], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {*done.stdout.split()} & {"rich", "numpy", "asv", "asv_runner", "torch", "shtab"}
+
+
+def test_without_a_terminal_progress_is_a_line_for_each_step_and_each_minute(monkeypatch, capsys):
+    """With the share that is done, and about how long is left at the pace so far."""
+    now = [0.0]
+    monkeypatch.setattr(output, "monotonic", lambda: now[0])
+    with output.progress_bar(output.console()) as report_progress:
+        for seconds, done in ((0, 0.0), (30, 0.1), (70, 0.2), (100, 0.3), (140, 0.4)):
+            now[0] = seconds
+            report_progress(done, "launch 1 of 2: copies.BySize.time_copy")
+        report_progress(0.5, "launch 2 of 2: copies.BySize.time_copy")
+    lines = [line for line in capsys.readouterr().out.splitlines() if "━" not in line]
+    assert lines[:4] == ["launch 1 of 2", "launch 1 of 2, 20%, about 5 min left", "launch 1 of 2, 40%, about 4 min left", "launch 2 of 2"]
