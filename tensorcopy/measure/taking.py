@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -343,6 +343,9 @@ def _take_together(groups: Sequence[Sequence[Measurement]], job: Job, report_cas
     with ThreadPoolExecutor(len(groups)) as pool:
         waiting = [pool.submit(take, *each) for each in zip(groups, chance.sample(cores, len(groups)), reports)]
         try:
+            ended, _ = wait(waiting, return_when=FIRST_EXCEPTION)
+            for error in filter(None, (each.exception() for each in ended)):
+                raise error
             return [each for taken in waiting for each in taken.result()]
         except BaseException:
             interrupted.set()
