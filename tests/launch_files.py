@@ -253,7 +253,7 @@ def observed(group: str = "copy", code: str = "", **seen: Any) -> dict[str, Any]
 
 
 def _turns(microseconds: float) -> list[float]:
-    return [1e-6 * microseconds * exp(part / 1000) for part in range(-(TURNS // 2), TURNS // 2 + 1)]
+    return [1e-6 * microseconds] * TURNS
 
 
 def _stored(

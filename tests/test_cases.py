@@ -19,7 +19,7 @@ from tensorcopy.worker.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
 
 @pytest.fixture(autouse=True)
 def clean_state(monkeypatch):
-    cases.case.cache_clear()
+    monkeypatch.setattr(cases, "_last", {})
     monkeypatch.setattr(cases, "_spent", [0.0])
     threads = torch.get_num_threads()
     yield

@@ -21,7 +21,7 @@ from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 
-GROUPS = ("copy", "conversion", "primitive", "alternative")
+GROUPS = ("copy", "conversion", "primitive", "alternative", "transfer")
 # the usual form, by what is made, whether it has its own storage, and whether it keeps the graph
 USUAL = {
     ("tensor", True, False): "detach_clone",

@@ -34,6 +34,7 @@ class SuiteSpec:
     module : the file of the suite; cases of one module are a group, and the cases of a page's section
     title : of that section; "" for suites whose cases are listed under "Others"
     methods : the group of the registry's methods that it runs; "" for several groups or none
+    includes : other groups of which it runs some methods
     metric : "time", "instructions", or which bytes or allocations are counted
     unit : of its values, "seconds" for times and for nothing else
     parameters : their names, in order
@@ -60,6 +61,7 @@ class SuiteSpec:
     module: str
     title: str = ""
     methods: str = ""
+    includes: tuple[str, ...] = ()
     metric: str = TIME
     unit: str = SECONDS
     parameters: tuple[str, ...] = ("method", "numel")
@@ -145,7 +147,7 @@ def timed_by_size(methods: str, device: str = "cpu", *, requires_grad: bool = Fa
     The suite on the CPU without grad stands for one that does not exist. A group that is not the registry's is the user's own.
     """
     kind = methods if section_of(methods) and by == NUMEL else OWN
-    of_group = [spec for spec in table().values() if spec.methods == kind and not spec.latency]
+    of_group = [spec for spec in table().values() if kind in (spec.methods, *spec.includes) and not spec.latency]
     wanted = ("method", by, *(["device"] if device != "cpu" else ["requires_grad"] if requires_grad else []))
     return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
 
