@@ -11,7 +11,7 @@ from tensorcopy.site.page import translator
 from tensorcopy.site.pages import article
 from tensorcopy.worker import conformance, devices
 from tests import launch_files
-from tests.conftest import NEW, OLD, measured
+from tests.conftest import NEW, OLD, SHIPPED_GPU, measured
 
 
 @pytest.fixture(scope="module")
@@ -111,5 +111,7 @@ def test_the_open_question_is_answered_with_the_counted_bytes(content, site):
         for method in ("detach_clone_numpy", "detach_numpy_copy")
     }
     assert counted == {"detach_clone_numpy": 2**22, "detach_numpy_copy": 0}
+    measured = content.by_device["cuda"].result
+    assert (measured.version, measured.machine) == ("2.15.0", SHIPPED_GPU.name)
     text = re.sub("<.*?>", "", site["article.html"])
-    assert "x.detach().clone().cpu().numpy() takes 4 MiB there and x.detach().cpu().numpy().copy() takes 0 B (counted" in text
+    assert "x.detach().clone().cpu().numpy() takes 4 MiB there and x.detach().cpu().numpy().copy() takes 0 B (measured" in text

@@ -140,8 +140,8 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     assert (usual.code, usual.rank) == ("x.detach().cpu().numpy().copy()", "slower")  # it copies once more on the host
     judged = [options for options in by_size.values() if options[0].judged]
     assert len(judged) >= 4
-    assert not {options[0].method for options in judged} & {*copying, usual.method}
-    assert all(options[0].among_fastest for options in judged)
+    assert not {options[0].method for options in judged} & copying
+    assert not any(options[0].usual or not options[0].among_fastest for numel, options in by_size.items() if 2**14 <= numel < 2**24)
     for to, cost in zip(("tensor", "numpy"), row["costs"]):
         code = advise.advise(to=to, device="cuda", requires_grad=True, shipped=True).code
         assert str(cost).replace("<wbr>", "").startswith(f"<code>{escape(code)}</code>")

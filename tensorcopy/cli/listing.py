@@ -153,7 +153,9 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         return [*result.timings, *(case for case in result.counts if case.tracked)]
 
     def listed(result: Result) -> list[Case]:
-        return [case for case in measured(result) if (case.spec.rank == 0 if by_size else wanted.search(case.suite))]
+        return [
+            case for case in measured(result) if (case.spec.rank == 0 and case.device == "cpu" if by_size else wanted.search(case.suite))
+        ]
 
     result = select.newest(results.results, options.release, options.machine, options.python, listed)
     cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # a GPU alone has no suite by size
