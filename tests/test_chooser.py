@@ -34,7 +34,10 @@ def options(page: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("device", "machine"), [("cpu", SHIPPED.name), ("cuda", SHIPPED_GPU.name)])
 def test_every_page_agrees_with_the_results(content, site, device, machine):
-    """It has exactly the matching methods, and intervals of which 95 % hold the quotient of the printed times; it recommends the first."""
+    """It has exactly the matching methods, and intervals of which nine in ten hold the quotient of the printed times; it recommends the first.
+
+    An interval is that of this release's launches, a time that at the usual speed of all launches of the machine.
+    """
     result = content.by_device[device].result
     assert result.machine == machine
     combinations = [(request, numel) for request in recommend.requests(device) for numel in recommend.options_by_size(result, request)]
@@ -68,7 +71,7 @@ def test_every_page_agrees_with_the_results(content, site, device, machine):
             continue
         recommended = re.search(r'<p class="code"><code>(.*?)</code></p>', page)[1].replace("<wbr>", "")
         assert unescape(recommended) == rows[0][0]
-    assert sum(holds) >= 0.95 * len(holds) > 50
+    assert sum(holds) >= 0.9 * len(holds) > 50
 
 
 def test_links_lead_to_every_page(site):
