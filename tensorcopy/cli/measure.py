@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tensorcopy.measure.plan import Measurement
     from tensorcopy.measure.taking import Job, Suites
 
-LAUNCHES = 12  # of every release: the intervals of half of the cases are narrower than 1.5 %
+LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
 MACHINE = "this machine's name in results; default: its host name"
 YES = "install more than two environments without a question"

@@ -327,18 +327,20 @@ def take(
         suites = selected(suites, selection, devices_of(sides))
         by_case: dict[tuple[str, int], Turns] = {}
         jobs = _jobs(suites, of_side)
-        for done, (name, text, alone) in enumerate(jobs):
-            report_case(done, len(jobs), name)
-            suite, of_sides = suites[name], [places.get(text) for places in of_side]
-            by_case[name, suite["selected"][text]] = (
-                Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
-                if "refused" in suite
-                else time_case(
-                    processes, name, of_sides, LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE, alone=alone
+        for of_device in jobs:
+            for name, text, alone in of_device:
+                report_case(len(by_case), sum(map(len, jobs)), name)
+                suite, of_sides = suites[name], [places.get(text) for places in of_side]
+                longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
+                turns = by_case[name, suite["selected"][text]] = (
+                    Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
+                    if "refused" in suite
+                    else time_case(processes, name, of_sides, longest, alone=alone)
                 )
-            )
-            if full := of_text(" ".join(by_case[name, suite["selected"][text]].failed.values()), NOWHERE):
-                raise full  # the case is not at fault
+                if full := of_text(" ".join(turns.failed.values()), NOWHERE):
+                    raise full  # the case is not at fault
+            for process in processes:
+                process.end_fork()  # no other device's cases run beside this one's context
     if not any(each.seconds for each in by_case.values()):
         reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
         raise TensorcopyError(
@@ -350,8 +352,8 @@ def take(
     return document(sides, suites, by_case, machine=machine, reference=reference, **_times(now))
 
 
-def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str, int]]) -> list[tuple[str, str, bool]]:
-    """Return the selected cases that a side has, in random order, those of a device after another's: suite, name, and whether it is alone.
+def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str, int]]) -> list[list[tuple[str, str, bool]]]:
+    """Return the selected cases that a side has, by device, in random order: suite, name, and whether it is alone.
 
     A case that is alone has a fork for itself: of another's suite, and of large tensors. The others of a device share one: a fork costs as
     much as the turns of a case, and a CUDA context ten times as much.
@@ -363,8 +365,7 @@ def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str
             if text in suite["selected"] and any(text in places for places in of_side):
                 job = (name, text, not shipped or nbytes > LARGEST_SHARED)
                 jobs.setdefault("" if device is None else values[device], []).append(job)
-    devices = chance.sample([*jobs], len(jobs))
-    return [job for device in devices for job in chance.sample(jobs[device], len(jobs[device]))]
+    return [chance.sample(of_device, len(of_device)) for of_device in chance.sample([*jobs.values()], len(jobs))]
 
 
 def sizes_of(name: str, suite: Mapping[str, Any]) -> dict[str, int]:
@@ -532,9 +533,9 @@ def time_case(
             break
     else:
         if different:
-            usual = median(turns.faults.values())
+            middle = median(turns.faults.values())
             reasons = {
-                number: f"its page faults in a call differ from those of the others, {turns.faults[number]:.0f} from {usual:.0f}"
+                number: f"its page faults in a call differ from those of the others, {turns.faults[number]:.0f} from {middle:.0f}"
                 for number in different
             }
             kept = {number: times for number, times in turns.seconds.items() if number not in different}
