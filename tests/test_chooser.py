@@ -34,7 +34,7 @@ def options(page: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("device", "machine"), [("cpu", SHIPPED.name), ("cuda", SHIPPED_GPU.name)])
 def test_every_page_agrees_with_the_results(content, site, device, machine):
-    """It has exactly the matching methods, and intervals of which nine in ten hold the quotient of the printed times; it recommends the first.
+    """It has the matching methods, and intervals of which nine in ten hold the quotient of the printed times; it recommends the first.
 
     An interval is that of this release's launches, a time that at the usual speed of all launches of the machine.
     """

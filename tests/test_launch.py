@@ -468,10 +468,11 @@ def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(side
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\n')
     monkeypatch.chdir(tmp_path)
     sides[0].suites.joinpath("lacking.py").write_text("import einops.layers\n")
-    for prefix, following in ((tmp_path, r'requires = \["einops"\] in \[project\]'), (None, "install einops where this torch is")):
+    own, another = r'requires = \["einops"\] in \[project\]', "install einops where this torch is"
+    for environment, following in (("py3.11-cuda", own), ("py3.11-cuda-interpreter", another)):
         expected = rf"got ModuleNotFoundError: No module named 'einops' in {sides[0].suites.name}/lacking.py; .*next: {following}"
         with pytest.raises(SideFailed, match=expected):
-            launch.suites_of(replace(sides[0], prefix=prefix))
+            launch.suites_of(replace(sides[0], environment=environment))
 
 
 def processes(suites: Path) -> list[str]:
