@@ -64,15 +64,16 @@ class AsvLoop:
         """Make so many calls a turn; 0 for as many as the benchmark declares, or as fill a turn."""
         self.calls = calls or self._benchmark.number or 1
         if not self._benchmark.number:
-            waits = waiting(lambda: self.seconds(1))  # the first call, which may import something
+            self.seconds(1)  # the first call may import something
             start = monotonic()
             # a turn is long enough when two are: one may have been interrupted
             while (
                 not calls and monotonic() - start < CALIBRATION_SECONDS and any(self.seconds(self.calls) < TURN_SECONDS for _ in range(2))
             ):
                 self.calls *= 2
-            if self.calls == 1 and not waits and getattr(self._benchmark, "timer", None) is default_timer:
-                self._benchmark.timer = thread_time
+            is_wall = getattr(self._benchmark, "timer", None) is default_timer
+            if self.calls == 1 and is_wall and not waiting(lambda: self.seconds(1)):
+                self._benchmark.timer = thread_time  # a call that is longer than a time slice is interrupted on any busy core
 
     def move(self) -> None:
         """Do nothing: the inputs are the benchmark's own."""
