@@ -596,3 +596,40 @@ def test_sides_that_differ_in_page_faults_are_taken_again(forking, case, forks_t
     assert [reason.partition(",")[0] for reason in taken.failed.values()] == (
         ["its page faults in a call differ from those of the others"] if failed else []
     )
+
+
+LONG = """
+import time
+
+def time_computes():
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+
+def time_waits():
+    time.sleep(0.02)
+
+class SetUp:
+    def setup(self):
+        end = time.perf_counter() + 0.03
+        while time.perf_counter() < end:
+            pass
+
+    def time_nothing(self):
+        pass
+"""
+
+
+def test_a_long_call_that_computes_is_timed_on_its_core(sides):
+    """Beside two busy processes; one that sleeps, or is short after a long setup, by the wall clock."""
+    (sides[0].suites / "long.py").write_text(LONG)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        rows = {name: suite.rows["0"].seconds for name, suite in launch.take(sides, "box", selection=r"^long\.").suites.items()}
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert rows["long.time_computes"] == pytest.approx(0.02, rel=0.02)
+    assert 0.02 < rows["long.time_waits"] < 0.1
+    assert rows["long.SetUp.time_nothing"] < 1e-4
