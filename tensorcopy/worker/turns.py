@@ -58,7 +58,7 @@ class AsvLoop:
     def __init__(self, benchmark: Any) -> None:
         self._benchmark, self._arguments = benchmark, benchmark._build_params()
         self._each_set_up = bool(benchmark._setups) and type(benchmark).__name__ != "TimerawBenchmark"
-        self.calls = benchmark.number
+        self.calls, self._timer = benchmark.number, getattr(benchmark, "timer", None)
 
     def calibrate(self, calls: int = 0) -> None:
         """Make so many calls a turn; 0 for as many as the benchmark declares, or as fill a turn."""
@@ -72,10 +72,10 @@ class AsvLoop:
             ):
                 self.calls *= 2
             taken: list[float] = []
-            if self.calls == 1 and getattr(self._benchmark, "timer", None) is default_timer:
+            if self.calls == 1 and self._timer is default_timer:
                 waits = waiting(lambda: taken.append(self.seconds(1)))
                 if taken[0] > TURN_SECONDS and not waits:
-                    self._benchmark.timer = thread_time  # a call that is longer than a time slice is interrupted on any busy core
+                    self._timer = thread_time  # a call that is longer than a time slice is interrupted on any busy core
 
     def move(self) -> None:
         """Do nothing: the inputs are the benchmark's own."""
@@ -86,6 +86,7 @@ class AsvLoop:
 
     def seconds(self, calls: int) -> float:
         """Return the seconds that `calls` calls take, without their setup."""
+        self._benchmark.timer = self._timer  # each setup sets the benchmark's own again
         timer = self._benchmark._get_timer(*self._arguments)
         if not self._each_set_up:
             return float(timer.timeit(calls))
