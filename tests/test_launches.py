@@ -57,6 +57,13 @@ def test_a_file_of_a_newer_format_is_kept(path):
     assert raised.value.next == "upgrade tensorcopy"
 
 
+def test_a_file_of_the_former_format_is_refused(path):
+    """Its times are means of disturbed turns, and nothing joins them with others."""
+    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":1', 1))
+    with pytest.raises(TensorcopyError, match="is of an older format: got version 1, of another estimate of times; allowed: version 2"):
+        launches.read(path)
+
+
 def edited(**changes):
     return lambda document: document.update(changes)
 

@@ -239,6 +239,14 @@ def _checked(path: Path, data: bytes) -> Launch:
         if len(data) > LARGEST:
             raise ValueError(f"more than {LARGEST // 2**20} MiB")
         refuse_newer(path, data, VERSION)
+        if (version := msgspec.json.decode(data, type=_Version).version) < VERSION:
+            raise FileProblem(
+                f"the launch {displayed(path)} is of an older format",
+                path=path,
+                got=f"version {version}, of another estimate of times",
+                allowed=f"version {VERSION}",
+                next="remove it, and measure its releases anew",
+            )
         launch = _decoder.decode(data)
         for name, suite in launch.suites.items():
             if reason := _fault(launch, suite):
