@@ -59,7 +59,7 @@ GOALS, GOAL_NOW = {0.05: 0.95}, 0.9  # share of the slowdowns of a size that com
 WIDTHS = (0.011, 0.011, 0.011, 0.02)  # by size, that half of an interval of the newest pair shall have at most
 SMALL_UNKNOWN, UNKNOWN = 0.20, 0.25  # share of the cases up to 2^14, and of all, that are neither changed nor unchanged, at most
 WIDER = 1.5  # times the width of an interval, at most, beside busy processes
-LAUNCHES = {QUIET: 12, BUSY: 12, NOW: 42}
+LAUNCHES = {QUIET: 12, BUSY: 12, NOW: 78}
 SMALL = r", (1|16|128|1024|16384)(,|\))"  # cases that get as many launches again, as in the history
 BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
 CASES, CASES_NOW = f"^({'|'.join(BY_SIZE)})", rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"

@@ -56,7 +56,8 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     drawings = draw_methods(machine.result.methods)  # for readers of the Markdown
     advices = shipped({device: each.result for device, each in content.by_device.items()})
-    codes = {name: row["code"] for name, row in machine.result.methods.items() if row["group"] in recommend.GROUPS}
+    observed = {name: row for each in content.by_device.values() for name, row in each.result.methods.items()}  # some on one device only
+    codes = {name: row["code"] for name, row in observed.items() if row["group"] in recommend.GROUPS}
     parts = {**PARTS, "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},

@@ -24,7 +24,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects, fit
 from tensorcopy.results.reader import Result
 
-DRAWS = 100  # histories
+DRAWS = 200  # histories
 STEPS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.15, 0.20)
 PLANTED = 0.1  # share of the cases that change in a drawn history: Holm's step-down is more lenient where many change
 OFTEN = 0.9
