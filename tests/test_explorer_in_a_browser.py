@@ -238,7 +238,7 @@ def test_names_and_flags_hide_neither_each_other_nor_a_line(opened, width, place
 
 def test_an_interval_is_shown_for_the_method_in_front_alone(opened):
     """And around it what would not have been seen: at its name, at its line and at its row; nothing is shaded without."""
-    page = opened("#group=copies&numel=1048576")
+    page = opened("#group=copies&numel=16777216")
     canvas = page.locator(".hc-canvas canvas")
     assert canvas.evaluate(SHADES) == []
     page.locator(".hc-name", has_text="torch.tensor(x)").hover()

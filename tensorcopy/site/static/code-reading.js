@@ -293,7 +293,8 @@ const tensorCode = (() => {
     /** Return what the whole chain returns: as it was observed where it is a method of the registry, else by its steps. */
     result(chain, circumstances) {
       const method = this.names[circumstances.device].get(chain.code);
-      return method ? this.observed(this.tensor(circumstances), method, chain.code) : this.values(chain, circumstances).at(-1);
+      const seen = this.methods[method]?.observed[circumstances.device]; // some are observed on one device only
+      return seen ? this.observed(this.tensor(circumstances), method, chain.code) : this.values(chain, circumstances).at(-1);
     }
 
     /* ---- what it costs, and what does the same ---- */
