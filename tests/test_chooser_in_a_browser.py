@@ -157,7 +157,9 @@ def test_on_an_accelerator_the_steps_do_what_the_whole_promises(opened, newest):
     from tensorcopy.worker.methods import METHODS, promised
 
     data = data_of(newest)
-    promises = {name: asdict(promise) for name, method in METHODS.items() if name in data["methods"] and (promise := promised(method, "cuda"))}
+    promises = {
+        name: asdict(promise) for name, method in METHODS.items() if name in data["methods"] and (promise := promised(method, "cuda"))
+    }
     for name, promise in promises.items():
         data["methods"][name]["observed"]["cuda"] = promise
     data["devices"].append("cuda")

@@ -43,11 +43,11 @@ def rows(gpu):
 
 @pytest.mark.timed
 @pytest.mark.parametrize("method", COPIES)
-def test_throughput_has_every_copy_and_waits_once_for_a_loop(gpu, rows, method):
+def test_throughput_has_every_copy_and_waits_once_for_a_window(gpu, rows, method):
     row = rows[THROUGHPUT[method]]
     assert_has_the_act(row, row["events"])
     if gpu.library:
-        assert OPERATION * 0.97 <= row["value"] < OPERATION + WAIT / 2
+        assert OPERATION * 0.97 <= row["value"] < OPERATION + 0.7 * WAIT  # a window of four calls has one
 
 
 @pytest.mark.timed

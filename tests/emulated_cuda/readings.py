@@ -28,11 +28,15 @@ def reading(text):
     benchmark = get_benchmark_from_name(suites, f"{name}-{index}")
     benchmark.repeat = 3
     assert not benchmark.do_setup(), "skipped"
-    first = benchmark.do_run()
     if benchmark.type == "track":
-        return {"value": first}
+        return {"value": benchmark.do_run()}
+    suite = benchmark.func.__self__
+    suite.tensorcopy_loops = []
+    benchmark.func(*values)
+    (loop,), suite.tensorcopy_loops = suite.tensorcopy_loops, None
+    first = benchmark.do_run()
     fastest = min(sample for _ in range(RUNS) for sample in benchmark.do_run()["samples"])
-    return {"value": fastest, "first": first["samples"][0], "events": seconds_by_events(values[0], benchmark.func.__self__.loop)}
+    return {"value": fastest, "first": first["samples"][0], "events": seconds_by_events(values[0], loop)}
 
 
 def seconds_by_events(method, loop):
