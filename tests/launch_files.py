@@ -40,6 +40,7 @@ PROVENANCE = {
     "numpy": "1.26.4",
     "asv_runner": "0.3.2",
     "python": "3.11.7",
+    "compiler": "GCC 12.2.0",
     "tensorcopy": "0.1.0",
     "os": "Linux",
     "arch": "x86_64",

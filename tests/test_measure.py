@@ -32,6 +32,7 @@ from tensorcopy.results import launches, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import declarations, hardware, nvidia
 from tensorcopy.worker.nvidia import Gpu
+from tests import launch_files
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE
 
@@ -315,6 +316,23 @@ def test_counts_are_taken_once_of_each_release(machine):
     assert len(machine.taken) == 1
     assert measure("2.13.0", "--bench", "^memory") == 0
     assert (machine.counted[4:], len(machine.taken)) == (["2.13.0"], 1)
+
+
+def test_a_new_machine_does_not_count_what_another_of_its_platform_has(machine):
+    """Thirty releases take an hour. What is selected, and what the other lacks, is counted."""
+    other = {"machine": "other", "identity": "07e207e207e2", "cpu": "Other 1"}
+    peaks = {f"{PEAK} clone": 4096.0}
+    launch_files.write_counts(Path("results"), "2.14.1", peaks, **other)
+    launch_files.write_counts(Path("results"), "2.15.0", peaks, libc="glibc 2.31", **other)
+    assert measure("2.13.0..2.15.0", "--launches", "1") == 0
+    assert machine.counted == ["2.13.0", "2.15.0"]
+    stored = {result.version: result for result in reader.load_results(Path("results")).results if result.machine == "box"}
+    assert {version: sorted(result.counts.values()) for version, result in stored.items()} == {
+        "2.8.0": [],
+        "2.13.0": [4096.0],
+        "2.14.1": [4096.0],
+        "2.15.0": [4096.0],
+    }
 
 
 @pytest.mark.parametrize("bench", ["", "^memory"], ids=["beside times", "alone"])

@@ -4,6 +4,9 @@ import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +49,56 @@ def test_a_count_is_the_smallest_of_its_repeats(tmp_path):
     (result,) = launch_files.load(tmp_path)
     assert (list(result.counts.values()), list(result.count_repeats.values())) == ([4990], [(5000, 4990)])
     assert result.timings == {}
+
+
+INSTRUCTIONS = "instructions.BySize.track_instructions tensor 1 False"
+LAPTOP = {"machine": "laptop", "identity": "1a91091a91a9", "cpu": "Laptop 1"}
+
+
+def counted_elsewhere(folder: Path, cases: Mapping[str, float], **provenance: Any) -> reader.Result:
+    """Return the result of a laptop that timed a release whose counts another machine took, with this in their provenance."""
+    launch_files.write(folder, {CASE: {"2.15.0": 1.0}}, launches=1, **LAPTOP)
+    seen = {"tensor": launch_files.observed()}
+    seen["tensor"]["observed"]["cuda"] = seen["tensor"]["observed"]["cpu"]
+    launch_files.write_counts(folder, "2.15.0", cases, methods=seen, **provenance)
+    (result,) = launch_files.load(folder, machine="laptop")
+    return result
+
+
+def test_a_count_holds_on_every_machine_of_the_platform(tmp_path):
+    """Instructions, bytes and what methods do on the CPU; not what another's GPU or another's suite has."""
+    device = "memory.Device.track_peak tensor 1048576 cuda"
+    host = "memory.Host.track_peak tensor 1048576 cpu"
+    result = counted_elsewhere(tmp_path, {INSTRUCTIONS: 5000, host: 4096, device: 4096, "theirs.Suite.track_size": 7})
+    assert {case.suite: value for case, value in result.counts.items()} == {
+        "instructions.BySize.track_instructions": 5000,
+        "memory.Host.track_peak": 4096,
+    }
+    assert list(result.methods["tensor"]["observed"]) == ["cpu"]
+    assert result.counted_on == ("box",)
+    assert {"cuda", "cpu"} <= {case.device for case in launch_files.load(tmp_path, machine="box")[0].counts}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"libc": "glibc 2.31"},
+        {"python": "3.11.9"},
+        {"compiler": "Clang 18.1.8"},
+        {"arch": "aarch64"},
+        {"hardware": {**launch_files.PROVENANCE["hardware"], "flags": ["avx"]}},
+        {"build": "cuda-interpreter"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_a_count_of_another_platform_is_none(tmp_path, other):
+    """The C library and the interpreter are counted too, and valgrind emulates AVX2 only where the processor has it."""
+    assert counted_elsewhere(tmp_path, {INSTRUCTIONS: 5000}, **other).counts == {}
+
+
+def test_a_provenance_without_the_compiler_shares_no_counts(tmp_path):
+    """It cannot tell whether the interpreters are alike."""
+    assert counted_elsewhere(tmp_path, {INSTRUCTIONS: 5000}, compiler="").counts == {}
 
 
 def test_a_failure_counts_until_the_case_is_measured(tmp_path):

@@ -282,7 +282,7 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
 def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Suites, console: Console) -> None:
     """Print how many launches the releases have, or how many are counted where nothing is timed."""
     if not suites:
-        places = {side.place for each in missing.job.stored() if each.kind == "counts" for side in each.sides}
+        places = {side.place for each in missing.job.counted() for side in each.sides}
         console.print(f"{counted(sum(each.place in places for each in measurements), 'release')} counted, in results/{missing.job.machine}")
     else:
         there = missing.counts()

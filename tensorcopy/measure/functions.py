@@ -13,6 +13,7 @@ from tensorcopy.measure.taking import Job
 from tensorcopy.releases import interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import functions, suite_specs
+from tensorcopy.results.launches import Place
 from tensorcopy.worker import declarations
 from tensorcopy.worker.processes import ReportProgress
 
@@ -21,14 +22,16 @@ PROBE = "tensorcopy.worker.functions"
 
 def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
     """Return the measurements whose instructions were counted, and whose functions were not; in a project, whose operations were timed."""
-    counted = {
-        side.place
-        for each in job.stored()
-        for side in each.sides
-        if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items())
-    }
-    folder = job.results / job.machine
-    return [each for each in measurements if each.place in counted and not functions.paths_of(folder, *each.place[:2])]
+    machines: dict[Place, set[str]] = {}
+    for each in [*job.stored(), *job.counted()]:
+        if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items()):
+            for side in each.sides:
+                machines.setdefault(side.place, {job.machine}).add(each.machine)
+
+    def is_profiled(place: Place) -> bool:
+        return any(functions.paths_of(job.results / machine, *place[:2]) for machine in machines[place])
+
+    return [each for each in measurements if each.place in machines and not is_profiled(each.place)]
 
 
 def _is_profiled(suite: str) -> bool:

@@ -53,7 +53,6 @@ LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk tha
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
-OF_INTERPRETER = "-interpreter"  # ends the name of an environment that is an interpreter's own
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 chance = SystemRandom()
 
@@ -117,7 +116,7 @@ class SideFailed(CannotRun):
         following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
         if (missing := re.search(r"No module named '(\w+)", got)) and declarations.project():
             package = f'requires = ["{missing[1]}"] in [project] of {declarations.FILE}, or the package that has it'
-            following = f"install {missing[1]} where this torch is" if side.environment.endswith(OF_INTERPRETER) else package
+            following = f"install {missing[1]} where this torch is" if side.environment.endswith(launches.OF_INTERPRETER) else package
         error = SideFailed(
             f"the suites cannot be imported in {side}",
             got=got,

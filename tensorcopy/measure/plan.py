@@ -20,14 +20,14 @@ from typing import Any
 
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.launch import OF_INTERPRETER, Side, names_of, sizes_of, usable_cores
+from tensorcopy.measure.launch import Side, names_of, sizes_of, usable_cores
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, minor
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.launches import Launch
+from tensorcopy.results.launches import OF_INTERPRETER, Launch, Place
 from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
@@ -41,8 +41,6 @@ NEW = "NEW"  # the releases that are newer than any that this machine has measur
 SIDE_GIGABYTES = 0.5  # of memory, of the process of a side with its fork
 # What a side takes in a launch, on an AMD EPYC of 2023: to start, for a case, for each byte of its tensor, and for another's case
 START_SECONDS, CASE_SECONDS, BYTE_SECONDS, OWN_FORK_SECONDS = 3.0, 0.025, 6e-9, 0.1
-
-Place = tuple[str, str, str]  # SHA of torch, environment, and git revision: "" of what is checked out
 
 
 @dataclass(frozen=True)

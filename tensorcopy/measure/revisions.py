@@ -16,10 +16,11 @@ from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, plan
 from tensorcopy.measure.launch import Side
-from tensorcopy.measure.plan import Measurement, Place
+from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import ReleaseIndex
+from tensorcopy.results.launches import Place
 from tensorcopy.worker import declarations
 
 FOLDER = "revisions"

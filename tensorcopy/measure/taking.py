@@ -22,12 +22,12 @@ from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed, chance
-from tensorcopy.measure.plan import Measurement, Place, Shard
+from tensorcopy.measure.plan import Measurement, Shard
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import launches, suite_specs
-from tensorcopy.results.launches import Launch
+from tensorcopy.results import launches, shared_counts, suite_specs
+from tensorcopy.results.launches import Launch, Place
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress
 
@@ -100,6 +100,16 @@ class Job:
                     if each.identity == here:
                         read.append(each)
         return read
+
+    def counted(self) -> list[Launch]:
+        """Return the launches of counts that hold for this machine, also those of others of its platform."""
+        stored, read = self.stored(), list[Launch]()
+        for path in sorted(self.results.glob("*/*.json")):
+            with suppress(TensorcopyError):
+                read.append(launches.read(path))
+        places = {side.place: each.provenance_of(number) for each in stored for number, side in enumerate(each.sides)}
+        own = [each for each in stored if each.kind == "counts"]
+        return [*shared_counts.elsewhere(read, hardware.identity(), places), *own]
 
     def suites(self, measurements: Sequence[Measurement], *, timed: bool = True) -> dict[str, dict[str, Any]]:
         """Return the benchmarks with selected cases of the newest of these measurements, as `launch.selected`.
@@ -372,9 +382,9 @@ def take_counts(
     taken, problems = list[Launch](), list[TensorcopyError]()
     for number in range(1, min(count, OF_VALUES) + 1 if values else 2):
         wanted, own = (suites, job) if number == 1 else (values, job.only(values))
-        stored = job.stored()
+        stored = job.counted()
         counts = plan.taken(stored, wanted, "counts")
-        there = {side.place for each in stored if each.kind == "counts" for side in each.sides}
+        there = {side.place for each in stored for side in each.sides}
         lacking = [each for each in measurements if each.place not in there or (wanted and counts[each.place] < number)]
         missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
         for place, measurement in enumerate(missing):

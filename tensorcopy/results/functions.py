@@ -130,16 +130,15 @@ def paths_of(folder: Path, sha: str, environment: str) -> list[Path]:
 def profiles_of(result: Result) -> Profiles | None:
     """Return the newest profiles of a result; None where there are none.
 
-    Raises TensorcopyError for a damaged file, or one of another torch or other hardware.
+    Raises TensorcopyError for a damaged file, or one of another torch.
     """
-    paths = paths_of(result.folder / result.machine, result.sha, result.environment)
+    folders = (result.folder / machine for machine in result.counted_on or [result.machine])
+    paths = [path for folder in folders for path in paths_of(folder, result.sha, result.environment)]
     if not paths:
         return None
     profiles = read(paths[-1])
-    expected = {"torch_sha": result.sha, "identity": result.provenance.get("identity", profiles.identity)}
-    for name, value in expected.items():
-        if getattr(profiles, name) != value:
-            raise launches.damaged(paths[-1], f"{name} {getattr(profiles, name)}, not {value} as in its launches")
+    if profiles.torch_sha != result.sha:
+        raise launches.damaged(paths[-1], f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
     return profiles
 
 

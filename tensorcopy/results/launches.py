@@ -34,7 +34,10 @@ TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
 ALL = "*"  # in place of a side's number: every side
 ID = r"\d{8}T\d{6}-[0-9a-f]{8}"
+OF_INTERPRETER = "-interpreter"  # ends the name of an environment that is an interpreter's own
 LONGEST_QUOTE = 600  # characters of what a problem quotes
+
+Place = tuple[str, str, str]  # SHA of torch, environment, and git revision: "" of what is checked out
 
 LONGEST_NAME = 300  # characters
 Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
@@ -60,9 +63,14 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     provenance: dict[str, Any] = {}
 
     @property
-    def place(self) -> tuple[str, str, str]:
+    def place(self) -> Place:
         """What tells it from the other sides: SHA, environment and revision."""
         return self.sha, self.environment, self.revision
+
+    @property
+    def is_interpreter(self) -> bool:
+        """Whether the environment is an interpreter's own."""
+        return self.environment.endswith(OF_INTERPRETER)
 
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

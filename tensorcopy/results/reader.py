@@ -17,7 +17,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import effects, launches
+from tensorcopy.results import effects, launches, shared_counts
 from tensorcopy.results.cases import Case, Timing, stored_cases
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import FileProblem, Launch
@@ -42,6 +42,7 @@ class Result:
     provenance : of the newest launch that timed anything, else of the newest
     effects : of the machine; column : this result's place in them, None where nothing was timed
     launches : the starts of those that have it
+    counted_on : the machines whose counts it has
     """
 
     folder: Path
@@ -62,6 +63,7 @@ class Result:
     effects: Effects | None = None
     column: int | None = None
     launches: tuple[str, ...] = ()
+    counted_on: tuple[str, ...] = ()
 
     @cached_property
     def series_key(self) -> SeriesKey:
@@ -137,7 +139,7 @@ def _load(directory: Path, state: Hashable) -> Results:
         try:
             launch = launches.read(path)
             with launches.damage_named(path):
-                cases = {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
+                cases = _cases(launch)
             unknown = _unknown_torch(path, launch)
         except TensorcopyError as error:
             problems.append(error)
@@ -159,9 +161,15 @@ def _load(directory: Path, state: Hashable) -> Results:
     superseded: list[TensorcopyError] = []
     for host, name in sorted(names.items(), key=lambda each: each[1]):
         of_host = sorted((each for each in read if (each[0].machine, each[0].identity) == host), key=lambda each: each[0].id)
-        results += _of_machine(directory, name, of_host)
+        places = {side.place: launch.provenance_of(number) for launch, _ in of_host for number, side in enumerate(launch.sides)}
+        elsewhere = [(each, _cases(each)) for each in shared_counts.elsewhere((launch for launch, _ in read), host[1], places)]
+        results += _of_machine(directory, name, of_host, elsewhere)
         superseded += _superseded(name, [launch for launch, _ in of_host])
     return Results(tuple(results), tuple(problems), (*warnings, *superseded), tuple(launch for launch, _ in read), tuple(superseded))
+
+
+def _cases(launch: Launch) -> Cases:
+    return {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
 
 
 def _unknown_torch(path: Path, launch: Launch) -> list[TensorcopyError]:
@@ -195,13 +203,21 @@ def _unknown_torch(path: Path, launch: Launch) -> list[TensorcopyError]:
     return problems
 
 
-def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]) -> Iterator[Result]:
-    """Yield the results of one machine from its launches, in order. Of each suite, only those of its newest version count."""
-    versions = _versions(launch for launch, _ in read)
-    current = [
-        (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].form == versions[name]})
-        for launch, cases in read
-    ]
+def _of_machine(
+    folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]], elsewhere: Sequence[tuple[Launch, Cases]]
+) -> Iterator[Result]:
+    """Yield the results of one machine from its launches, in order. Of each suite, only those of its newest version count.
+
+    elsewhere : launches of counts of other machines that hold for this one too
+    """
+    versions = _versions(launch for launch, _ in (*elsewhere, *read))
+    current, borrowed = (
+        [
+            (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].form == versions[name]})
+            for launch, cases in each
+        ]
+        for each in (read, elsewhere)
+    )
     timed = effects.gathered([each for each in current if each[0].kind == "times"])
     by_place: dict[effects.Column, list[tuple[Launch, Cases, int]]] = {}
     for launch, cases in current:
@@ -212,9 +228,10 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
         of_times = [each for each in members if each[0].kind == "times"]
         newest, _, side_number = (of_times or members)[-1]
         provenance = _shared(newest.provenance_of(side_number))
-        counts = _counts(members)
-        failures, skips = _reasons(members)
-        observed = next((launch for launch, _, _ in reversed(members) if launch.methods), None)
+        counting = [*((launch, cases, 0) for launch, cases in borrowed if launch.sides[0].place == (sha, environment, revision)), *members]
+        counts = _counts(counting)
+        failures, skips = _reasons(counting)
+        observed = next((launch for launch, _, _ in reversed(counting) if launch.methods), None)
         yield Result(
             folder=folder,
             machine=machine,
@@ -234,6 +251,7 @@ def _of_machine(folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]]
             effects=timed,
             column=column,
             launches=tuple(launch.started for launch, _, _ in members),
+            counted_on=tuple(dict.fromkeys(launch.machine for launch, _, _ in counting if launch.kind == "counts")),
         )
 
 

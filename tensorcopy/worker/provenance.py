@@ -60,6 +60,7 @@ def collect() -> dict[str, Any]:
         "numpy": numpy.__version__,
         "asv_runner": _installed("asv_runner"),
         "python": platform.python_version(),
+        "compiler": platform.python_compiler(),  # of the interpreter, whose instructions are counted too
         "tensorcopy": __version__,
         "os": platform.system(),
         "arch": platform.machine(),
