@@ -13,10 +13,10 @@ from functools import wraps
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.worker import devices, own
-from tensorcopy.worker.declarations import operations
 from tensorcopy.worker.devices import Usability
 from tensorcopy.worker.loop import MOVED, Loop
 from tensorcopy.worker.methods import code_on, exists, make_tensor
+from tensorcopy.worker.operations import operations
 from tensorcopy.worker.turns import fastest
 
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatch dominates below 2^14, memcpy at 2^20, page faults at 2^24

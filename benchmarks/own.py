@@ -3,8 +3,8 @@
 tensorcopy.toml declares them (docs/own-operation.md). Without a declaration there is no suite.
 """
 
-from tensorcopy.worker.declarations import operations
 from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.operations import operations
 from tensorcopy.worker.own import own_operations, own_with_inputs
 
 from .cases import NUMELS, ON_DEVICE, Suite, case, case_of_inputs

@@ -24,6 +24,8 @@ from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
 
 from tensorcopy import cli
+from tensorcopy.campaign import Campaign
+from tensorcopy.copying.campaign import of_folder, shipped
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
@@ -33,7 +35,8 @@ from tensorcopy.results.effects import Effects
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
-from tensorcopy.worker import declarations
+from tensorcopy.worker import operations
+from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -81,8 +84,8 @@ def _shipped_results_stay_loaded() -> Generator[None, None, None]:
     """In each test process; the folders of tests would push them out of the cache, and loading them takes a second and more."""
     usual, shipped = reader._load, lru_cache(reader._load.__wrapped__)
 
-    def loaded(directory: Path, state: Hashable) -> Results:
-        return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, state)
+    def loaded(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
+        return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, state, releases)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "_load", loaded)
@@ -286,17 +289,32 @@ def small_checkout(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return tmp_path
 
 
+def lab_campaign(folder: Path, **values: Any) -> Campaign:
+    """Return a campaign of its own, in a folder."""
+    return Campaign("lab", "A lab", folder, release_table.load(), folder / "releases.toml", **values)
+
+
+def suites_of(folder: Path) -> Path:
+    """Return the folder of the suites that asv reads for the campaign that a folder declares."""
+    declared = of_folder(folder)
+    return interpreters.suites_folder(declared.suites, folder / ".asv", has_operations=bool(declared.operations))
+
+
+def declared_in(folder: Path) -> tuple[Operation, ...]:
+    """Return the operations of the campaign that a folder declares; this process has them too."""
+    own = of_folder(folder)
+    worker_in_process.declare(own.variables().get(operations.VARIABLE, "[]"))
+    return own.operations
+
+
 @pytest.fixture
 def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None], None, None]:
-    """No test reads another's tensorcopy.toml; the function forgets its own, of which the test then writes another."""
+    """No test has another's operations; the function forgets its own."""
 
     def forget() -> None:
-        own: Any = sys.modules.get("tensorcopy.worker.own")  # which imports torch
-        of_own = (own.own_operations, own.own_with_inputs, own.groups) if own else ()
-        for cached in (declarations.operations, declarations.project_in, *of_own):
-            cached.cache_clear()
+        worker_in_process.declare("[]")
 
-    monkeypatch.delenv(declarations.VARIABLE, raising=False)
+    monkeypatch.setenv(operations.VARIABLE, "[]")
     forget()
     yield forget
     forget()
@@ -322,7 +340,7 @@ NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "h
 @pytest.fixture
 def two_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of releases has `OLD` and `NEW` alone."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda *added: ReleaseIndex((OLD, NEW)))
 
 
 LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight launches, in log seconds
@@ -350,6 +368,7 @@ def measured(
         python=python,
         build="cuda",
         environment=f"py{python}-cuda",
+        release=release,
         timings=effects.timings(0),
         provenance={
             **PROVENANCE,
@@ -406,11 +425,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
     folder, paths = ROOT / ".asv" / "env", []
     with made_once(tmp_path_factory, "environments"):
         for version, _, python in (name.partition("@") for name in versions):
-            release = release_table.find(version)
+            release = release_table.load().find(version)
             python = python or ("3.11" if release.runs_on("3.11") else "3.9")
             paths.append(environments.path_of(folder, release, python, "cuda"))
             if not environments.is_complete(paths[-1]):
-                environments.build(folder, release, python, "cuda")
+                environments.build(folder, release, python, "cuda", shipped())
     return paths
 
 

@@ -12,9 +12,9 @@ import torch
 
 from tensorcopy import cli
 from tensorcopy.analysis.recommend import CopyRequest
+from tensorcopy.copying import advise
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report import advise
 from tensorcopy.report.words import translate
 from tensorcopy.worker import timing
 from tensorcopy.worker.methods import NAMES

@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from tensorcopy.analysis import functions as analysis
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.results import functions
 from tensorcopy.site import anatomy, render
 from tensorcopy.site.pages import history, methods
@@ -22,7 +23,7 @@ COUNTED_ONLY = "instructions.ByDtype/detach_clone-1024-bool.html"
 def content(shipped_results):
     """Return the content of three methods of the shipped results, without the comparisons and functions of pages, which take long."""
     content = render.content(
-        [with_cases(result, lambda case: dict(case.parameters).get("method") in METHODS) for result in shipped_results.results]
+        shipped(), [with_cases(result, lambda case: dict(case.parameters).get("method") in METHODS) for result in shipped_results.results]
     )
     content.__dict__["comparisons"] = {}
     content.machine.__dict__["causes"] = {}

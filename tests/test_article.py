@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case
 from tensorcopy.site import render
@@ -16,7 +17,7 @@ from tests.conftest import NEW, OLD, SHIPPED_GPU, measured
 
 @pytest.fixture(scope="module")
 def content(shipped_results):
-    return render.content([result for result in shipped_results.results if result.version in ("1.9.0", "2.8.0", "2.15.0")])
+    return render.content(shipped(), [result for result in shipped_results.results if result.version in ("1.9.0", "2.8.0", "2.15.0")])
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_every_value_that_the_article_prints_belongs_to_a_question():
 
 def test_every_statement_was_observed_on_every_shipped_release(shipped_results):
     """The page says so, and a release that differs would be named."""
-    results = render.content(shipped_results.results).machine.by_release
+    results = render.content(shipped(), shipped_results.results).machine.by_release
     rows = [statement for answer in article.answers(results, "en") for statement in answer.statements]
     assert len(rows) > 30
     assert [row.text for row in rows if not row.holds] == []
@@ -96,7 +97,7 @@ def test_the_fastest_and_the_article_s_conclusion_are_those_of_the_table(monkeyp
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
     times = {"clone_detach": (1e-6, 1e-6), "empty_like_copy": (1.5e-6, 1e-6), "detach_clone": (1e-6, 2e-6)}
     times |= {"new_tensor": (3e-6, 1.5e-6), "tensor": (4e-6, 4e-6)}
-    content = render.content([measured(NEW, {(name, 2**k): time for name, row in times.items() for k, time in enumerate(row)})])
+    content = render.content(shipped(), [measured(NEW, {(name, 2**k): time for name, row in times.items() for k, time in enumerate(row)})])
     ((result, table),) = article.tables(content.machine, "copy")
     told = re.sub("<.*?>", "", str(article.fastest(result, table, content.machine, translator("en"))))
     assert told == "torch 2.0.0: code of clone_detach, fastest or tied with the fastest at 2 of 2 sizes."

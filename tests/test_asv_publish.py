@@ -9,6 +9,7 @@ import pytest
 
 from tensorcopy import configuration
 from tensorcopy.cli.measure import _publish
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
 
@@ -21,7 +22,7 @@ def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path):
     shutil.copy(ROOT / "tensorcopy/releases.toml", tmp_path / "tensorcopy")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TensorcopyError, match=r"asv publish failed: got asv publish has no pages .*: got asv.conf.json without the plugin"):
-        _publish(configuration.paths())
+        _publish(shipped(), configuration.paths())
 
 
 def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path):

@@ -15,6 +15,7 @@ import pytest
 from tensorcopy import cli
 from tensorcopy.analysis.comparisons import distance
 from tensorcopy.configuration import Paths
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import bisect, launch
 from tensorcopy.measure.bisect import BuildFailed, Search, search
@@ -119,7 +120,7 @@ def called(tmp_path, monkeypatch):
     taken: list[list[str]] = []
     reports: list[str] = []
 
-    def opened(measurement, paths):
+    def opened(measurement, campaign, paths):
         version = measurement.release.version
         if version == "2.9.0":
             raise TensorcopyError("it does not run", got="nothing", allowed="", next="")
@@ -146,7 +147,7 @@ def called(tmp_path, monkeypatch):
     added = ExitStack()
 
     def new() -> Search:
-        return Search("3.11", Job(paths, "box", "x", folder=tmp_path / "kept"), reports.append, added)
+        return Search("3.11", Job(shipped(), paths, "box", "x", folder=tmp_path / "kept"), reports.append, added)
 
     return new, taken, reports, added
 
@@ -169,7 +170,7 @@ def test_three_builds_take_turns_and_what_was_taken_is_not_taken_again(called):
 def test_a_build_that_fails_is_left_out_and_what_only_the_search_needs_is_removed(called, monkeypatch):
     """With its reason in the output; a release of the table stays."""
     new, _, reports, added = called
-    row, removed = release_table.find("2.8.0"), []
+    row, removed = release_table.load().find("2.8.0"), []
     monkeypatch.setattr(
         wheel_index,
         "release",
@@ -212,7 +213,7 @@ def test_a_wrong_range_is_one_line(capsys, arguments, message):
 
 def test_patches_outside_the_table_are_among_the_builds():
     """The index has 2.9.0, the table has not; the ends are there too."""
-    assert wheel_index.between("2.8.0", "2.10.0", "3.11") == ["2.8.0", "2.9.0", "2.9.1", "2.10.0"]
+    assert wheel_index.between("2.8.0", "2.10.0", "3.11", release_table.load()) == ["2.8.0", "2.9.0", "2.9.1", "2.10.0"]
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ def nightlies(tmp_path):
 def test_nightlies_and_candidates_of_an_index_are_among_the_builds(monkeypatch, nightlies, tmp_path):
     """Those between both ends, where the index is set, and they are installed from it; releases come from uv's own."""
     monkeypatch.setenv(uv.NIGHTLY_INDEX, nightlies)
-    builds = wheel_index.between("2.14.1", "2.15.0", "3.11")
+    builds = wheel_index.between("2.14.1", "2.15.0", "3.11", release_table.load())
     assert builds == ["2.14.1", "2.15.0.dev20260801", "2.15.0.dev20260901", "2.15.0rc2", "2.15.0"]
     assert [wheel_index.release(build).sha for build in builds[1:4]] == ["9" * 40] * 3
     candidate = release_table.Release("2.15.0rc2", release_table.UNKNOWN, "9" * 40, ("3.11", "3.11"), "1.26.4", "")

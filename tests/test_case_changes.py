@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import case_name
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.numbers import change_size, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
@@ -34,7 +35,7 @@ WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 def content(shipped_results):
     """Return the content of some methods of the shipped results, without the functions behind changes, which take long."""
     some = [with_cases(result, lambda case: dict(case.parameters).get("method") in METHODS) for result in shipped_results.results]
-    content = render.content(some)
+    content = render.content(shipped(), some)
     content.machine.__dict__["causes"] = {}
     return content
 
@@ -232,7 +233,7 @@ def test_a_change_after_a_release_without_the_case_has_its_interval(tmp_path):
     some = {version: time for version, time in zip(versions, times) if time}
     cases = {"copies.BySize.time_copy clone_detach 16": some, "copies.BySize.time_copy tensor 16": dict.fromkeys(versions, 1.0)}
     launch_files.write(tmp_path, cases)
-    page = dict(render.files(render.content(launch_files.load(tmp_path))))["history/box/copies.BySize/clone_detach-16.html"]
+    page = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))["history/box/copies.BySize/clone_detach-16.html"]
     row = text_of(re.search(rf'<tr id="?{versions[3]}.*?</tr>', page, re.DOTALL)[0])
     assert re.search(rf"slower \+(49|50).\d % against {versions[1]} \+4\d.\d to \+5\d.\d %", row)
     assert re.search(rf"slower by [\d.]+ % \([\d.]+ to [\d.]+ %\) than {versions[1]}\.", text_of(page).replace("\u202f", " "))

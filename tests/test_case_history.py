@@ -15,7 +15,7 @@ def folder(tmp_path, monkeypatch):
     """Results of eight releases: a case is slower from 2.12.1 on, one is faster from 2.11.0 on, and one is unchanged."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    versions = [release.version for release in release_table.select("2.8.0..2.15.0")]
+    versions = [release.version for release in release_table.load().select("2.8.0..2.15.0")]
     times = {
         "clone_detach": [1.4] * 4 + [1.7] * 4,
         "detach_clone": [1.2] * 3 + [1.0] * 5,

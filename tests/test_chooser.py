@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from tensorcopy.analysis import recommend
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.numbers import duration
 from tensorcopy.results import select
 from tensorcopy.site import addresses, render
@@ -17,7 +18,7 @@ from tests.conftest import SHIPPED, SHIPPED_GPU
 @pytest.fixture(scope="module")
 def content(newest, shipped_results):
     """Return the content of the newest release on the CPU and on a GPU, each of another machine."""
-    return render.content((newest, select.newest(shipped_results.results, machine=SHIPPED_GPU.name)))
+    return render.content(shipped(), (newest, select.newest(shipped_results.results, machine=SHIPPED_GPU.name)))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tensorcopy.analysis import recommend
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.numbers import duration
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, render
@@ -56,7 +57,7 @@ def told(page, code: str) -> str:
 
 def data_of(result: Result) -> dict[str, Any]:
     """Return what the page's reader is given of a result."""
-    (machine,) = render.content((result,)).machines
+    (machine,) = render.content(shipped(), (result,)).machines
     return chooser.code_data(dict.fromkeys(recommend.devices(result), machine), {})
 
 

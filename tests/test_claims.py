@@ -11,6 +11,7 @@ import pytest
 
 from tensorcopy.analysis.paired import MARGIN
 from tensorcopy.cli import main
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
 from tests import launch_files
@@ -108,7 +109,7 @@ def written(folder, times, counts) -> dict[str, str]:
     for number, release in enumerate(RELEASES):
         counted = {f"instructions.BySize.track_instructions {method} 16 False": counts if number > 2 else 1000 for method in METHODS}
         launch_files.write_counts(folder, release, counted, methods={method: launch_files.observed() for method in METHODS})
-    return dict(render.files(render.content(launch_files.load(folder))))
+    return dict(render.files(render.content(shipped(), launch_files.load(folder))))
 
 
 @pytest.mark.parametrize(("times", "word"), [(1.2, "slower"), (0.8, "faster")])

@@ -64,7 +64,7 @@ def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_c
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == "torch"
     (newest,) = [line for line in lines if line.startswith("2.15.0")]
-    assert " to ".join(release_table.find("2.15.0").pythons) in newest
+    assert " to ".join(release_table.load().find("2.15.0").pythons) in newest
     assert "box" in newest
 
 

@@ -11,6 +11,7 @@ import pytest
 from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.cli import main
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.measure import git
 from tensorcopy.report import sentences
 from tensorcopy.site import render
@@ -194,7 +195,7 @@ def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path,
     ]
     assert main(["compare", *NAMES]) == 0
     assert "\n".join(lines) in capsys.readouterr().out
-    pages = dict(render.files(render.content(launch_files.load(tmp_path / "results"))))
+    pages = dict(render.files(render.content(shipped(), launch_files.load(tmp_path / "results"))))
     assert any(f"first. {'; '.join(lines)}." in page for page in pages.values())
 
 

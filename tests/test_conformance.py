@@ -47,7 +47,7 @@ def test_the_command_prints_differences_and_exits_with_1(report, monkeypatch, ca
     changed = json.loads(json.dumps(report))
     (row,) = [row for row in changed["checked"] if (row["method"], row["of"]) == ("clone", "with_grad")]
     row["promised"]["keeps_graph"], row["kept"] = False, False
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_: changed)
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: changed)
     assert main(["check"]) == 1
     output = capsys.readouterr().out
     assert "✗ x.clone() on cpu, a leaf that requires grad: keeps_graph: False promised, True observed" in output
@@ -58,7 +58,7 @@ def test_the_command_prints_differences_and_exits_with_1(report, monkeypatch, ca
 
 def test_the_command_prints_torch_s_own_texts(report, monkeypatch, capsys):
     """Warnings and errors are printed word for word, with the codes that cause them."""
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_: report)
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: report)
     assert main(["check"]) == 0
     output = capsys.readouterr().out
     assert "torch.tensor(x): UserWarning: To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()" in output

@@ -11,6 +11,7 @@ import pytest
 
 from docs.tools import readme
 from tensorcopy import cli
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import readiness
 from tensorcopy.site import addresses, publisher, render
@@ -29,7 +30,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 @pytest.fixture(scope="module")
 def site(newest):
     """Return each page of docs/ as HTML, by address."""
-    content = render.content((newest,), DOCS)
+    content = render.content(shipped(), (newest,), DOCS)
     templates = render.templates_of(content)
     return {page.address: render.page_text(templates, page) for page in docs.pages(content)}
 
@@ -43,7 +44,7 @@ def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
 
 def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
     """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
-    machine = render.content(shipped_results.results).machine
+    machine = render.content(shipped(), shipped_results.results).machine
 
     def links(source, site):
         text = readme.badges(machine, addresses.WebAddresses.of_configuration(source, site))
@@ -143,7 +144,7 @@ def test_links_lead_to_every_page(site):
 @pytest.mark.parametrize("text", ["[there](nowhere.md)", "[there](guide.md#no-such-heading)", "[there](#nor-here)", "[there](drawings)"])
 def test_a_dead_link_stops_the_build(newest, text):
     """The error names the file."""
-    content = replace(render.content((newest,)), docs={"a": f"# A\n\n{text}\n", "guide": "# Guide\n"})
+    content = replace(render.content(shipped(), (newest,)), docs={"a": f"# A\n\n{text}\n", "guide": "# Guide\n"})
     with pytest.raises(TensorcopyError, match=r"docs/a\.md has a dead link"):
         list(docs.pages(content))
 
@@ -151,7 +152,7 @@ def test_a_dead_link_stops_the_build(newest, text):
 def test_links_to_repository_files_become_text(newest):
     """Links to other sites stay links."""
     text = "# A\n\n[code](../tensorcopy/analysis/two_sample.py) [asv](https://asv.readthedocs.io) [b](b.md#two)"
-    content = replace(render.content((newest,)), docs={"a": text, "b": "# B\n\n## Two\n"})
+    content = replace(render.content(shipped(), (newest,)), docs={"a": text, "b": "# B\n\n## Two\n"})
     text = str(next(docs.pages(content)).values["text"])
     assert "<span>code</span>" in text
     assert '<a href="https://asv.readthedocs.io">asv</a>' in text
@@ -159,7 +160,9 @@ def test_links_to_repository_files_become_text(newest):
 
 
 def test_lines_of_japanese_are_joined_without_a_space(newest):
-    content = replace(render.content((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"})
+    content = replace(
+        render.content(shipped(), (newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"}
+    )
     text = str(next(docs.pages(content)).values["text"])
     assert "値はどこに\nx.numpy()" in text
     assert "<li>値はここに</li>\n<li>そこに</li>" in text

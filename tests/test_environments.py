@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy import campaign
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import CannotRun, TensorcopyError
-from tensorcopy.releases import environments, interpreters, uv
+from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment, runner
-from tensorcopy.worker import declarations
 from tests.conftest import NEW
 
 GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": runner()}
@@ -39,7 +40,7 @@ def test_a_differing_environment_is_refused(field, installed, next):
 def test_a_torch_that_is_not_in_the_table_is_refused():
     """Such as the build of a container."""
     with pytest.raises(TensorcopyError, match=r"this torch is not in the table of releases: got 2.9.0a0\+nv25 built from 0000"):
-        environments.released_as({"torch": "2.9.0a0+nv25", "torch_sha": "0" * 40})
+        environments.released_as({"torch": "2.9.0a0+nv25", "torch_sha": "0" * 40}, release_table.load())
 
 
 @pytest.mark.parametrize(("backend", "build"), [("cpu", "cpu"), ("cu126", "cuda"), ("rocm6.4", "rocm"), ("xpu", "xpu")])
@@ -78,7 +79,7 @@ def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
     monkeypatch.setattr(environments, "verify", lambda *arguments, **named: None)
     for wheel in ("", "cu126", "cu126", "", ""):
         monkeypatch.setenv("UV_TORCH_BACKEND", wheel)
-        environments.build(tmp_path, NEW, "3.11", "cuda")
+        environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
     assert installed == ["", "cu126", ""]
 
 
@@ -90,7 +91,6 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     module = tmp_path / "lab.py"
     environment = environments.path_of(tmp_path / ".asv", NEW, "3.11", "cuda")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(declarations, "project", lambda: declarations.project_in(tmp_path))
     monkeypatch.setattr(type(NEW), "requirements", lambda *_: [])
     monkeypatch.setattr(uv, "find_python", lambda *_: Path(sys.executable))
     monkeypatch.setattr(environments, "inspected", lambda *arguments, **named: None)
@@ -98,7 +98,7 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     seen = []
     for value, written in ((1, "results/box/1.json"), (1, "build/lib/other.py"), (2, "lab.egg-info/PKG-INFO"), (2, "site/index.html")):
         module.write_text(f"VALUE = {value}")
-        environments.build(tmp_path / ".asv", NEW, "3.11", "cuda")
+        environments.build(tmp_path / ".asv", NEW, "3.11", "cuda", campaign.read(tmp_path))
         command = [uv.interpreter(environment), "-c", "import lab; print(lab.VALUE)"]
         printed = subprocess.run(command, cwd=tmp_path / ".asv", check=True, capture_output=True, text=True).stdout
         seen.append((int(printed), (environment / "complete").stat().st_mtime_ns))
@@ -174,4 +174,4 @@ def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
 def test_an_interpreter_without_a_usable_torch_is_refused(tmp_path, command, message):
     """Python finds no installed package with the option -S."""
     with pytest.raises(TensorcopyError, match=message):
-        environments.inspected(interpreter(tmp_path / "python", command))
+        environments.inspected(interpreter(tmp_path / "python", command), shipped())

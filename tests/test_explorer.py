@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 
 from tensorcopy.analysis.comparisons import case_name
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.numbers import duration
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
@@ -29,7 +30,7 @@ def content(shipped_results) -> Content:
     """The content of ten of the shipped results."""
     results = [result for result in shipped_results.results if result.version in RELEASES.get(result.environment, ())]
     assert len(results) == sum(len(releases) for releases in RELEASES.values())
-    return render.content(results)
+    return render.content(shipped(), results)
 
 
 @pytest.fixture(scope="module")

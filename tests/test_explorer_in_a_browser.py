@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.site import render
 from tensorcopy.site.content import Content
 from tests.conftest import write_pages
@@ -30,7 +31,7 @@ def content(shipped_results) -> Content:
     results = [result for result in shipped_results.results if result.version in RELEASES.get(result.environment, ())]
     newest = next(result for result in results if (result.python, result.version) == ("3.11", "2.15.0"))
     earlier = {**newest.provenance, "started": "2021-01-01T00:00:00+00:00"}
-    return render.content([*results, replace(newest, machine=OTHER, provenance=earlier)])
+    return render.content(shipped(), [*results, replace(newest, machine=OTHER, provenance=earlier)])
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import feedparser
 import pytest
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
@@ -30,7 +31,7 @@ def content():
     ]
     for number in (6, 8):
         results[number] = replace(results[number], launches=(*results[number].launches, f"{AGAIN}T08:00:00+00:00"))
-    return render.content(results)
+    return render.content(shipped(), results)
 
 
 def parsed(content):
@@ -94,7 +95,7 @@ def test_a_change_of_a_group_names_no_case_that_did_not_change(tmp_path):
     times = dict(zip((release.version for release in TABLE), [1.0] * 5 + [0.92] * 4))
     cases = {f"copies.BySize.time_copy m{number} 16": times for number in range(12)}
     launch_files.write(tmp_path, cases, noise=0.1, launches=4)
-    (entry,) = parsed(render.content(launch_files.load(tmp_path)))[0].entries
+    (entry,) = parsed(render.content(shipped(), launch_files.load(tmp_path)))[0].entries
     assert "faster as a group" in entry.summary
     assert "largest" not in entry.summary
 

@@ -14,12 +14,12 @@ import pytest
 
 from docs.tools import figures
 from tensorcopy import configuration
+from tensorcopy.copying.campaign import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import functions, launches, reader, suite_specs
-from tensorcopy.worker import declarations
 from tests.conftest import ROOT
 from tests.mutations import RELEASES, kinds, mutate
 from tests.test_pr_comment import document, pair_result
@@ -84,14 +84,13 @@ promise.plain = { layout = "contiguous" }
 
 
 def declared(path: Path) -> object:
-    declarations.project_in.cache_clear()
-    return declarations.project_in(path.parent), list(declarations.operations_of_file(path))
+    return of_folder(path.parent)
 
 
 READERS = {  # what reads each file that people write or that another program has written
     "asv.conf.json": lambda path: (configuration.paths(), configuration.web_addresses()),
     "tensorcopy.toml": declared,
-    "releases.toml": lambda path: release_table._load.__wrapped__((path,)),
+    "releases.toml": lambda path: release_table.of_tables.__wrapped__(path),
     "runners.toml": runners.load,
     "suites.toml": lambda path: suite_specs.table.__wrapped__(),
     "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.results import reader
 from tensorcopy.site import writer
 from tests.mutations import kinds
@@ -78,6 +79,6 @@ def test_every_page_names_what_could_not_be_read(run):
     loaded = reader.load_results(Path("results"))
     target = Path("site")
     target.mkdir()
-    writer.write(loaded.results, {}, target, problems=loaded.problems)
+    writer.write(shipped(), loaded.results, {}, target, problems=loaded.problems)
     for address in ("index.html", "ja/index.html", "compare/index.html", "data.html"):
         assert name in (target / address).read_text(encoding="utf-8"), address

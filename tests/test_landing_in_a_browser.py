@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import SHIPPED, write_pages
@@ -38,7 +39,7 @@ def published(tmp_path_factory, shipped_results) -> Path:
     launch_files.write(made, {case: dict.fromkeys(sides, 1.0) for case in cases}, accelerators={"cuda": "NVIDIA A1"})
     launch_files.write_counts(made, sides[-1], {}, methods={name: launch_files.observed(code=code) for name, code in METHODS.items()})
     for folder, each in (("", results), ("own", own), ("gpu", launch_files.load(made))):
-        write_pages(directory / folder, render.content(each), "explorer", "landing")
+        write_pages(directory / folder, render.content(shipped(), each), "explorer", "landing")
     return directory
 
 

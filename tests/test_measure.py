@@ -22,6 +22,7 @@ import torch
 
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, now, plan
 from tensorcopy.measure.launch import Side, SideFailed, Turns
@@ -30,14 +31,14 @@ from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader
 from tensorcopy.results.launches import Launch
-from tensorcopy.worker import declarations, hardware, nvidia
+from tensorcopy.worker import hardware, nvidia
 from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE
 
 FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
-REFERENCE = Measurement(release_table.find("2.8.0"), "3.11")
+REFERENCE = Measurement(release_table.load().find("2.8.0"), "3.11")
 OLD_GPU = Gpu("NVIDIA H200", "550.54.14", 2**37, 0.0, (), 345, 1980, 31, True, (), False, capability=(9, 0))
 BY_SIZE, PEAK = "copies.BySize.time_copy", "memory.Host.track_peak"
 IN_DOUBT = f"{BY_SIZE}('tensor', 16)"
@@ -136,7 +137,7 @@ def machine(tmp_path, monkeypatch) -> Machine:
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(Measurement, "opened", lambda measurement, paths: made.opened(measurement, paths))
+    monkeypatch.setattr(Measurement, "opened", lambda measurement, campaign, paths: made.opened(measurement, paths))
     for name, stand_in in (("take", made.take), ("count", made.count), ("suites_of", lambda side: made.suites)):
         monkeypatch.setattr(launch, name, stand_in)
     for module in ("measure.taking", "measure.now", "measure.history", "cli.measure", "cli.compare"):
@@ -161,7 +162,6 @@ def test_a_release_is_measured_beside_itself_with_numpy_2(machine, capsys):
     assert (key.build.partition("-")[2], key.is_beside_history) == ("numpy2", True)
     assert all(len(sides) == 3 for sides in machine.sides)
     Path("tensorcopy.toml").write_text('[project]\nname = "lab"\n')
-    declarations.project_in.cache_clear()
     assert measure("2.7.1@numpy2") == 2
     assert "unknown Python: got '2.7.1@numpy2'; allowed: RANGE@3.9" in capsys.readouterr().err
 
@@ -400,7 +400,7 @@ def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, monkeypat
 @pytest.fixture
 def dashboard(machine, monkeypatch):
     """Return a function that runs the main command, without pages; it returns the exit code."""
-    monkeypatch.setattr("tensorcopy.cli.measure._publish", lambda paths: None)
+    monkeypatch.setattr("tensorcopy.cli.measure._publish", lambda *_: None)
     return lambda *arguments: main(["dashboard", "--no-serve", "--machine", "box", *arguments])
 
 
@@ -533,8 +533,8 @@ def test_a_range_may_name_its_python(monkeypatch):
     """
     monkeypatch.setattr(uv, "find_python", lambda python: Path(python))
     with pytest.raises(TensorcopyError, match=r"unknown Python: got '2\.0\.1@x'"):
-        plan.select(["2.0.1@x"], ())
-    measurements, skipped = plan.select(["1.12.1..2.0.1", "2.0.1@3.9", "2.0.1"], ("3.11", "3.9"))
+        plan.select(["2.0.1@x"], shipped(), ())
+    measurements, skipped = plan.select(["1.12.1..2.0.1", "2.0.1@3.9", "2.0.1"], shipped(), ("3.11", "3.9"))
     assert [(measurement.release.version, measurement.python) for measurement in measurements] == [
         ("1.12.1", "3.9"),
         ("1.13.1", "3.11"),
@@ -546,7 +546,7 @@ def test_a_range_may_name_its_python(monkeypatch):
 
 def test_an_interpreter_is_measured_with_its_own_torch(worker_here, machine, tmp_path, capsys):
     """Another release or a missing program is an error."""
-    measurement = plan.in_interpreter("same")
+    measurement = plan.in_interpreter("same", shipped())
     assert measurement.release.version == torch.__version__.partition("+")[0]
     assert measurement.environment.endswith("-interpreter")
     assert measurement.is_installed(Paths(tmp_path, tmp_path, tmp_path, ()))
@@ -562,9 +562,9 @@ def two_interpreters(machine, monkeypatch):
     """Two interpreters with the torch of two releases, of two Pythons."""
     versions = {"/a/python": ("2.14.1", "3.12"), "/b/python": ("2.15.0", "3.11"), "/c/python": ("2.15.0", "3.11")}
 
-    def inspected(path):
+    def inspected(path, campaign):
         version, python = versions[str(path)]
-        return machine.opened(Measurement(release_table.find(version), python), None)
+        return machine.opened(Measurement(release_table.load().find(version), python), None)
 
     monkeypatch.setattr(environments, "inspected", inspected)
     monkeypatch.setattr(interpreters, "executable", Path)
@@ -576,7 +576,7 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert measure(*two_interpreters, "--launches", "3", "--no-counts") == 0
     assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"]] * 3
     stored = [launches.read(path) for path in Path("results/box").iterdir()]
-    assert {each.sides[each.reference].sha for each in stored} == {release_table.find("2.15.0").sha}
+    assert {each.sides[each.reference].sha for each in stored} == {release_table.load().find("2.15.0").sha}
     assert {side.environment for each in stored for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
     assert measure(*two_interpreters, "--interpreter", "/c/python") == 2
     assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in /b/python and /c/python" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from unittest.mock import Mock
 import pytest
 
 from tensorcopy.configuration import Paths
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, settings
 from tensorcopy.measure.plan import Measurement
@@ -86,7 +87,7 @@ def installed(monkeypatch, tmp_path):
 
     monkeypatch.setattr(uv, "find_python", Path)
     monkeypatch.setattr(uv, "make_environment", make_environment)
-    environments.build(tmp_path, NEW, "3.11", "cuda")
+    environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
     return installations
 
 
@@ -103,7 +104,7 @@ def test_two_programs_install_an_environment_once(installed, tmp_path, monkeypat
     monkeypatch.setattr(uv, "make_environment", slowly)
     with ThreadPoolExecutor() as programs:
         for _ in range(2):
-            programs.submit(environments.build, tmp_path, NEW, "3.11", "cuda")
+            programs.submit(environments.build, tmp_path, NEW, "3.11", "cuda", shipped())
     assert len(installed) == 2
 
 
@@ -118,16 +119,16 @@ def test_an_environment_that_lost_a_file_is_named_and_can_be_built_anew(installe
     with pytest.raises(
         TensorcopyError, match=rf"the environment {path.name} is damaged: a file is missing: .*; next: remove {path}, it is built anew"
     ):
-        environments.build(tmp_path, NEW, "3.11", "cuda")
+        environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
     assert len(installed) == 1
     shutil.rmtree(path)
-    environments.build(tmp_path, NEW, "3.11", "cuda")
+    environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
     assert len(installed) == 2
 
 
 def test_an_environment_with_another_torch_is_refused_whenever_it_is_used(installed, tmp_path):
     with pytest.raises(TensorcopyError, match="its torch_sha differs from the table of releases"):
-        environments.build(tmp_path, replace(NEW, sha="0" * 40), "3.11", "cuda")
+        environments.build(tmp_path, replace(NEW, sha="0" * 40), "3.11", "cuda", shipped())
 
 
 @pytest.mark.parametrize("what", ["cuda is there and fails", "mine.through_numpy(x) cannot be run"])
@@ -137,5 +138,5 @@ def test_a_fault_that_is_not_the_environments_is_named_and_nothing_is_built_anew
     document = {"error": {"what": what, "got": "no memory", "allowed": "cpu", "next": "free it"}}
     (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps(document)}'; exit 2\n")
     with pytest.raises(TensorcopyError, match=re.escape(f"{what}: got no memory")):
-        environments.build(tmp_path, NEW, "3.11", "cuda")
+        environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
     assert len(installed) == 1

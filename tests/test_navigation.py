@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, publisher, render, writer
 from tensorcopy.site.addresses import WebAddresses
@@ -19,7 +20,7 @@ def site() -> dict[str, str]:
     """Return the pages of one small result, with the documentation, of a fork that is published."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
-        content = render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), publisher.documentation(ROOT))
+        content = render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), publisher.documentation(ROOT))
         return {address: text for address, text in render.files(replace(content, web=WEB)) if address.endswith(".html")}
 
 
@@ -111,7 +112,7 @@ def test_a_page_describes_itself_to_other_sites(site):
 def test_an_unpublished_checkout_names_no_address(monkeypatch):
     """There is neither a canonical address nor a link to a repository that is not configured."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
-    page = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
+    page = dict(render.files(render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
     assert "og:url" not in page
     assert "https://" not in page.split("<header")[1].split("</header>")[0]
 

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import cases
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
-from tensorcopy.worker import declarations, own, timing
+from tensorcopy.worker import operations, own, timing
 from tests import launch_files
-from tests.conftest import ROOT
+from tests.conftest import ROOT, declared_in
 
 NEWEST = release_table.load()[-1]
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
@@ -24,7 +25,7 @@ GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 
 def example(folder: Path) -> Path:
     """Write the guide's example into a folder."""
-    (folder / declarations.FILE).write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
+    (folder / operations.FILE).write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
     (folder / "mine.py").write_text(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[0])
     return folder
 
@@ -57,8 +58,8 @@ def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path, here):
 def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
     """`check` prints the operation's code."""
     example(tmp_path)
-    text = (tmp_path / declarations.FILE).read_text()
-    (tmp_path / declarations.FILE).write_text(text.replace('layout = "contiguous"', "shares_storage = true"))
+    text = (tmp_path / operations.FILE).read_text()
+    (tmp_path / operations.FILE).write_text(text.replace('layout = "contiguous"', "shares_storage = true"))
     code, out, _ = here("check")
     assert code == 1
     assert "✗ mine.contiguous_copy(x) on cpu, a plain tensor: shares_storage: True promised, False observed" in out
@@ -74,7 +75,7 @@ def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
     ],
 )
 def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text):
-    (tmp_path / declarations.FILE).write_text(f"[[operation]]\n{row}\n")
+    (tmp_path / operations.FILE).write_text(f"[[operation]]\n{row}\n")
     code, _, err = here("check")
     assert code == 2
     assert err.startswith(f"tensorcopy: {text}")
@@ -109,7 +110,7 @@ imports = ["newer"]
 @pytest.fixture
 def failing(tmp_path, monkeypatch):
     """A folder with operations of which only one runs, and a torch that is measured in few turns."""
-    (tmp_path / declarations.FILE).write_text(FAILING)
+    (tmp_path / operations.FILE).write_text(FAILING)
     (tmp_path / "newer.py").write_text("import torch\ntorch.not_in_this_release")
     monkeypatch.setattr(timing, "REQUEST_TURNS", 4)
     monkeypatch.setattr(timing, "SIZES_TURNS", 4)
@@ -155,8 +156,9 @@ def test_operations_that_fail_are_left_out_by_name_with_their_errors(failing, he
     assert "x.reshape(-1, 2).clone()" not in {choice["code"] for choice in json.loads(out)["choices"]}
 
 
-def test_a_case_of_an_operation_that_cannot_be_imported_fails_alone(failing, here):
+def test_a_case_of_an_operation_that_cannot_be_imported_fails_alone(failing, here, tmp_path):
     """It fails with the error of the import, and so does no other case."""
+    declared_in(tmp_path)
     cases.case(own.own_operations()["good"], 16)
     with pytest.raises(TensorcopyError, match=re.escape(LOST)):
         cases.case(own.own_operations()["lost"], 16)
@@ -171,7 +173,7 @@ code = "x.to_sparse()"
 
 def test_check_shows_no_error_of_its_own_as_one_of_an_operation(tmp_path, here):
     """What it cannot observe has the reason; tests/test_observed_changes.py has what is said of other operations."""
-    (tmp_path / declarations.FILE).write_text(SPARSE)
+    (tmp_path / operations.FILE).write_text(SPARSE)
     code, out, _ = here("check")
     assert code == 0
     for row in (
@@ -208,8 +210,8 @@ OF_X = "inputs.x = {}\n"
 )
 def test_a_reference_is_as_strict_as_it_says(tmp_path, here, declared, text):
     """An error of the reference is no error of the operation; tests/test_values.py has results of every kind."""
-    (tmp_path / declarations.FILE).write_text(f'[[operation]]\nname = "a"\n{declared}\n')
-    (operation,), method = declarations.operations(), own.own_with_inputs()["a"]
+    (tmp_path / operations.FILE).write_text(f'[[operation]]\nname = "a"\n{declared}\n')
+    (operation,), method = declared_in(tmp_path), own.own_with_inputs()["a"]
     with pytest.raises(TensorcopyError, match=text) if text else nullcontext():
         own.check_reference(operation, method, 16)
 
@@ -221,7 +223,7 @@ def test_an_operation_is_shown_under_its_group(tmp_path):
     cases = {f"own.BySize.time_own {name} {numel}": {NEWEST.version: 1.0} for name in names for numel in (16, 1024)}
     launch_files.write(tmp_path, cases)
     launch_files.write_counts(tmp_path, NEWEST.version, {}, methods=methods)
-    site = {address: re.sub(r"<.*?>", "", text) for address, text in render.files(render.content(launch_files.load(tmp_path)))}
+    site = {address: re.sub(r"<.*?>", "", text) for address, text in render.files(render.content(shipped(), launch_files.load(tmp_path)))}
     sizes = f"sizes/box/py3.11-cuda/{NEWEST.version}.html"
     for page in ("methods/contiguous_copy.html", "history/box/own.BySize/contiguous_copy-1024.html", sizes, "semantics.html"):
         assert "mine.contiguous_copy(x)" in site[page], page

@@ -12,14 +12,14 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.paired import Change, FieldDifference, Reason, Verdict
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
-from tensorcopy.measure import plan, revisions
+from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 
 BASE, HEAD = "1" * 40, "f" * 40
-OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
+OLD, NEW = release_table.load().find("2.14.1"), release_table.load().find("2.15.0")
 RUN = "https://github.com/someone/tensorcopy/actions/runs/1"
 EVIL = "](http://evil.example) <img src=x onerror=alert(1)> @maintainer #1 `x` | \n# Approved \x1b[31m\x07 <!-- /tensorcopy: cpu --> \u202e"
 
@@ -36,7 +36,7 @@ def comparison(tmp_path):
 
 def pair_result(comparison, kind="code", **failures):
     before, after = (
-        revisions.of(plan.Measurement(release, "3.11"), sha, name)
+        revisions.Revision(release, "3.11", commit=sha, name=name)
         for name, sha, release in (("base", BASE, OLD if kind == "release" else NEW), ("head", HEAD, NEW))
     )
     return PairResult(RevisionPair(kind, before, after), comparison, failures)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.analysis import functions as analysis
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import functions as counting
 from tensorcopy.releases import environments
 from tensorcopy.report import why
 from tensorcopy.results import functions, reader
-from tensorcopy.worker import declarations, hardware, instruction_count
+from tensorcopy.worker import hardware, instruction_count, operations
 from tests.conftest import require
 
 CASES = r"^detached_(once|twice) 1 float32 contiguous$"
@@ -31,9 +32,9 @@ def counted(python: str, cases: str, folder: Path) -> functions.Profiles:
     """The profile of a Python's torch, as `measure` stores it."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
     path = folder / f"one{functions.ENDING}"
-    environment = environments.inspected(Path(python))
+    environment = environments.inspected(Path(python), shipped())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(declarations.VARIABLE, json.dumps(PLANTED))
+        patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
         functions.write(path, counting.counted(environment, cases))
     return functions.read(path)
 

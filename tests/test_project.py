@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,23 +18,23 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from tensorcopy import __version__, configuration
+from tensorcopy import __version__, campaign, configuration
 from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import asv_suite, installation, new_project
 from tensorcopy.measure.installation import Origin
-from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, related, suite_specs
 from tensorcopy.results.cases import cases_of
 from tensorcopy.site import render
 from tensorcopy.site.machine import all_costs
 from tensorcopy.site.pages import history
-from tensorcopy.worker import declarations
-from tensorcopy.worker.declarations import Project
+from tensorcopy.worker import operations
 from tests import launch_files, test_workflows
-from tests.conftest import NEW, ROOT, at_home, require_pythons, with_cases
+from tests.conftest import NEW, ROOT, at_home, declared_in, lab_campaign, require_pythons, suites_of, with_cases
 from tests.test_git import AUTHOR, sha
 from tests.test_git import run as git
 from tests.test_site import follow_links_in
@@ -67,9 +68,9 @@ def test_init_writes_a_project_that_measures_its_example(folder, capsys):
     """Into an empty folder; every path in the configuration is relative."""
     assert main(["init", "--name", "lab", "--title", 'A "quoted" title']) == 0
     assert 'A "quoted" title: wrote tensorcopy.toml, operations.py, asv.conf.json' in capsys.readouterr().out
-    declared = declarations.project()
+    declared = campaign.read(folder)
     assert (declared.name, declared.title, declared.suites) == ("lab", 'A "quoted" title', None)
-    assert [operation.name for operation in declarations.operations()] == ["rms_norm"]
+    assert [operation.name for operation in declared.operations] == ["rms_norm"]
     assert {path.name for path in folder.iterdir()} == {
         ".github",
         ".gitignore",
@@ -132,7 +133,7 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     project.mkdir(parents=True)
     monkeypatch.chdir(project)
     assert main(["init", "--suites", named]) == 0
-    declared = declarations.project()
+    declared = campaign.read(project)
     assert (declared.name, declared.suites, list(declared.requires)) == ("some-package", place, [*package, "numpy==2.1", "einops"])
     printed = capsys.readouterr().out
     ignored = [*IGNORED[:2], *([] if package else ["project, which pip cannot install"]), *IGNORED[2:]]
@@ -165,26 +166,28 @@ def test_init_tells_a_package_that_no_index_has_from_an_index_that_cannot_be_ask
 
 def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(folder):
     """The package's is not written; a row of the same version replaces the package's."""
-    (folder / declarations.FILE).write_text('[project]\nname = "lab"\n')
-    table, known = release_table.own_table(), release_table.load()
+    (folder / operations.FILE).write_text('[project]\nname = "lab"\n')
+    known, table = release_table.load(), campaign.read(folder).table
     assert table == folder / "releases.toml"
     for release in (replace(NEW, version="2.99.0", sha="9" * 40), replace(known[-1], notes="https://example.org")):
         release_table.add(release, table)
-    assert [*release_table.load()][:-2] == [*known][:-1]
-    assert release_table.find("2.99").sha == "9" * 40
-    assert release_table.find(known[-1].version).notes == "https://example.org"
-    assert len(release_table.load(table)) == 2
+    releases = campaign.read(folder).releases
+    assert [*releases][:-2] == [*known][:-1]
+    assert releases.find("2.99").sha == "9" * 40
+    assert releases.find(known[-1].version).notes == "https://example.org"
+    assert len(release_table.of_tables(table)) == 2
 
 
-def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder):
+def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder, monkeypatch):
     """uv decides, with what the project requires; the history of tensorcopy itself has one numpy."""
-    newest, of_numpy_1 = release_table.find("2.15.0"), release_table.find("2.2.2")
-    assert f"numpy=={newest.numpy}" in newest.requirements("3.11")
-    (folder / declarations.FILE).write_text('[project]\nname = "lab"\n')
-    declarations.project_in.cache_clear()
-    assert newest.requirements("3.11")[1:] == ["numpy"]
-    assert of_numpy_1.requirements("3.11")[1:] == ["numpy<2"]
-    assert release_table.numpy_for(newest, "3.13") == ""  # none is refused
+    monkeypatch.setattr(uv, "find_python", Path)
+    installed: list[list[str]] = []
+    monkeypatch.setattr(uv, "make_environment", lambda path, python, requirements, index: installed.append(requirements))
+    newest, of_numpy_1 = release_table.load().find("2.15.0"), release_table.load().find("2.2.2")
+    for number, (release, of) in enumerate(((newest, shipped()), (newest, lab_campaign(folder)), (of_numpy_1, lab_campaign(folder)))):
+        with suppress(OSError):  # nothing was installed that could be completed
+            environments.build(folder / f"{number}", release, "3.11", "cuda", of)
+    assert [each[1] for each in installed] == [f"numpy=={newest.numpy}", "numpy", "numpy<2"]
 
 
 @pytest.mark.parametrize(
@@ -202,11 +205,10 @@ def test_what_cannot_be_installed_is_shown_as_uv_says_it(folder, monkeypatch, sa
     def fail(*arguments: object) -> None:
         raise uv.UvFailed(said)
 
-    (folder / declarations.FILE).write_text('[project]\nname = "lab"\n')
     monkeypatch.setattr(uv, "make_environment", fail)
     monkeypatch.setattr(uv, "find_python", Path)
     with pytest.raises(TensorcopyError, match=f"got {re.escape(said)}; .*{next_step}"):
-        environments.build(folder / "env", NEW, "3.11", "cuda")
+        environments.build(folder / "env", NEW, "3.11", "cuda", lab_campaign(folder, requires=("einops",)))
 
 
 def test_the_example_is_what_init_writes(folder):
@@ -275,28 +277,27 @@ def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, not
 def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
     """As from asv, which measures them with it."""
     written = suite(folder / "benchmarks", "memory")
-    declared = Project("lab", "A lab", ("einops==0.8",), written, 1, folder)
+    declared = lab_campaign(folder, requires=("einops==0.8",), suites=written)
     assert declared.requirements() == ["einops==0.8"]
     (written / "memory.py").write_text("class Lists:\n    def mem_list(self):\n        return []\n")
     assert declared.requirements() == ["pympler", "einops==0.8"]
 
 
-def test_operations_beside_a_suite_make_a_package_of_both(folder, undeclared):
+def test_operations_beside_a_suite_make_a_package_of_both(folder):
     """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written. Alone it is read there."""
     theirs = suite(folder / "benchmarks", "theirs")
-    (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n')
-    assert interpreters.suites_folder(declarations.project(), folder / ".asv") == theirs
-    assert declarations.project().variables() == {"OMP_NUM_THREADS": "1"}
-    undeclared()
-    (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
-    made = interpreters.suites_folder(declarations.project(), folder / ".asv")
+    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n')
+    assert suites_of(folder) == theirs
+    assert campaign.read(folder).steady() == {"OMP_NUM_THREADS": "1"}
+    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
+    made = suites_of(folder)
     assert made == folder / ".asv/suites/benchmarks"
     code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
     assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
-        interpreters.suites_folder(declarations.project(), folder / ".asv")
+        suites_of(folder)
 
 
 def test_parameters_of_a_third_party_suite_keep_their_meaning():
@@ -313,8 +314,8 @@ def test_inputs_have_the_strides_and_values_that_are_declared(folder):
     from tensorcopy.worker import own
 
     text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
-    (folder / declarations.FILE).write_text(text)
-    (operation,), method = declarations.operations(), own.own_with_inputs()["attention"]
+    (folder / operations.FILE).write_text(text)
+    (operation,), method = declared_in(folder), own.own_with_inputs()["attention"]
     values = own.make_values(operation, method, 16)
     assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
     assert values["q"].requires_grad
@@ -322,12 +323,12 @@ def test_inputs_have_the_strides_and_values_that_are_declared(folder):
     assert values["q"].equal(own.make_values(operation, method, 16)["q"])
     assert own.numel(operation, 16) == 2 * 16 * 64
     own.check_reference(operation, method, 16)
-    wrong = declarations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
+    wrong = operations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
     with pytest.raises(
         TensorcopyError, match=r"the operation attention differs from its reference: got 0\.\d+ instead of \d+\.\d+ at \[0, 0\]"
     ):
         own.check_reference(wrong, method, 16)
-    wrong = declarations.Operation(**{**vars(operation), "reference": "q"})
+    wrong = operations.Operation(**{**vars(operation), "reference": "q"})
     with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
         own.check_reference(wrong, method, 16)
 
@@ -398,7 +399,7 @@ def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group
     methods = {name: {**launch_files.observed("own"), "group": group, "code": f"{name}(q)"} for name, (group, _) in rows.items()}
     for release in ("2.14.1", "2.15.0"):
         launch_files.write_counts(tmp_path, release, {}, methods=methods)
-    content = replace(render.content(reader.load_results(tmp_path).results), project=Project("lab", "A lab", (), None, 1, tmp_path))
+    content = render.content(lab_campaign(tmp_path), reader.load_results(tmp_path).results)
     (machine,) = content.machines
     assert [(table.group, table.by, table.numels) for table in all_costs(machine.result)] == [
         ("heads", "numel", (16,)),
@@ -420,8 +421,7 @@ def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_r
     ]
 
     own = [with_cases(result, lambda case: dict(case.parameters).get("method") == "clone") for result in counted]
-    lab = Project("lab", "A lab", (), None, 1, tmp_path)
-    site = dict(render.files(replace(render.content(own), project=lab)))
+    site = dict(render.files(render.content(lab_campaign(tmp_path), own)))
     pages = [address for address in site if address.startswith("why/")]
     assert pages
     assert {Path(address).name.partition("-")[0] for address in pages} == {"clone"}
@@ -522,7 +522,7 @@ OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
 )
 def test_an_invalid_declaration_is_refused(folder, text, expected):
     """Of a project, an operation or its inputs: the message has the value and what is allowed."""
-    (folder / declarations.FILE).write_text(text)
+    (folder / operations.FILE).write_text(text)
     with pytest.raises(TensorcopyError) as caught:
-        interpreters.suites_folder(declarations.project() or declarations.operations(), folder / ".asv")
+        suites_of(folder)
     assert expected in str(caught.value)

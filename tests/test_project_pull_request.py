@@ -14,12 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from tensorcopy import configuration
+from tensorcopy import campaign, configuration
 from tensorcopy.cli import main
 from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
-from tensorcopy.worker import declarations
 from tests.test_git import AUTHOR, commit_all, edit, sha
 from tests.test_git import run as git
 from tests.test_project import COPIES
@@ -48,22 +47,25 @@ def folder(undeclared, tmp_path, monkeypatch) -> Path:
 
 
 def test_the_commits_of_a_project_that_was_moved_have_its_environments(folder, tmp_path, monkeypatch):
-    side = revisions.of(plan.Measurement(release_table.find("2.8.0"), "3.11"), sha(folder), "")
+    measurement = plan.Measurement(release_table.load().find("2.8.0"), "3.11")
+    side = revisions.of(measurement, sha(folder), "", campaign.read(folder), configuration.paths())
     assert side.path(configuration.paths()).parent.resolve() == folder / ".asv" / "env"
     moved = folder.rename(tmp_path / "moved")
     monkeypatch.chdir(moved)
+    side = revisions.of(measurement, sha(moved), "", campaign.read(moved), configuration.paths())
     assert side.path(configuration.paths()).parent.resolve() == moved / ".asv" / "env"
 
 
 def checkouts(folder: Path) -> list[Path]:
     """Return the folders with the files of the last two commits."""
-    return [revisions.checked_out(sha(folder, name), configuration.paths()) for name in ("HEAD~1", "HEAD")]
+    return [revisions.checked_out(sha(folder, name), campaign.read(Path.cwd()), configuration.paths()) for name in ("HEAD~1", "HEAD")]
 
 
 def environments(folder: Path, name: str) -> Path:
     """Return the folder of the environments of a commit."""
     measurement = plan.Measurement(release_table.load()[-1], "3.11")
-    return revisions.of(measurement, sha(folder, name), "").path(configuration.paths()).parent
+    paths = configuration.paths()
+    return revisions.of(measurement, sha(folder, name), "", campaign.read(folder), paths).path(paths).parent
 
 
 def test_each_commit_has_its_files_and_shares_the_environments(folder):
@@ -89,7 +91,6 @@ def test_a_commit_that_needs_other_packages_has_environments_of_its_own(folder, 
     commit_all(folder, "head")
     if requires != '"."':
         git(folder, "checkout", "-q", "HEAD~1")
-    declarations.project_in.cache_clear()
     assert not environments(folder, "main").exists()
 
 
@@ -110,7 +111,7 @@ def test_a_project_below_the_top_takes_the_whole_repository(folder):
     os.chdir(below)
     base, head = checkouts(folder)
     assert base.parts[-2:] == (sha(folder, "HEAD~1")[:12], "over-torch")
-    declared = declarations.project_in(head)
+    declared = campaign.read(head)
     assert declared.suites == head.parent / "benchmarks"
     assert declared.requirements() == [str(head.parent)]
     assert (head.parent / "benchmarks" / "steps.py").exists()

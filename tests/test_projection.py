@@ -13,6 +13,7 @@ from asv.commands.compare import unroll_result
 from asv.results import Results, iter_results
 
 from tensorcopy.asv_plugin import projection
+from tensorcopy.releases import release_table
 from tensorcopy.results import reader
 from tests import launch_files
 
@@ -36,7 +37,7 @@ def results(tmp_path):
 
 def projected(results, tmp_path):
     """Return the projection's folder and asv's values in it by name, by release and environment."""
-    folder = projection.folder_of([results], tmp_path / "asv-results")
+    folder = projection.folder_of([results], tmp_path / "asv-results", release_table.load())
     benchmarks = Benchmarks.load(SimpleNamespace(benchmark_dir=".", results_dir=str(folder)))
     values = {}
     for each in iter_results(str(folder)):
@@ -91,7 +92,7 @@ def test_every_machine_and_python_has_its_files(tmp_path):
     launch_files.write(folder, {case: {"2.8.0": 1.0, "2.8.0@3.9": 1.1}}, launches=2)
     launch_files.write(folder, {case: {"2.8.0#main": 1.0, "2.8.0#head": 1.1, "9.9.9": 1.0}}, launches=2, machine="lab")
     launch_files.write(folder, {case: {"2.8.0": 3.0}}, launches=2, machine="gpu", identity="c0c0c0c0c0c0")
-    made = projection.folder_of([folder], tmp_path / "asv-results")
+    made = projection.folder_of([folder], tmp_path / "asv-results", release_table.load())
     sha = launch_files.sha_of("2.8.0")[:8]
     files = {path.relative_to(made).as_posix() for path in made.rglob("*.json")}
     assert files == {
@@ -114,21 +115,21 @@ def test_a_machine_is_not_described_by_one_whose_name_begins_its_own(tmp_path):
 def test_the_same_launches_are_not_projected_again(results, tmp_path):
     """Another launch makes another folder, whole or absent; the one before is removed when no asv can be reading it any more."""
     projections = tmp_path / "asv-results"
-    first = projection.folder_of([results], projections)
+    first = projection.folder_of([results], projections, release_table.load())
     written = (first / "benchmarks.json").stat().st_mtime_ns
-    assert projection.folder_of([results], projections) == first
+    assert projection.folder_of([results], projections, release_table.load()) == first
     assert (first / "benchmarks.json").stat().st_mtime_ns == written
     launch_files.write(results, {f"{COPY} tensor 16": {"2.14.1": 2.0}}, launches=1, machine="lab")
-    second = projection.folder_of([results], projections)
+    second = projection.folder_of([results], projections, release_table.load())
     assert sorted(projections.iterdir()) == sorted([first, second])
     os.utime(first, (0, 0))
     launch_files.write(results, {f"{COPY} tensor 16": {"2.14.1": 2.0}}, launches=1, machine="other")
-    third = projection.folder_of([results], projections)
+    third = projection.folder_of([results], projections, release_table.load())
     assert sorted(projections.iterdir()) == sorted([second, third])
 
 
 def test_a_projection_that_is_interrupted_leaves_nothing(results, tmp_path, monkeypatch):
     monkeypatch.setattr(projection, "write", lambda files, folder: (folder / "half.json").write_text("{") and 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        projection.folder_of([results], tmp_path / "asv-results")
+        projection.folder_of([results], tmp_path / "asv-results", release_table.load())
     assert list((tmp_path / "asv-results").iterdir()) == []

@@ -166,7 +166,7 @@ def test_what_disturbs_times_is_a_warning_and_what_makes_them_wrong_is_refused(h
 )
 def test_a_release_needs_a_driver_and_kernels(version, driver, capability, reason):
     """An A100 can run torch from 1.13 on, an H200 from 2.1 on; CUDA 13 needs R580. One of the visible GPUs is enough."""
-    release, gpu = release_table.find(version), replace(IDLE, driver=driver, capability=capability)
+    release, gpu = release_table.load().find(version), replace(IDLE, driver=driver, capability=capability)
     assert environments.why_not_on(release, driver, capability) == environments.why_no_gpu(release, [gpu]) == reason
     assert environments.why_no_gpu(release, [gpu, replace(IDLE, driver="999.1", capability=None)]) == ""
 

@@ -9,8 +9,9 @@ from markupsafe import escape
 from docs.tools import readme
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
+from tensorcopy.copying import advise
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.releases import release_table
-from tensorcopy.report import advise
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.pages import article, chooser, landing
 from tests import launch_files
@@ -105,7 +106,7 @@ def test_the_answers_to_the_article_s_questions(newest):
 
 def test_one_answer_is_shown_everywhere(newest):
     """Landing page, badge, first page of the chooser, README and `advise` recommend the same code, for an independent tensor."""
-    content = render.content((newest,))
+    content = render.content(shipped(), (newest,))
     option = content.machine.recommended("tensor")
     assert data_files.badge_message(content.machine).startswith(f"{option.code} on torch ")
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
@@ -121,7 +122,7 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     """Landing page, chooser, article and `advise`: the machine that measured it, beside the history of another."""
     newest = {release.version for release in release_table.load()[-9:]}
     some = [each for each in shipped_results.results if each.machine == SHIPPED_GPU.name or each.version in newest]
-    content = render.content(some)
+    content = render.content(shipped(), some)
     gpu, source = content.by_device["cuda"], "torch 2.15.0 on NVIDIA H200"
     assert (content.machine.name, gpu.name) == (SHIPPED.name, SHIPPED_GPU.name)
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)

@@ -7,6 +7,7 @@ import feedparser
 import pytest
 
 from tensorcopy.cli import main
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.site import addresses, data_files, publisher, render
 from tensorcopy.site.content import Content
 from tensorcopy.site.feeds import feeds
@@ -28,7 +29,7 @@ def whole(shipped_results) -> Content:
 def content(shipped_results) -> Content:
     """Return the content of the smallest and of large tensors of the shipped results."""
     results = [with_cases(result, lambda case: dict(case.parameters).get("numel", "1") in SIZES) for result in shipped_results.results]
-    return render.content(results, publisher.documentation(ROOT))
+    return render.content(shipped(), results, publisher.documentation(ROOT))
 
 
 def page_of(content: Content) -> str:

@@ -40,7 +40,7 @@ def test_one_numpy_wherever_possible():
 @pytest.mark.parametrize("name", ["2.5.1", "v2.5.1", "2.5", "v2.5", "a8d6afb", "a8d6afb511a69687bbb2b7e88a3cf67917e1697e"])
 def test_a_release_is_found_by_version_tag_and_sha(name):
     """asv and users name releases in these ways."""
-    assert release_table.find(name).version == "2.5.1"
+    assert release_table.load().find(name).version == "2.5.1"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_release_is_found_by_version_tag_and_sha(name):
 )
 def test_a_range_is_selected(text, first, last, count):
     """Both ends are included; a minor release stands for its last patch."""
-    selected = versions(release_table.select(text))
+    selected = versions(release_table.load().select(text))
     assert (selected[0], selected[-1], len(selected)) == (first, last, count)
 
 
@@ -62,7 +62,7 @@ def test_a_range_is_selected(text, first, last, count):
 def test_an_unknown_release_is_an_error_in_one_line(text):
     """With what, got, allowed and next."""
     with pytest.raises(TensorcopyError, match=r"^[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+$"):
-        release_table.select(text)
+        release_table.load().select(text)
 
 
 def test_a_row_is_added_in_its_place(tmp_path):
@@ -70,11 +70,11 @@ def test_a_row_is_added_in_its_place(tmp_path):
     table = copied_table(tmp_path)
     nightly = replace(NEW, version="2.13.1.dev20261101", kind="nightly", requires=("setuptools==1",))
     release_table.add(nightly, table)
-    after = release_table.load(table)
+    after = release_table.of_tables(table)
     assert versions(after).index(nightly.version) == versions(after).index("2.13.0") + 1
     assert nightly in after
     release_table.add(replace(nightly, date=date(2026, 11, 2)), table)
-    assert len(release_table.load(table)) == len(after)
+    assert len(release_table.of_tables(table)) == len(after)
     rest = "".join(part for part in table.read_text().split("[[release]]") if nightly.version not in part)
     assert rest == release_table.TABLE.read_text().replace("[[release]]", "")
 
@@ -86,7 +86,7 @@ def copied_table(folder):
 def test_adding_an_existing_row_changes_no_byte(tmp_path):
     """Comments and formatting of the file are kept."""
     table = copied_table(tmp_path)
-    for release in (ROWS[0], release_table.find("1.10.2"), NEWEST):
+    for release in (ROWS[0], release_table.load().find("1.10.2"), NEWEST):
         release_table.add(release, table)
         assert table.read_bytes() == release_table.TABLE.read_bytes()
 
@@ -96,7 +96,7 @@ def test_comments_between_rows_are_kept(tmp_path):
     table = copied_table(tmp_path)
     text = table.read_text().replace('version = "1.9.1"\n', 'version = "1.9.1"  # a patch\n').replace("[[release]]", "# a row\n[[release]]")
     table.write_text(text)
-    release_table.add(replace(release_table.find("1.9.1"), numpy="1.26.5"), table)
+    release_table.add(replace(release_table.load().find("1.9.1"), numpy="1.26.5"), table)
     assert table.read_text() == text.replace('1.26.4"', '1.26.5"', 2).replace('1.26.5"', '1.26.4"', 1)
 
 
@@ -110,7 +110,7 @@ def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
         completed = workshop.run("tensorcopy", "list", "releases", "--add")
         assert completed.returncode == 0, completed.stderr
         assert f"Added torch {NEWEST.version} of {NEWEST.date} ({NEWEST.sha}, " in completed.stdout
-        assert set(release_table.load(table)) >= set(ROWS)
+        assert set(release_table.of_tables(table)) >= set(ROWS)
         assert "The package index has no new torch release" in workshop.run("tensorcopy", "list", "releases", "--add").stdout
     finally:
         table.write_text(original, encoding="utf-8")
@@ -136,7 +136,7 @@ def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
     table = tmp_path / "releases.toml"
     table.write_text(release_table.TABLE.read_text().replace(*change, 1))
     with pytest.raises(TensorcopyError, match=message):
-        release_table.load(table)
+        release_table.of_tables(table)
 
 
 def test_a_row_without_a_date_is_not_added(tmp_path):

@@ -3,7 +3,9 @@
 import pytest
 from asv.repo import NoSuchNameError, get_repo
 
+from tensorcopy.asv_plugin import commands
 from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.copying.campaign import of_folder
 from tensorcopy.releases import release_table
 
 ROWS = release_table.load()
@@ -16,6 +18,7 @@ class Conf:
 @pytest.fixture
 def repo(monkeypatch):
     monkeypatch.setattr(TorchReleases, "why_not_here", None)
+    monkeypatch.setattr(commands, "_read", of_folder)
     return get_repo(Conf)
 
 

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_interval
-from tensorcopy.releases import uv
+from tensorcopy.releases import release_table, uv
 from tensorcopy.report import why
 from tensorcopy.results import select
 from tensorcopy.worker.methods import METHODS
@@ -25,7 +25,7 @@ PAIRS = [("detach", "2.5.1", "2.15.0"), ("numpy", "1.12.1@3.9", "1.13.1@3.9"), (
 
 @pytest.fixture(scope="module")
 def causes():
-    return {pair[0]: why.of_pair(select.pair(pair[1], pair[2], ROOT / "results"), pair[0]) for pair in PAIRS}
+    return {pair[0]: why.of_pair(select.pair(pair[1], pair[2], ROOT / "results", release_table.load()), pair[0]) for pair in PAIRS}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_script_s_codes_are_those_of_the_registry():
 
 def renamed(cause: why.Cause, **provenance: str) -> why.Cause:
     """Return a cause whose later result is of a release that is not in the table, and has other provenance."""
-    return replace(cause, after=replace(cause.after, sha="9" * 40, provenance={**cause.after.provenance, **provenance}))
+    return replace(cause, after=replace(cause.after, sha="9" * 40, release=None, provenance={**cause.after.provenance, **provenance}))
 
 
 @pytest.mark.parametrize(

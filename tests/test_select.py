@@ -31,7 +31,7 @@ def folder(tmp_path):
 
 def selected(before, after, folder, machine=""):
     """Return (release, machine, python) of both sides."""
-    pair = select.pair(before, after, folder, machine)
+    pair = select.pair(before, after, folder, release_table.load(), machine)
     return [(result.sha, result.machine, result.python) for result in (pair.before, pair.after)]
 
 
@@ -55,7 +55,7 @@ def test_without_a_shared_machine_the_error_names_the_machines(tmp_path):
     """The next step names one machine per side, and works."""
     measure(tmp_path, (BEFORE, "first", "3.11", EARLY), (NEWEST, "second", "3.11", LATE))
     with pytest.raises(TensorcopyError, match="no machine has measured both sides") as caught:
-        select.pair(BEFORE.version, NEWEST.version, tmp_path)
+        select.pair(BEFORE.version, NEWEST.version, tmp_path, release_table.load())
     assert caught.value.got == f"{BEFORE.version} on first; {NEWEST.version} on second"
     assert selected(*caught.value.next.split(), tmp_path) == [(BEFORE.sha, "first", "3.11"), (NEWEST.sha, "second", "3.11")]
 
@@ -63,14 +63,14 @@ def test_without_a_shared_machine_the_error_names_the_machines(tmp_path):
 def test_the_machine_can_be_given_for_both_sides(folder):
     """A release that it has not measured is an error that lists what there is."""
     with pytest.raises(TensorcopyError, match=rf"no such result: got {BEFORE.version}; allowed: torch {NEWEST.version} on later; "):
-        select.pair(BEFORE.version, NEWEST.version, folder, "later")
+        select.pair(BEFORE.version, NEWEST.version, folder, release_table.load(), "later")
 
 
 @pytest.mark.parametrize("names", [(NEWEST.version,) * 2, (NEWEST.version, f"{NEWEST.version}@3.9"), (f"{NEWEST.version}@later",) * 2])
 def test_a_result_is_not_compared_with_itself(folder, names):
     """Every case would be unchanged, as if it had been measured twice: also where one side names the Python of both."""
     with pytest.raises(TensorcopyError, match=f"both sides are the same result: got torch {NEWEST.version}, Python"):
-        select.pair(*names, folder)
+        select.pair(*names, folder, release_table.load())
 
 
 def test_a_folder_selects_its_newest_release(folder, tmp_path):
@@ -85,7 +85,7 @@ def test_a_folder_selects_its_newest_release(folder, tmp_path):
 def test_a_folder_of_one_machine_is_no_folder_of_results(folder, tmp_path):
     """The error names the release in the folder around it."""
     with pytest.raises(TensorcopyError, match=f"nothing to compare: .*; next: {tmp_path}:RELEASE@both"):
-        select.pair(str(folder / "both"), str(folder / "later"), folder)
+        select.pair(str(folder / "both"), str(folder / "later"), folder, release_table.load())
 
 
 def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_path):
@@ -94,11 +94,11 @@ def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_pa
     before, newest = {CASE: {BEFORE.version: 1.0}}, {CASE: {NEWEST.version: 1.0}}
     launch_files.write(first, before, identity="0123456789ab", start=EARLY)
     launch_files.write(second, newest, identity=other, start=LATE)
-    pair = select.pair(str(first), str(second), tmp_path)
+    pair = select.pair(str(first), str(second), tmp_path, release_table.load())
     assert [result.provenance["identity"] for result in (pair.before, pair.after)] == ["0123456789ab", other]
     launch_files.write(first, before, machine="fast", identity=other, start=EARLY)
     launch_files.write(second, newest, machine="fast", identity=other, start=EARLY)
-    pair = select.pair(str(first), str(second), tmp_path)
+    pair = select.pair(str(first), str(second), tmp_path, release_table.load())
     assert [result.machine for result in (pair.before, pair.after)] == ["fast", "fast"]
 
 
@@ -115,7 +115,7 @@ def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_pa
 )
 def test_a_name_that_selects_nothing_is_an_error(folder, name, message):
     with pytest.raises(TensorcopyError, match=message):
-        select.pair(name, NEWEST.version, folder)
+        select.pair(name, NEWEST.version, folder, release_table.load())
 
 
 def test_the_newest_result_is_that_of_the_machine_that_measured_last(folder):
@@ -124,4 +124,4 @@ def test_the_newest_result_is_that_of_the_machine_that_measured_last(folder):
     assert select.newest(results).machine == "later"
     newest = select.newest(results, python="3.9")
     assert (newest.sha, newest.machine) == (NEWEST.sha, "both")
-    assert select.newest(results, release=BEFORE.version).sha == BEFORE.sha
+    assert select.newest(results, BEFORE.version).sha == BEFORE.sha

@@ -7,7 +7,7 @@ import pytest
 from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.paired import Reason
 from tensorcopy.cli import main
-from tensorcopy.releases import uv
+from tensorcopy.releases import release_table, uv
 from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.series_key import by_history
 from tensorcopy.site import machine as machine_model
@@ -37,11 +37,11 @@ def test_an_interpreter_is_a_series_of_its_own(beside_an_interpreter):
 
 def test_releases_are_compared_without_an_interpreter(beside_an_interpreter):
     """Both sides are of one series; "@" selects the interpreter, which took turns with the wheel."""
-    pair = select.pair("2.14.1", "2.15.0", beside_an_interpreter)
+    pair = select.pair("2.14.1", "2.15.0", beside_an_interpreter, release_table.load())
     assert [result.series_key.build for result in (pair.before, pair.after)] == ["cuda", "cuda"]
     (change,) = comparisons.between(pair.before, pair.after).changes.values()
     assert change.ratio == pytest.approx(1.0, abs=0.01)
-    named = select.pair("2.15.0@cuda-interpreter", "2.15.0", beside_an_interpreter)
+    named = select.pair("2.15.0@cuda-interpreter", "2.15.0", beside_an_interpreter, release_table.load())
     assert [result.series_key.build for result in (named.before, named.after)] == ["cuda-interpreter", "cuda"]
     assert comparisons.labels(named.before, named.after)[0].endswith("cuda-interpreter")
     (change,) = comparisons.between(named.before, named.after).changes.values()

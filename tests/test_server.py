@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.site import server, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import POLL
@@ -106,7 +107,7 @@ def project(tmp_path_factory):
     """The address of a site without any result in a folder of its host, as GitHub Pages serves a project."""
     root = tmp_path_factory.mktemp("host")
     (root / "project").mkdir()
-    writer.write((), {}, root / "project", processes=1)  # whose own address is unknown
+    writer.write(shipped(), (), {}, root / "project", processes=1)  # whose own address is unknown
     shutil.copy(root / "project" / server.MISSING, root)
     with server.bound(root, 0) as bound:
         threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()
@@ -147,7 +148,7 @@ def test_any_other_address_leads_to_the_sites_pages(project, browser, address):
 
 def test_where_the_site_is_known_no_link_needs_a_script(tmp_path):
     """They begin at the host's root."""
-    writer.write((), {}, tmp_path, web=WebAddresses("", "https://example.org/project/"), processes=1)
+    writer.write(shipped(), (), {}, tmp_path, web=WebAddresses("", "https://example.org/project/"), processes=1)
     page = (tmp_path / server.MISSING).read_text()
     hrefs = re.findall(r'<a [^>]*href="([^"]+)"', page)
     assert len(hrefs) > 10

@@ -19,6 +19,7 @@ import pytest
 from tensorcopy.analysis import standings
 from tensorcopy.analysis.comparisons import between, sensitivity
 from tensorcopy.analysis.recommend import common_request, recommended
+from tensorcopy.copying import campaign
 from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -64,7 +65,7 @@ def content(shipped_results) -> Content:
         with_cases(result, is_shown) for result in shipped_results.results if result.version in SHOWN.get(result.environment, ())
     )
     assert len(results) == sum(len(releases) for releases in SHOWN.values())
-    content = render.content(results, publisher.documentation(ROOT))
+    content = render.content(campaign.shipped(), results, publisher.documentation(ROOT))
     causes = content.machine.causes
     content.machine.__dict__["causes"] = {key: each for key, each in causes.items() if (each.after.version, each.after.python) == EXPLAINED}
     return content
@@ -381,7 +382,7 @@ def test_languages_have_the_same_texts():
 
 def test_a_site_without_results_explains_how_to_measure():
     """Every page of the navigation exists and shows the command."""
-    empty = dict(render.files(render.content(())))
+    empty = dict(render.files(render.content(campaign.shipped(), ())))
     indices = ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html")
     for address in (*indices, "semantics.html", "article.html"):
         assert "Nothing is measured yet" in empty[address]
@@ -392,7 +393,7 @@ def test_a_site_without_results_explains_how_to_measure():
 
 def test_a_site_with_one_release_has_no_comparisons(two_releases):
     """The landing page says so."""
-    one = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
+    one = dict(render.files(render.content(campaign.shipped(), (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing to compare yet" in one["index.html"]
     assert all("No two releases could be compared." in one[f"{page}index.html"] for page in ("", "history/", "regressions/"))
     assert not any("No change" in text or "No method is" in text for text in one.values())
@@ -413,7 +414,7 @@ def test_an_accelerator_has_its_own_answer(two_releases, tmp_path):
     }
     for release in ("1.0.0", "2.0.0"):
         launch_files.write_counts(tmp_path, release, {}, methods=methods, **card)
-    site = dict(render.files(render.content(launch_files.load(tmp_path))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path))))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
     uses = "code of a there for an independent tensor, code of a_numpy there for an independent ndarray"
     assert answer == f"Use {uses}."
@@ -438,12 +439,12 @@ def test_a_partly_measured_release_removes_no_page(two_releases, tmp_path):
     launch_files.write(tmp_path / "whole", times)
     for release, names in (("1.0.0", "ab"), ("2.0.0", "a")):
         launch_files.write_counts(tmp_path / "whole", release, {}, methods={name: launch_files.observed() for name in names})
-    site = dict(render.files(render.content(launch_files.load(tmp_path / "whole"))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "whole"))))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/retired.Suite.time_copy/16.html"} <= set(site)
     assert "1 unknown of 4 cases. Failed, or measured on one side only: 1." in site["index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
     launch_files.write(tmp_path / "part", {"retired.Suite.time_copy numel=16": {"2.0.0": 1.0}})
-    site = dict(render.files(render.content(launch_files.load(tmp_path / "part"))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "part"))))
     assert "Nothing is measured yet" in site["choose/index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
 
@@ -456,7 +457,7 @@ def test_a_change_of_the_machine_is_no_change_of_torch(monkeypatch):
         measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
         for index, row in enumerate(table)
     ]
-    site = dict(render.files(render.content(results)))
+    site = dict(render.files(render.content(campaign.shipped(), results)))
     assert "unknown: measured under different conditions (hugepages: never → always)" in site["history/box/copies.BySize/a-16.html"]
     assert site["changes.xml"].count("<entry>") == site["regressions.xml"].count("<entry>") == 0
     assert "No change detected" in site["history/index.html"]
@@ -466,14 +467,14 @@ def test_a_custom_build_of_a_releases_commit_is_that_release(two_releases):
     """Its version string does not matter."""
     results = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
     results[1].provenance["torch"] = "2.0.0a0+git1234"
-    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(results)))
+    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(campaign.shipped(), results)))
 
 
 def test_a_comparison_without_intervals_has_no_plot(tmp_path):
     """Of single launches, as after the first measurement of a machine; its tables have the cases all the same."""
     times = {"2.14.1": 1.0, "2.15.0": 1.1}
     launch_files.write(tmp_path, {f"copies.BySize.time_copy {name} 16": times for name in ("clone_detach", "tensor")}, launches=1)
-    site = dict(render.files(render.content(reader.load_results(tmp_path).results)))
+    site = dict(render.files(render.content(campaign.shipped(), reader.load_results(tmp_path).results)))
     page = site["compare/box/py3.11-cuda/2.14.1..2.15.0.html"]
     assert "Time: 0 slower, 0 faster, 0 unchanged, 2 unknown of 2 cases." in page
     assert "<svg" not in page
@@ -489,7 +490,7 @@ def test_text_from_results_is_escaped(two_releases, tmp_path):
     reasons = {"1.0.0": 1.0, "2.0.0": SCRIPT}
     cases = {f"other.time_it kind={SCRIPT}": {"1.0.0": 1.0, "2.0.0": 1.2}, "copies.BySize.time_copy a 16": reasons}
     launch_files.write(tmp_path, cases, cpu=SCRIPT, driver=SCRIPT)
-    site = dict(render.files(render.content([*results, *launch_files.load(tmp_path)])))
+    site = dict(render.files(render.content(campaign.shipped(), [*results, *launch_files.load(tmp_path)])))
     assert len(site) > 20
     for address, text in site.items():
         assert not {"", ".", ".."} & set(address.split("/")), address
@@ -521,7 +522,7 @@ def test_every_machine_has_an_index_of_its_cases(two_releases, tmp_path):
         launch_files.write(tmp_path, {"copies.BySize.time_copy a 16": {"1.0.0": 1.0, "2.0.0": 1.0}}, machine=machine)
         counts = {"memory.Host.track_peak a 1048576 cpu": 64}
         launch_files.write_counts(tmp_path, "2.0.0", counts, methods={"a": launch_files.observed()}, machine=machine)
-    site = dict(render.files(render.content(launch_files.load(tmp_path))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path))))
     pages = {address for address in site if re.fullmatch(r"history/\w+/[^/]+/[^/]+\.html", address)}
     assert len(pages) == 4
     indices = [address for address in site if re.search(r"^history/.*(index|cases|counts)\.html$", address)]
@@ -562,7 +563,7 @@ def test_no_page_grows_with_the_number_of_machines(two_releases):
     sizes = []
     for machines in (2, 3):
         results = [measured(release, times, machine=f"box{number:02}") for number in range(machines) for release in (OLD, NEW)]
-        site = dict(render.files(render.content(results)))
+        site = dict(render.files(render.content(campaign.shipped(), results)))
         sizes.append({address: len(text) for address, text in site.items()})
     for address in ("history/index.html", "compare/index.html", "history/box01/copies.BySize/a-16.html", "compare/box01/index.html"):
         assert sizes[1][address] - sizes[0][address] < 600, address

@@ -10,9 +10,9 @@ import torch
 
 import tensorcopy
 from tensorcopy.cli import main
+from tensorcopy.copying import sweep
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report import sweep
 from tensorcopy.worker import timing
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, make_method
 

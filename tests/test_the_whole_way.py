@@ -16,7 +16,7 @@ from tests.conftest import installed, link_environments
 
 pytestmark = pytest.mark.slow
 
-OLDEST, NEWEST = release_table.find("1.9.0"), release_table.load()[-1]
+OLDEST, NEWEST = release_table.load().find("1.9.0"), release_table.load()[-1]
 LINE = re.compile(r"[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+")
 ONE_CASE = r"copies\.BySize.*'tensor', 16\)"
 
@@ -102,7 +102,7 @@ def test_the_launches_of_two_pythons_are_joined_by_the_reference(checkout, measu
     assert done.returncode == 0, done.stdout + done.stderr
     taken = launches_of(checkout, "joined").values()
     assert [len(each.sides) for each in taken] == [2, 2]
-    assert {each.sides[each.reference].sha for each in taken} == {release_table.find(REFERENCE).sha}
+    assert {each.sides[each.reference].sha for each in taken} == {release_table.load().find(REFERENCE).sha}
     compared = checkout.run("tensorcopy", "compare", "1.9.0@joined", f"{NEWEST.version}@joined", "--all")
     assert "2 releases with 1 launch, in results/joined" in done.stdout
     assert compared.returncode in (0, 3), compared.stderr

@@ -2,15 +2,14 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.numbers import quantity
 from tensorcopy.site import render
-from tensorcopy.worker.declarations import Project
 from tests import launch_files
+from tests.conftest import lab_campaign
 
 BEFORE, AFTER = "2.14.1", "2.15.0"
 LONG = "passed" * 12  # longer than the column of names
@@ -92,7 +91,7 @@ def test_a_case_that_fails_is_named_with_its_error_in_every_answer(folder, capsy
 
 def test_the_pages_show_values_and_failures(folder, tmp_path):
     """The first page, the index of histories, the comparison, and a page for each case."""
-    content = replace(render.content(launch_files.load(folder)), project=Project("lab", "A lab", (), None, 1, tmp_path))
+    content = render.content(lab_campaign(tmp_path), launch_files.load(folder))
     site = {address: re.sub(r"<.*?>", "", text) for address, text in render.files(content) if address.endswith(".html")}
     (compared,) = [text for address, text in site.items() if address.endswith("2.14.1..2.15.0.html")]
     for page in (site["index.html"], site["history/index.html"], compared, site["history/box/several.time_broken/all.html"]):

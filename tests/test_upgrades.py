@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results.cases import Case
 from tensorcopy.site import render
@@ -31,7 +32,7 @@ def stepped(factor: float, before: float = 1e-6) -> Content:
         measured(release, {("a", 16): before * (factor if index >= CHANGED else 1), ("b", 16): 2e-6, ("a_numpy", 16): 3e-6})
         for index, release in enumerate(TABLE)
     ]
-    return render.content(results)
+    return render.content(shipped(), results)
 
 
 def upgrade(content: Content, before: int, after: int) -> Upgrade:
@@ -68,7 +69,7 @@ def test_a_case_counts_only_where_both_releases_have_it(monkeypatch):
     content = stepped(1.0)
     results = list(content.machine.results)
     results[0].timings.pop(Case("copies.BySize.time_copy", (("method", "b"), ("numel", "16"))))
-    content = without_comparisons(render.content(results), monkeypatch)
+    content = without_comparisons(render.content(shipped(), results), monkeypatch)
     assert upgrade(content, 0, 8).copies.cases == 1
     assert upgrade(content, 1, 8).copies.cases == 2
 
@@ -77,7 +78,7 @@ def newcomer(release: Release, factor: float) -> Content:
     """Return the content of a history, and of a machine that has measured one release since."""
     history = [measured(row, {("a", 2**14): 3e-6, ("b", 2**14): 4e-6}) for row in TABLE]
     times = {("a", 2**14): 3e-6 * factor, ("b", 2**14): 9e-6}
-    return render.content([*history, measured(release, times, machine="laptop", started="2027-01-01T00:00:00+00:00")])
+    return render.content(shipped(), [*history, measured(release, times, machine="laptop", started="2027-01-01T00:00:00+00:00")])
 
 
 def test_a_machine_with_one_release_does_not_replace_a_history():
@@ -98,7 +99,7 @@ def test_a_release_that_the_history_lacks_has_no_ratio():
     """Times with different releases are not compared."""
     content = newcomer(TABLE[-1], 1.12)
     content = render.content(
-        [result for result in content.machines[1].results if result.sha != TABLE[-1].sha] + list(content.machines[0].results)
+        shipped(), [result for result in content.machines[1].results if result.sha != TABLE[-1].sha] + list(content.machines[0].results)
     )
     assert own_machine(content).ratio is None
 
@@ -108,4 +109,4 @@ def test_the_only_machine_is_not_shown_beside_itself():
     assert own_machine(stepped(1.0)) is None
     content = newcomer(TABLE[-1], 1.0)
     earlier = [replace(row, provenance={**row.provenance, "started": "2020-01-01T00:00:00+00:00"}) for row in content.machines[0].results]
-    assert own_machine(render.content([*content.machine.results, *earlier])) is None
+    assert own_machine(render.content(shipped(), [*content.machine.results, *earlier])) is None

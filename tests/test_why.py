@@ -8,6 +8,7 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.analysis import functions as analysis
+from tensorcopy.releases import release_table
 from tensorcopy.report import findings, why
 from tensorcopy.results import functions, select
 from tensorcopy.results.cases import Case
@@ -33,7 +34,7 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
 
 @pytest.fixture(scope="module")
 def causes():
-    return {pair: why.of_pair(select.pair(pair[1], pair[2], RESULTS), pair[0]) for pair in PAIRS}
+    return {pair: why.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0]) for pair in PAIRS}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{case} {before} {after}" for case, before, after in PAIRS])
@@ -71,7 +72,7 @@ def test_the_sentence_comes_first(causes):
 def test_a_finding_is_of_the_releases_between_which_it_came(before, after, is_told):
     """Another change of the same method has another cause."""
     known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
-    text = why.text(why.of_pair(select.pair(before, after, RESULTS), "detach"), known=known)
+    text = why.text(why.of_pair(select.pair(before, after, RESULTS, release_table.load()), "detach"), known=known)
     assert ("Finding: detach() makes one TensorImpl" in text) is is_told
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import addresses, render, writer
@@ -16,6 +17,7 @@ from tests.conftest import ROOT, measured
 WRITE = """
 import sys
 from pathlib import Path
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.releases.release_table import load as releases
 from tensorcopy.site import writer
 from tests.conftest import measured
@@ -28,7 +30,7 @@ if __name__ == "__main__":
     pythons = {"box": ("3.11", "3.13"), "other": ("3.11",)}
     series = [(machine, python) for machine in pythons for python in pythons[machine]]
     results = [measured(release, TIMES, machine, python) for machine, python in series for release in releases()[-2:]]
-    writer.write(results, {}, directory, processes=int(sys.argv[2]))
+    writer.write(shipped(), results, {}, directory, processes=int(sys.argv[2]))
 """
 
 
@@ -60,14 +62,15 @@ def test_the_files_do_not_depend_on_how_they_are_written(tmp_path):
 def test_the_files_written_are_those_of_the_content(tmp_path):
     """Tests that look at pages look at what is published."""
     results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
-    writer.write(results, {}, tmp_path, processes=1)
+    writer.write(shipped(), results, {}, tmp_path, processes=1)
     written = {address: text.decode() for address, text in files(tmp_path).items() if address not in (*writer.ASSETS, addresses.MISSING)}
-    assert written == dict(render.files(render.content(results)))
+    assert written == dict(render.files(render.content(shipped(), results)))
 
 
 FAIL = """
 import os, sys, traceback
 from pathlib import Path
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.site import addresses, render, writer
 
@@ -81,7 +84,7 @@ def fail(site, how):
     raise {"usual": ValueError("on purpose"), "own": TensorcopyError("w", got="g", allowed="a", next="n"), "odd": Unpicklable(1, 2)}[how]
 
 if __name__ == "__main__":
-    site = writer.Site(render.content(()), Path())
+    site = writer.Site(render.content(shipped(), ()), Path())
     for how in sys.argv[1:]:
         try:
             writer.run(site, [(fail, (how,)), (fail, (how,))], 2)

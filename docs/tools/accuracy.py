@@ -36,6 +36,7 @@ from tensorcopy import configuration
 from tensorcopy.analysis import change_points, comparisons, paired, series
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import MARGIN, Change, Verdict
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import Side
@@ -114,14 +115,14 @@ def take(machine: str, count: int, selection: str) -> None:
 
 def _side(version: str, revision: str = "", extra: float = 0.0) -> Side:
     """Return a side with an installed release; extra : share of calls that it makes without counting them."""
-    paths, measurement = configuration.paths(), Measurement(release_table.find(version), PYTHON)
-    side = measurement.side(_inspected(measurement.path(paths)), paths)
+    paths, measurement = configuration.paths(), Measurement(shipped().releases.find(version), PYTHON)
+    side = measurement.side(_inspected(measurement.path(paths)), shipped(), paths)
     return replace(side, revision=revision, variables={**side.variables, **({EXTRA: f"{extra:g}"} if extra else {})})
 
 
 @cache
 def _inspected(folder: Path) -> Environment:
-    return environments.inspected(uv.interpreter(folder), environments.bytecode_in(folder))
+    return environments.inspected(uv.interpreter(folder), shipped(), environments.bytecode_in(folder))
 
 
 @contextmanager

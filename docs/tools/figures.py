@@ -10,10 +10,10 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size, unbroken
-from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.results import related
 from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import in_order
 from tensorcopy.site.machine import Machine
 from tensorcopy.worker import files
 
@@ -81,7 +81,7 @@ def memory(machine: Machine, gpu: Machine | None = None) -> str:
             if result.counts or result.sha not in by_release:
                 by_release[result.sha] = result
         codes = [machine.results[-1].methods[name]["code_on_accelerator" if on_device else "code"] for name in TO_NUMPY]
-        peaks = [(result.version, _peaks(result, on_device)) for result in release_table.load().in_order(by_release.values())]
+        peaks = [(result.version, _peaks(result, on_device)) for result in in_order(by_release.values())]
         rows = []
         for (values, source), group in groupby(peaks, key=lambda each: each[1]):  # neighbouring releases with equal peaks
             versions = [name for name, _ in group]

@@ -21,10 +21,11 @@ from docs.tools import figures, labelled_plot, reference
 from tensorcopy import cli, configuration
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
+from tensorcopy.copying import advise, campaign
+from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration
-from tensorcopy.report import advise, why
-from tensorcopy.report.advise import MatchingMethod
+from tensorcopy.report import why
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader, writing
@@ -49,7 +50,7 @@ WANTS = {
 
 def documents(results: Sequence[Result]) -> dict[Path, str]:
     """Return the text of every generated file, by path in the checkout, which is the current folder."""
-    content = render.content(results)
+    content = render.content(campaign.shipped(), results)
     machine = content.machine
     if machine is None:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")

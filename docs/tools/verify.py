@@ -25,15 +25,15 @@ from rich.console import Console
 from tensorcopy import configuration
 from tensorcopy.cli import output
 from tensorcopy.cli.output import progress_bar
+from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.measure.settings import expression
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
+from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.report.terminal import terminal_table
 from tensorcopy.results import writing
-from tensorcopy.worker import declarations
-from tensorcopy.worker.declarations import CHECKOUT
 from tensorcopy.worker.devices import DEVICES
 
 FILE = Path("docs/agreement.json")  # written with --keep
@@ -79,10 +79,10 @@ def _crosschecked(options: argparse.Namespace) -> Agreement:
     paths = configuration.paths()
     named = [options.release] if options.release else []
     if options.interpreter:
-        measurement = plan.in_interpreters([options.interpreter], named)[0]
+        measurement = plan.in_interpreters([options.interpreter], shipped(), named)[0]
     else:
-        (measurement, *_), _skipped = plan.select(named, paths.pythons, newest_first=True)
-    environment = measurement.opened(paths)
+        (measurement, *_), _skipped = plan.select(named, shipped(), paths.pythons, newest_first=True)
+    environment = measurement.opened(shipped(), paths)
     if measurement.interpreter:
         search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], environment.python)
         environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
@@ -191,9 +191,7 @@ def _compare(probe: Probe, report_share: ReportShare) -> Agreement:
     head: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
-        interpreters.started_process(
-            probe.command(), stderr=errors, env={**environment.variables(), **declarations.variables()}, cwd=CHECKOUT
-        ) as process,
+        interpreters.started_process(probe.command(), stderr=errors, env=environment.variables(), cwd=CHECKOUT) as process,
     ):
         assert process.stdout is not None
         for number, line in enumerate(process.stdout):

@@ -13,23 +13,22 @@ from functools import lru_cache
 from itertools import islice
 from math import log
 from os.path import relpath
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from tensorcopy import numbers
-from tensorcopy.analysis import declared, paired
+from tensorcopy.analysis import paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
+from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import WITH_NUMPY_2
-from tensorcopy.results import reader, related
+from tensorcopy.results import related
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
-from tensorcopy.worker import declarations
+from tensorcopy.worker.operations import FILE
 
 SAME_MACHINE = (
     "cpu",
@@ -125,10 +124,19 @@ def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
-def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: float = ALPHA, everywhere: bool = False) -> Comparison:
+def between(
+    before: Result,
+    after: Result,
+    verdicts: Verdicts = NO_VERDICTS,
+    *,
+    margin: float = MARGIN,
+    alpha: float = ALPHA,
+    everywhere: bool = False,
+) -> Comparison:
     """Compare two results: every case of either that torch can change, and every tracked value; times are judged together, as are values.
 
-    margin : of cases for which tensorcopy.toml declares none; with `everywhere`, of all
+    verdicts : margins of cases, and what is acknowledged
+    margin : of cases for which `verdicts` have none; with `everywhere`, of all
     alpha : chance of a false alarm, smaller where this is one of several looks
     """
     least = _least(margin)
@@ -143,8 +151,7 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
         elif case.spec.timed and differences[case] is None:
             changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=_launches(before, after, case), way=UNPAIRED)
     testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
-    known = declared.current()
-    judged = paired.judge(testable, margin=(lambda _: margin) if everywhere else margin_of(margin), kind=kind, alpha=alpha)
+    judged = paired.judge(testable, margin=(lambda _: margin) if everywhere else margin_of(verdicts, margin), kind=kind, alpha=alpha)
     repeats = {case: (before.count_repeats[case], after.count_repeats[case]) for case in cases if case.tracked and case not in changes}
     judged |= paired.tracked({case: (case.spec.unit, *sides) for case, sides in repeats.items()})
     for case in cases:
@@ -155,50 +162,31 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
             continue
         times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
         count = count_change(before, after, case, (), least)
-        why = known.why(case_name(case), after.version) if change.verdict is Verdict.SLOWER else ""
+        why = verdicts.why(case_name(case), after.version) if change.verdict is Verdict.SLOWER else ""
         changes[case] = replace(change, before=times[0], after=times[1], count=count, acknowledged=why)
     compared = sum(change.interval is not None for change in changes.values())
     return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared, alpha)
 
 
-def of_places(
-    folder: Path, machine: str, before: Column, after: Column, *, margin: float = MARGIN, alpha: float = ALPHA, everywhere: bool = False
-) -> Comparison | None:
-    """Compare two results in a folder of launches, as `between`; None where one of them has no launch.
-
-    before, after : `Result.place`
-
-    Raises TensorcopyError for a damaged file, where one has none.
-    """
-    loaded = reader.load_results(folder)
-    by_place = {each.place: each for each in loaded.results if each.machine == machine}
-    if before not in by_place or after not in by_place:
-        if loaded.problems:
-            raise loaded.problems[0]
-        return None
-    return between(by_place[before], by_place[after], margin=margin, alpha=alpha, everywhere=everywhere)
-
-
-def with_history(result: Result, stored: Iterable[Result]) -> Comparison | None:
+def with_history(result: Result, stored: Iterable[Result], verdicts: Verdicts = NO_VERDICTS) -> Comparison | None:
     """Compare a result, such as the base of a pull request, with the stored one of its torch, environment and machine; None without."""
     key = result.sha, result.environment, result.series_key.identity
     alike = [each for each in stored if not each.revision and key == (each.sha, each.environment, each.series_key.identity)]
-    return between(alike[-1], result) if alike and key[-1] else None
+    return between(alike[-1], result, verdicts) if alike and key[-1] else None
 
 
-def margin_of(usual: float = MARGIN) -> Callable[[Case], float]:
+def margin_of(verdicts: Verdicts, usual: float = MARGIN) -> Callable[[Case], float]:
     """Return the function that returns the margin of a case: the declared one, or else the usual one."""
-    known = declared.current()
-    return (lambda case: known.margin(case_name(case)) or usual) if known.margins else lambda _: usual
+    return (lambda case: verdicts.margin(case_name(case)) or usual) if verdicts.margins else lambda _: usual
 
 
-def unmatched_rows(cases: Iterable[Case]) -> list[TensorcopyError]:
-    """Return a warning for each row of tensorcopy.toml about verdicts that matches none of these cases; none without cases."""
-    rows = declared.current().rows
+def unmatched_rows(verdicts: Verdicts, cases: Iterable[Case]) -> list[TensorcopyError]:
+    """Return a warning for each row about verdicts that matches none of these cases; none without cases."""
+    rows = verdicts.rows
     names = [case_name(case) for case in set(cases)] if rows else []
     return [
         TensorcopyError(
-            f"a row of {table} in {declarations.FILE} matches no case",
+            f"a row of {table} in {FILE} matches no case",
             got=pattern.pattern,
             allowed="a regular expression on names of cases, as compare prints them",
             next="tensorcopy compare A B --all lists them",
@@ -224,20 +212,20 @@ def _differences(before: Result, after: Result) -> dict[Case, Difference | None]
 
 
 @lru_cache(maxsize=256)  # pairs of releases
-def chained(pairs: tuple[tuple[Result, Result], ...]) -> Mapping[Case, Change]:
+def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VERDICTS) -> Mapping[Case, Change]:
     """Return the change of each case over a chain of pairs of results.
 
     pairs : each of one Python, and each but the first begins with the release that the one before ends with
     """
     if len(pairs) == 1:
-        return between(*pairs[0]).changes
+        return between(*pairs[0], verdicts).changes
     steps = [_differences(before, after) for before, after in pairs]
     differences = {}
     for case in steps[0]:
         parts = [difference for step in steps if (difference := step.get(case))]
         if len(parts) == len(pairs) and case.spec.torch and not any(_untestable(*pair, case) for pair in pairs):
             differences[case] = paired.summed(parts)
-    return paired.judge(differences, margin=margin_of(), kind=kind)
+    return paired.judge(differences, margin=margin_of(verdicts), kind=kind)
 
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:

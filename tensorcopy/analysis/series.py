@@ -18,6 +18,7 @@ from statistics import fmean, median
 from tensorcopy.analysis import change_points, comparisons
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.releases import release_table
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
@@ -54,6 +55,7 @@ class CaseSeries:
     values : None for a release that was not measured
     spreads : each value's relative standard error
     joints : where values of an older Python are scaled
+    verdicts : of the campaign
     """
 
     case: Case
@@ -65,6 +67,7 @@ class CaseSeries:
     spreads: tuple[float, ...]
     steps: tuple[Step, ...]
     joints: tuple[Joint, ...] = ()
+    verdicts: Verdicts = NO_VERDICTS
 
     @property
     def measured(self) -> tuple[float | None, ...]:
@@ -77,7 +80,7 @@ class CaseSeries:
         later = [index for index, value in enumerate(self.values) if value is not None][1:]
         if not self.case.spec.timed:
             return bool(later)
-        changes = (comparisons.between(*self.sides(index)).changes.get(self.case) for index in later)
+        changes = (comparisons.between(*self.sides(index), self.verdicts).changes.get(self.case) for index in later)
         return any(change is not None and change.interval for change in changes)
 
     def sides(self, index: int) -> tuple[Result, Result]:
@@ -103,14 +106,15 @@ class CaseSeries:
         return factor
 
 
-def joined(axes: Sequence[Sequence[Result]]) -> dict[Case, CaseSeries]:
+def joined(axes: Sequence[Sequence[Result]], verdicts: Verdicts = NO_VERDICTS) -> dict[Case, CaseSeries]:
     """Return the history of each case over several Pythons.
 
     axes : for each Python, the newest first, its results in order of release; see `select.history`
+    verdicts : of the campaign
     """
-    joined_series = _over(axes[0])
+    joined_series = _over(axes[0], verdicts)
     for axis in axes[1:]:
-        for case, older in _over(axis).items():
+        for case, older in _over(axis, verdicts).items():
             newer = joined_series.get(case)
             extended = _extended(newer, older) if newer else None
             if extended:
@@ -173,7 +177,7 @@ def _cases(results: Sequence[Result]) -> list[Case]:
     return [*dict.fromkeys([*(case for case in (*timed, *failing) if case.spec.timed and case.spec.torch), *counted, *failing])]
 
 
-def _over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
+def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSeries]:
     """Return each case over results in order of release, without its steps."""
     newest = results[-1]
     on = f"{newest.processors} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
@@ -181,7 +185,7 @@ def _over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
     by_case = {}
     for case in _cases(results):
         values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)
-        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(results), values, spreads, ())
+        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(results), values, spreads, (), verdicts=verdicts)
     return by_case
 
 
@@ -208,7 +212,7 @@ def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
     if not case.spec.timed and not case.tracked:
         return tuple(exact_steps(values, comparisons.repeatability(case, case_series.results)))
     measured = [index for index, value in enumerate(values) if value is not None]
-    changes = {index: comparisons.between(*case_series.sides(index)).changes.get(case) for index in measured[1:]}
+    changes = {index: comparisons.between(*case_series.sides(index), case_series.verdicts).changes.get(case) for index in measured[1:]}
     if case.tracked:
         pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
         return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tensorcopy.analysis import change_points, comparisons, declared
+from tensorcopy.analysis import change_points, comparisons
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.analysis.series import CaseSeries
@@ -72,8 +72,8 @@ class Standing:
     @property
     def acknowledged(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns, or of all without one; "" where it does not."""
-        known, name = declared.current(), comparisons.case_name(self.series.case)
-        reasons = [known.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
+        name = comparisons.case_name(self.series.case)
+        reasons = [self.series.verdicts.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property
@@ -119,7 +119,7 @@ def change(series: CaseSeries, before: int, after: int) -> Change | None:
             start = joint.index
     if start < after:
         pairs.append((series.results[start], series.results[after]))
-    return comparisons.chained(tuple(pairs)).get(series.case)
+    return comparisons.chained(tuple(pairs), series.verdicts).get(series.case)
 
 
 @dataclass(frozen=True)

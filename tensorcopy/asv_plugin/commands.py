@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -27,13 +27,14 @@ from asv.plugins.github import GithubPages
 from asv.repo import get_repo
 from asv.util import UserError
 
+from tensorcopy import campaign as campaigns
 from tensorcopy import configuration
 from tensorcopy.analysis import comparisons
 from tensorcopy.asv_plugin import projection
+from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.measure import plan, revisions
-from tensorcopy.releases import release_table
 from tensorcopy.results import reader
 
 READERS = (GithubPages, Profile, Publish, Show, Update)  # commands that read results
@@ -84,6 +85,21 @@ def end_in_one_line() -> None:
     sys.excepthook = show
 
 
+_read: Callable[[Path], Campaign] = campaigns.read
+
+
+def use(read: Callable[[Path], Campaign]) -> None:
+    """Let asv measure the campaign that `read` returns for a folder, instead of the one that its tensorcopy.toml declares."""
+    global _read
+    _read = read
+
+
+def campaign() -> Campaign:
+    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one."""
+    with exit_on_error():
+        return _read(Path.cwd())
+
+
 def paths_of(conf: Any) -> Paths:
     """Return the folders of asv's configuration; that of results is the one with launches. Ends asv where it is damaged."""
     with exit_on_error():
@@ -92,12 +108,12 @@ def paths_of(conf: Any) -> Paths:
 
 def project(conf: Any, *, with_revisions: bool = False) -> None:
     """Let asv read a projection of the launches, and log a warning for each that cannot be read."""
-    paths = paths_of(conf)
+    paths, releases = paths_of(conf), campaign().releases
     with exit_on_error():
         folders = [paths.results, *([revisions.results_of(paths)] if with_revisions else [])]
-        conf.launches_dir, conf.results_dir = str(paths.results), str(projection.folder_of(folders, paths.projection))
+        conf.launches_dir, conf.results_dir = str(paths.results), str(projection.folder_of(folders, paths.projection, releases))
         for folder in folders:
-            for problem in reader.load_results(folder).problems:
+            for problem in reader.load_results(folder, releases).problems:
                 log.warning(str(problem))
 
 
@@ -163,7 +179,7 @@ def _profile(conf: Any, options: Any, run: Any) -> Any:
     _select_profiled(conf, options)
     asked = options.benchmark
     if asked:
-        stored = reader.load_results(paths_of(conf).results).results
+        stored = reader.load_results(paths_of(conf).results, campaign().releases).results
         named = [case for result in stored for case in (*result.timings, *result.counts) if comparisons.case_name(case) == asked]
         names = [rf"{re.escape(asked)}(\(.*\))?", *(plan.expression_of([case]) for case in named[:1])]
         with suppress(re.error):
@@ -178,11 +194,12 @@ def _profile(conf: Any, options: Any, run: Any) -> Any:
 def _select_profiled(conf: Any, options: Any) -> None:
     """Let `asv profile` take an environment that has the release, and of a git revision its suites: asv takes its last environment."""
     commit = get_repo(conf).get_hash_from_name(options.revision)
-    release, paths = release_table.load().of(commit), paths_of(conf)
+    own, paths = campaign(), paths_of(conf)
+    release = own.releases.of(commit)
     with exit_on_error():
         if release is None:
-            (revision,) = revisions.under_newest({commit[:8]: commit}, paths)
-            conf.benchmark_dir = str(revision.side(revision.opened(paths), paths).suites)
+            (revision,) = revisions.under_newest({commit[:8]: commit}, own, paths)
+            conf.benchmark_dir = str(revision.side(revision.opened(own, paths), own, paths).suites)
             release = revision.release
         measurement, _ = plan.installable(release, paths.pythons)
     if measurement and not options.env_spec:

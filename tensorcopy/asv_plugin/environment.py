@@ -18,14 +18,13 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.commands.common_args import add_environment
 
-from tensorcopy.asv_plugin.commands import exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import campaign, exit_on_error, paths_of
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, revisions
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.release_table import Release, minor
-from tensorcopy.worker import declarations
 
 
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
@@ -37,12 +36,10 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         self._python, self._requirements = python, {"build": build}
         self._installed: environments.Environment | None = None
         self._variables: Mapping[str, str] = {}
-        self._paths = paths_of(conf)
+        self._campaign, self._paths = campaign(), paths_of(conf)
         super().__init__(conf, python, self._requirements, tagged_env_vars)
         with exit_on_error():
-            declared = declarations.project()
-            if declared:  # asv shall read the suites that it declares; without a project, those of asv.conf.json
-                conf.benchmark_dir = str(interpreters.suites_folder(declared, Path(conf.env_dir).absolute().parent))
+            conf.benchmark_dir = str(plan.suites_folder(self._campaign, self._paths))
 
     @property
     def name(self) -> str:
@@ -61,11 +58,11 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         """Install a release, or of a git revision the newest torch that it supports and its package."""
-        release = release_table.load().of(commit_hash)
+        release = self._campaign.releases.of(commit_hash)
         with exit_on_error():
             if release is None:
                 paths = replace(self._paths, pythons=(self.python,))
-                measurement: Measurement = revisions.under_newest({"": commit_hash}, paths, interpreter=self.interpreter)[0]
+                measurement: Measurement = revisions.under_newest({"": commit_hash}, self._campaign, paths, interpreter=self.interpreter)[0]
             elif reason := self.why_not(release):
                 raise TensorcopyError(
                     f"torch {release.version} cannot be used in {self.name}",
@@ -75,8 +72,8 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
                 )
             else:
                 measurement = self.measurement(release)
-            self._installed = measurement.opened(self._paths)
-            self._variables = measurement.side(self._installed, self._paths).variables
+            self._installed = measurement.opened(self._campaign, self._paths)
+            self._variables = measurement.side(self._installed, self._campaign, self._paths).variables
         self._set_commit_hash(commit_hash)
 
     def run(self, args: list[str], **kwargs: Any) -> Any:
@@ -149,7 +146,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
                     next="-E interpreter:same",
                 )
             others = [name.partition(":")[2] for name in _named(sys.argv[1:]) if name.startswith("interpreter:")]
-            measurements = plan.in_interpreters([python, *others])  # asks all at the same time, once
+            measurements = plan.in_interpreters([python, *others], campaign())  # asks all at the same time, once
             self.interpreter, self._measurement = python, measurements[0]
         super().__init__(conf, self._measurement.python, self._measurement.build, tagged_env_vars)
         InterpreterEnvironment._live.add(self)

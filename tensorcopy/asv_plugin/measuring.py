@@ -37,15 +37,15 @@ from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.asv_plugin import projection
-from tensorcopy.asv_plugin.commands import exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import campaign, exit_on_error, paths_of
 from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, history, launch, now, plan, revisions, runners, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted, quantity
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import failures
 from tensorcopy.results import reader, series_key
@@ -141,7 +141,7 @@ def _reference(chosen: Sequence[Measurement], job: Job) -> Measurement | None:
     alone = any(each.interpreter for each in chosen)
     if alone and (len(chosen) > 1 or not job.paths.environments.exists()):
         return plan.joining(chosen)
-    reference = plan.reference(job.paths.pythons)
+    reference = plan.reference(job.campaign.releases, job.paths.pythons)
     return reference if reference and (reference.is_installed(job.paths) or not alone) else None
 
 
@@ -175,7 +175,7 @@ def _continuous(conf: Any, options: Namespace) -> int:
         raise util.UserError(f"{options.branch} has no parent") from error
     if before == after:
         raise TensorcopyError("nothing to compare", got=f"{after[:8]} twice", allowed="two releases or revisions", next="name another")
-    if _are_alike(before, after):
+    if _are_alike(before, after, campaign()):
         return 0
     given = settings.from_environment()
     until = monotonic() + given.budget
@@ -192,7 +192,7 @@ def _continuous(conf: Any, options: Namespace) -> int:
                     log.error(str(problem))
                 return 2
             place = sides[0].environment if len(pairs) > 1 else ""
-            rows += _lines(comparison, reader.load_results(job.results).launches, job.selection, options, place)
+            rows += _lines(comparison, job.read().launches, job.selection, options, place)
     _print_changes(rows, ((before, names[0]), (after, names[1])), options)
     worse, sentences = _summary(rows)
     color_print("")
@@ -226,21 +226,21 @@ def _compare(conf: Any, options: Namespace) -> int:
     _check_factor(options)
     if not options.use_stats:
         raise TensorcopyError("a change cannot be told without statistics", got="--no-stats", allowed="intervals", next="leave it out")
-    paths, repo = paths_of(conf), get_repo(conf)
+    own, paths, repo = campaign(), paths_of(conf), get_repo(conf)
     shas = [repo.get_hash_from_name(name) for name in (options.revision1, options.revision2)]
-    of_release = [release_table.load().of(sha) is not None for sha in shas]
+    of_release = [own.releases.of(sha) is not None for sha in shas]
     if any(of_release) != all(of_release):
         _refuse_mixture(options.revision1, options.revision2)
-    if _are_alike(*shas):
+    if _are_alike(shas[0], shas[1], own):
         return 0
-    loaded = reader.load_results(paths.results if all(of_release) else revisions.results_of(paths))
+    loaded = reader.load_results(paths.results if all(of_release) else revisions.results_of(paths), own.releases)
     for problem in loaded.problems:
         log.warning(str(problem))
     named = [each.name for each in environment.get_environments(conf, options.env_spec, verbose=False)] if options.env_spec else None
     by_place: dict[tuple[str, str, str], dict[str, Result]] = {}
     for result in loaded.results:
         if options.machine in (None, result.machine) and (named is None or result.environment in named):
-            torch = "" if all(of_release) else release_table.load().version(result.sha)
+            torch = "" if all(of_release) else own.releases.version(result.sha)
             by_place.setdefault((result.machine, result.environment, torch), {})[result.revision or result.sha] = result
     shared = {place: [of[sha] for sha in shas] for place, of in by_place.items() if all(sha in of for sha in shas)}
     if not shared:
@@ -259,7 +259,7 @@ def _compare(conf: Any, options: Namespace) -> int:
         line
         for (_, place, torch), (before, after) in shared.items()
         for line in _lines(
-            comparisons.between(before, after, margin=options.factor - 1),
+            comparisons.between(before, after, own.verdicts, margin=options.factor - 1),
             loaded.launches,
             "",
             options,
@@ -270,10 +270,9 @@ def _compare(conf: Any, options: Namespace) -> int:
     return 0
 
 
-def _are_alike(before: str, after: str) -> bool:
+def _are_alike(before: str, after: str, own: Campaign) -> bool:
     """Return whether no file that is measured differs between two revisions, and print that."""
-    table = release_table.load()
-    if table.of(before) or table.of(after) or revisions.differ(before, after):
+    if own.releases.of(before) or own.releases.of(after) or revisions.differ(before, after, own):
         return False
     color_print(f"No file that is measured differs between {before[:8]} and {after[:8]}.")
     return True
@@ -298,7 +297,7 @@ def _refuse_mixture(before: str, after: str) -> NoReturn:
 def _pairs(conf: Any, options: Namespace, job: Job, shas: tuple[str, str], names: tuple[str, str]) -> list[tuple[Measurement, Measurement]]:
     """Return the two sides in each environment that has both releases; of revisions, under the newest torch. Raises TensorcopyError."""
     environments = _environments(conf, options)
-    before, after = (release_table.load().of(sha) for sha in shas)
+    before, after = (job.campaign.releases.of(sha) for sha in shas)
     if before is None and after is None:
         first, second = _revisions(environments, dict(zip(names, shas)), job)
         return [(first, second)]
@@ -319,9 +318,9 @@ def _pairs(conf: Any, options: Namespace, job: Job, shas: tuple[str, str], names
 def _revisions(environments: Sequence[_MeasuringEnvironment], commits: Mapping[str, str], job: Job) -> list[Revision]:
     """Return commits, by name, under the newest torch that one of the environments has. Raises TensorcopyError."""
     paths = replace(job.paths, pythons=tuple(each.python for each in environments))
-    made = revisions.under_newest(commits, paths, interpreter=environments[0].interpreter)
+    made = revisions.under_newest(commits, job.campaign, paths, interpreter=environments[0].interpreter)
     for each in made:
-        if pointers := git.pointers(revisions.checked_out(each.commit, paths)):
+        if pointers := git.pointers(revisions.checked_out(each.commit, job.campaign, paths)):
             names = ", ".join(pointers[:3]) + (", …" if pointers[3:] else "")
             log.warning(f"{each.name} has pointers of Git LFS in place of files: {names}; install git-lfs, and repeat")
     return made
@@ -370,15 +369,15 @@ def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
             allowed="-a rounds=N, the number of launches",
             next="leave it out; taskset -c CORE before the command chooses its core",
         )
-    paths = paths_of(conf)
+    own, paths = campaign(), paths_of(conf)
     named = options.machine and settings.checked("--machine", settings.machine_name, options.machine)
-    machine = _machine(named, reader.load_results(paths.results))
+    machine = _machine(named, reader.load_results(paths.results, own.releases))
     selection = "|".join(f"(?:{settings.checked('--bench', settings.expression, each)})" for each in options.bench or ())
     selection = plan.on_device(selection, device) if device else selection
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
         required = device or runners.device_of(machine)
-        yield Job(paths, machine, selection, device=required, folder=None if kept else Path(folder))
+        yield Job(own, paths, machine, selection, device=required, folder=None if kept else Path(folder))
 
 
 def _rounds(options: Namespace, usual: int) -> int:
@@ -411,12 +410,16 @@ def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> lis
     is_resumed : whether "NEW" without a new release means the newest two, to complete their launches
     """
     environments, repo, named = _environments(conf, options), get_repo(conf), options.range
-    stored = [each for each in reader.load_results(job.paths.results).results if each.machine == job.machine and each.timings]
+    stored = [
+        each
+        for each in reader.load_results(job.paths.results, job.campaign.releases).results
+        if each.machine == job.machine and each.timings
+    ]
     measured = {each.sha for each in stored}
     if named is None:
         shas = [repo.get_hash_from_name(None)]
     elif named == plan.NEW:
-        shas = [release.sha for release in plan.new(measured)]
+        shas = [release.sha for release in plan.new(job.campaign.releases, measured)]
         if measured.issuperset(shas) and not is_resumed:
             return []
     elif named == "EXISTING":
@@ -433,11 +436,15 @@ def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> lis
         raise TensorcopyError(
             "nothing to measure", got=f"no commit in {named}", allowed="a range of releases or commits", next="asv run NEW"
         )
-    if release_table.load().of(shas[0]) is None:
+    if job.campaign.releases.of(shas[0]) is None:
         chosen: Sequence[Measurement] = _revisions(environments, {sha[:8]: sha for sha in reversed(shas)}, job)
-        stored = [each for each in reader.load_results(revisions.results_of(job.paths)).results if each.machine == job.machine]
+        stored = [
+            each
+            for each in reader.load_results(revisions.results_of(job.paths), job.campaign.releases).results
+            if each.machine == job.machine
+        ]
     else:
-        chosen = _measurements(environments, [release_table.find(sha) for sha in shas])
+        chosen = _measurements(environments, [job.campaign.releases.find(sha) for sha in shas])
     if options.skip_existing or options.skip_existing_commits:
         chosen = [each for each in chosen if each.place not in {result.place for result in stored}]
     return list(chosen)
@@ -468,7 +475,7 @@ def _print_values(conf: Any, measurement: Measurement, suites: Collection[str], 
 
     Nothing is printed of a release that has no launch yet: the time may end before its first.
     """
-    loaded = reader.load_results(job.results)
+    loaded = job.read()
     result = next((each for each in loaded.results if each.machine == job.machine and each.place == measurement.place), None)
     if result is None:
         return False

@@ -26,11 +26,12 @@ from asv.results import Results as AsvResults
 from asv.results import get_filename
 
 from tensorcopy import __version__
-from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, stored_cases
 from tensorcopy.results.launches import Launch, Suite
 from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import in_order
 
 COLUMNS = (
     *("result", "params", "version", "started_at", "duration"),
@@ -42,10 +43,10 @@ KEPT_SECONDS = 3600.0  # a projection of other launches may still be read by an 
 Row = list[Any]  # the columns of a benchmark
 
 
-def folder_of(folders: Sequence[Path], projections: Path) -> Path:
+def folder_of(folders: Sequence[Path], projections: Path, releases: ReleaseIndex) -> Path:
     """Return the folder with asv's files for the launches in `folders`; it is written below `projections` unless it is there."""
     states = [(folder.absolute(), reader.folder_state(folder)) for folder in folders]
-    known = states, [release.sha for release in release_table.load()], __version__
+    known = states, [release.sha for release in releases], __version__
     folder = projections / hashlib.sha256(repr(known).encode()).hexdigest()[:16]
     if folder.exists():
         folder.touch()  # it is in use, see `_remove_old`
@@ -54,7 +55,7 @@ def folder_of(folders: Sequence[Path], projections: Path) -> Path:
     _remove_old(projections)
     draft = Path(tempfile.mkdtemp(dir=projections, prefix="."))
     try:
-        loaded = [reader.load_results(folder) for folder in folders]
+        loaded = [reader.load_results(folder, releases) for folder in folders]
         write(documents(chain(*(each.results for each in loaded)), [*chain(*(each.launches for each in loaded))]), draft)
         with suppress(OSError):  # another asv was faster
             draft.rename(folder)
@@ -84,9 +85,9 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
     Builds of torch that are no release are in none. Of a git revision that several releases have measured, the newest one's results count.
     """
     files: dict[str, dict[str, Any]] = {"benchmarks.json": {**_benchmarks(newest(launches)), "version": Benchmarks.api_version}}
-    table = release_table.load()
-    for result in table.in_order(results):
-        release = table[table.position(result.sha)]
+    for result in in_order(results):
+        assert result.release
+        release = result.release
         commit = result.revision or result.sha
         machine = _machine(result)
         identity, name = result.series_key.identity, result.machine  # which may have a suffix to its folder's

@@ -12,14 +12,15 @@ from asv.console import log
 from asv.plugins.summarylist import SummaryList
 from asv.publishing import OutputPublisher
 
-from tensorcopy.asv_plugin.commands import end, end_with, exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import campaign, end, end_with, exit_on_error, paths_of
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 
 # asv's own pages, which load their scripts from three other hosts
 ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
-# Write pages from the folder of launches into the site's folder; return the problems
-Writer = Callable[[Path, Path], Iterable[TensorcopyError]]
+# Write the pages of a campaign from the folder of launches into the site's folder; return the problems
+Writer = Callable[[Campaign, Path, Path], Iterable[TensorcopyError]]
 
 _writers: list[Writer] = []
 
@@ -75,7 +76,7 @@ class Pages(OutputPublisher):  # type: ignore[misc]
             for pattern in ASV_PAGES:
                 for path in html_dir.glob(pattern):
                     path.unlink()
-            problems = [problem for write in _writers for problem in write(paths_of(conf).results, html_dir)]
+            problems = [problem for write in _writers for problem in write(campaign(), paths_of(conf).results, html_dir)]
         for problem in problems:
             log.error(str(problem))
         if problems:

@@ -8,10 +8,9 @@ from datetime import datetime, time, timezone
 from asv.console import log
 from asv.repo import NoSuchNameError, Repo
 
-from tensorcopy.asv_plugin.commands import end_with, exit_on_error
+from tensorcopy.asv_plugin.commands import campaign, end_with, exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 
 BRANCH = "releases"
@@ -32,8 +31,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
     why_not_here: Callable[[Release], str] | None = None
 
     def __init__(self, url: str, mirror_path: str) -> None:
-        with exit_on_error():
-            self._releases = release_table.load()
+        self._releases = campaign().releases
 
     @classmethod
     def url_match(cls, url: str) -> bool:
@@ -122,7 +120,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
         if name in (None, BRANCH):
             return self._releases[-1]
         try:
-            return release_table.find(str(name))
+            return self._releases.find(str(name))
         except TensorcopyError as error:
             if commit := git.find(str(name)):
                 return commit

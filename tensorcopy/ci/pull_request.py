@@ -16,6 +16,7 @@ from typing import Any
 from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import Verdict
+from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import now, plan, revisions
@@ -25,7 +26,6 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
 from tensorcopy.report.sentences import failures
 from tensorcopy.results import reader
-from tensorcopy.worker import declarations
 from tensorcopy.worker.processes import ReportProgress
 
 CODE, RELEASE = "code", "release"  # kinds of pairs
@@ -98,7 +98,7 @@ class PairResult:
         return self.comparison is not None and self.comparison.has_compared
 
 
-def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
+def pairs(request: PullRequest, campaign: Campaign, paths: Paths) -> list[RevisionPair]:
     """Return the pairs to compare: base and head, and each release that only head's table has, with the one before it.
 
     Base and head are left out if no file that is measured differs. Raises TensorcopyError if both are the same commit, if they cannot be
@@ -112,21 +112,21 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
             next="--base main --head HEAD",
         )
     release_pairs = []
-    if not declarations.project():
-        base_table, head_table = (revisions.table_of(sha, paths) for sha in (request.base, request.head))
+    if campaign.is_shipped:
+        base_table, head_table = (revisions.table_of(sha, campaign, paths) for sha in (request.base, request.head))
         known = {release.version for release in base_table}
         for consecutive in zip(head_table, head_table[1:], strict=False):
             if consecutive[1].version not in known:
-                before, after = (_with_release(request, paths, release) for release in consecutive)
+                before, after = (_with_release(request, campaign, paths, release) for release in consecutive)
                 release_pairs.append(RevisionPair(RELEASE, before, after))
-    if not revisions.differ(request.base, request.head):
+    if not revisions.differ(request.base, request.head, campaign):
         return release_pairs
     commits = {f"{side} {sha[:8]}": sha for side, sha in (("base", request.base), ("head", request.head))}
-    base, head = revisions.under_newest(commits, paths, version=request.release, interpreter=request.interpreter)
+    base, head = revisions.under_newest(commits, campaign, paths, version=request.release, interpreter=request.interpreter)
     return [RevisionPair(CODE, base, head), *release_pairs]
 
 
-def _with_release(request: PullRequest, paths: Paths, release: Release) -> Revision:
+def _with_release(request: PullRequest, campaign: Campaign, paths: Paths, release: Release) -> Revision:
     """Return head with a release that only its table may have.
 
     Raises TensorcopyError if this machine cannot install it.
@@ -139,17 +139,19 @@ def _with_release(request: PullRequest, paths: Paths, release: Release) -> Revis
             allowed="a machine that can install it and the release before it",
             next="leave out --interpreter" if request.interpreter else f"uv python install {release.pythons[-1]}",
         )
-    return revisions.of(measurement, request.head, f"torch {release.version}")
+    return revisions.of(measurement, request.head, f"torch {release.version}", campaign, paths)
 
 
-def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, until: float, report_progress: ReportProgress) -> PairResult:
+def measure_and_judge(
+    pair: RevisionPair, request: PullRequest, campaign: Campaign, paths: Paths, until: float, report_progress: ReportProgress
+) -> PairResult:
     """Take launches of a pair until every case is decided, the last look is over or the time is; return their comparison.
 
     until : when no further launch begins, on the clock of `time.monotonic`
     """
     result = PairResult(pair)
     folder = revisions.results_of(paths)
-    job = Job(paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
+    job = Job(campaign, paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
     try:
         result.comparison = now.judged(
             pair.revisions,
@@ -169,7 +171,9 @@ def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, un
         for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
             if lines := failures(measured):
                 result.failures[revision.name] = lines
-        stored = comparisons.with_history(result.comparison.before, reader.load_results(paths.results).results)
+        stored = comparisons.with_history(
+            result.comparison.before, reader.load_results(paths.results, campaign.releases).results, campaign.verdicts
+        )
         if stored and pair.kind == CODE:
             result.history = Counter(change.verdict for change in stored.changes.values() if change.interval)
     return result

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tensorcopy.errors import TensorcopyError
+
+if TYPE_CHECKING:
+    from tensorcopy.campaign import Campaign
 
 RESULTS = Path("results")
 MACHINE = "a machine in results; default: the last that measured what the command needs"
@@ -14,6 +18,13 @@ MACHINE = "a machine in results; default: the last that measured what the comman
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 # what the help calls the arguments that are files, folders and releases
 FILES, FOLDERS, RELEASES = ("FILE", "PATH", "PYTHON"), ("FOLDER",), ("A", "B", "RANGE", "RELEASE")
+
+
+def campaign() -> Campaign:
+    """Return the campaign of the current folder. Raises TensorcopyError for an invalid tensorcopy.toml."""
+    from tensorcopy.copying.campaign import of_folder
+
+    return of_folder(Path.cwd())
 
 
 def completion(shell: str, parser: argparse.ArgumentParser) -> str:

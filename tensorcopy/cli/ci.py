@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.cli.arguments import campaign
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression, launch_count
@@ -90,15 +91,15 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     )
     results: list[PairResult] = []
     with progress_bar() as report_progress:
-        paths = configuration.paths()
-        pairs = pull_request.pairs(request, paths)
+        own, paths = campaign(), configuration.paths()
+        pairs = pull_request.pairs(request, own, paths)
         for number, pair in enumerate([*pairs, None]):
             text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
             writing.replace(options.out / pr_comment.FILE, text + "\n")  # after each pair: a later one may fail
             if pair:
                 is_stored = options.stored and pair.kind == pull_request.CODE
                 until = start if is_stored else start + options.budget * (number + 1) / len(pairs)
-                results.append(pull_request.measure_and_judge(pair, request, paths, until, report_progress))
+                results.append(pull_request.measure_and_judge(pair, request, own, paths, until, report_progress))
     for result in results:
         if result.comparison is not None:
             how_to_list = f"tensorcopy ci comment {options.out}"

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, RESULTS
+from tensorcopy.cli.arguments import MACHINE, RESULTS, campaign
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression
@@ -148,17 +148,18 @@ def _compared(options: argparse.Namespace) -> Comparison:
         raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
     if options.now:
         return _measured_now(options, margin).selected(options.case, options.device)
+    own = campaign()
     try:
-        pair = select.pair(options.before, options.after, RESULTS, options.machine)
+        pair = select.pair(options.before, options.after, RESULTS, own.releases, options.machine)
     except TensorcopyError as error:
         if all(map(git.find, (options.before, options.after))):
             following = f"asv compare {options.before} {options.after}"
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
-    stored = reader.load_results(pair.before.folder).results
-    print_warnings([*pair.warnings, *comparisons.unmatched_rows(reader.cases((*stored, pair.after)))])
+    stored = reader.load_results(pair.before.folder, own.releases).results
+    print_warnings([*pair.warnings, *comparisons.unmatched_rows(own.verdicts, reader.cases((*stored, pair.after)))])
     if options.metric == "time":
-        comparison = comparisons.between(pair.before, pair.after, margin=margin, everywhere=everywhere)
+        comparison = comparisons.between(pair.before, pair.after, own.verdicts, margin=margin, everywhere=everywhere)
     else:
         comparison = comparisons.of_counts(pair.before, pair.after, stored, options.metric, margin=margin)
         if not comparison.changes:
@@ -180,8 +181,8 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     from tensorcopy.measure import now, plan, taking
     from tensorcopy.results import launches
 
-    paths = configuration.paths()
-    sides = now.sides([options.before, options.after], paths.pythons)
+    own, paths = campaign(), configuration.paths()
+    sides = now.sides([options.before, options.after], own, paths.pythons)
     folder = paths.environments.parent / now.FOLDER / launches.new_id()
     until = monotonic() + (options.budget or BUDGET)
 
@@ -189,12 +190,12 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         return bool(re.search(options.case, comparisons.case_name(case))) and options.device in ("", case.device) and case.spec.torch
 
     with output.progress_bar() as report_progress:
-        job = taking.Job(paths, now.MACHINE, device=options.device, folder=folder)
+        job = taking.Job(own, paths, now.MACHINE, device=options.device, folder=folder)
         taking.open_all(sides, job, report_progress)
         for error in job.failed.values():
             raise error
         cases = [case for case in now.cases(sides, job) if wanted(case)]
-        print_warnings(comparisons.unmatched_rows(now.known_cases(job)))
+        print_warnings(comparisons.unmatched_rows(own.verdicts, now.known_cases(job)))
         if not cases:
             raise TensorcopyError("no case to measure", got=_selection(options), allowed="a timed case", next="tensorcopy list times")
         job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
@@ -213,11 +214,12 @@ def _history(options: argparse.Namespace, console: Console) -> int:
 
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
-    results = reader.load_results(RESULTS)
-    print_warnings([*results.warnings, *(comparisons.unmatched_rows(reader.cases(results.results)) if options.open else ())])
+    own = campaign()
+    results = reader.load_results(RESULTS, own.releases)
+    print_warnings([*results.warnings, *(comparisons.unmatched_rows(own.verdicts, reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     print_errors(problems)
-    by_case = series.joined(select.history(results.results, options.machine, options.python))
+    by_case = series.joined(select.history(results.results, options.machine, options.python), own.verdicts)
     cases = {comparisons.case_name(case): case for case in by_case}
     selected = {cases[name]: by_case[cases[name]] for name in comparisons.matching({name: [name] for name in cases}, options.case)}
     if not selected:

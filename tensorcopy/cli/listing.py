@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, RESULTS
+from tensorcopy.cli.arguments import MACHINE, RESULTS, campaign
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import expression
@@ -56,7 +56,8 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
 
     if options.add is not None or options.nightly:
         return _added(options, console)
-    results = reader.load_results(RESULTS)
+    own = campaign()
+    results = reader.load_results(RESULTS, own.releases)
     gpus, reason = nvidia.visible_gpus() if options.device == "cuda" else ([], "")
     if options.device == "cuda" and not gpus:
         raise TensorcopyError(
@@ -64,7 +65,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
         )
     titles = ["CUDA", " or ".join(dict.fromkeys(gpu.name for gpu in gpus))] if gpus else []
     rows = []
-    for release in release_table.load():
+    for release in own.releases:
         machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
@@ -86,34 +87,36 @@ def _added(options: argparse.Namespace, console: Console) -> int:
 
     if options.add and options.nightly:
         raise TensorcopyError("two ways to add", got=f"--add {options.add} --nightly", allowed="one of them", next="--add --nightly")
-    versions = [options.add.removeprefix("v")] if options.add else wheel_index.unknown(nightly=options.nightly)
+    own = campaign()
+    versions = [options.add.removeprefix("v")] if options.add else wheel_index.unknown(own.releases, nightly=options.nightly)
     try:
         release_table.in_order(versions)
     except ValueError as error:
         allowed, following = "a number such as 2.16.0 or 2.16", "tensorcopy list releases --add"
         raise TensorcopyError("not a torch release", got=repr(options.add), allowed=allowed, next=following) from error
-    if known := [row.version for row in release_table.load() if row.version in versions]:
+    if known := [row.version for row in own.releases if row.version in versions]:
         console.print(f"torch {known[0]} is already in the table")
         return 0
-    table = release_table.own_table()
     for version in versions:
         release = wheel_index.release(version)
-        release_table.add(release, table)
+        release_table.add(release, own.table)
         pythons = "{} to {}".format(*release.pythons)
-        console.print(f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to {table.name}", soft_wrap=True)
+        console.print(
+            f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to {own.table.name}", soft_wrap=True
+        )
     if not versions:
-        console.print(f"The package index has no new torch release; the newest is {release_table.load()[-1].version}")
+        console.print(f"The package index has no new torch release; the newest is {own.releases[-1].version}")
     return 0
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import release_table
     from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import reader
+    from tensorcopy.results.series_key import in_order
     from tensorcopy.worker.semantics import describe
 
-    results = reader.load_results(RESULTS)
-    measured = release_table.load().in_order(result for result in results.results if result.methods)
+    results = reader.load_results(RESULTS, campaign().releases)
+    measured = in_order(result for result in results.results if result.methods)
     if not measured:
         raise next(
             iter(results.problems),
@@ -142,12 +145,12 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
     from tensorcopy.results.related import own_group, own_groups
-    from tensorcopy.worker import declarations
 
-    results = reader.load_results(RESULTS)
+    own = campaign()
+    results = reader.load_results(RESULTS, own.releases)
     if not results.results and results.problems:
         raise results.problems[0]
-    by_size, wanted = not options.bench and declarations.project() is None, re.compile(options.bench or "")
+    by_size, wanted = not options.bench and own.is_shipped, re.compile(options.bench or "")
 
     def measured(result: Result) -> list[Case]:
         return [*result.timings, *(case for case in result.counts if case.tracked)]
@@ -157,7 +160,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
             case for case in measured(result) if (case.spec.rank == 0 and case.device == "cpu" if by_size else wanted.search(case.suite))
         ]
 
-    result = select.newest(results.results, options.release, options.machine, options.python, listed)
+    version = own.releases.find(options.release).version if options.release else ""
+    result = select.newest(results.results, version, options.machine, options.python, listed)
     cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # a GPU alone has no suite by size
     if not cases:
         machines = [each for each in results.results if options.machine in ("", each.machine)]

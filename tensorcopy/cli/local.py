@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
@@ -11,6 +12,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
+from tensorcopy.cli.arguments import campaign
 from tensorcopy.cli.output import progress_bar
 
 if TYPE_CHECKING:
@@ -73,8 +75,8 @@ def add(commands: Any) -> None:
 def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
+    from tensorcopy.copying.advise import advise, against_fastest, can_measure, cost, origin
     from tensorcopy.numbers import count, duration
-    from tensorcopy.report.advise import advise, against_fastest, can_measure, cost, origin
     from tensorcopy.report.terminal import Prose, terminal_table
 
     requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
@@ -114,12 +116,17 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
 
 def _check(options: argparse.Namespace, console: Console) -> int:
     """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
+    from tensorcopy.campaign import TAKEN
     from tensorcopy.releases import interpreters
     from tensorcopy.report.terminal import terminal_table
-    from tensorcopy.worker.declarations import TAKEN
     from tensorcopy.worker.semantics import describe, describe_differences
 
-    report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.conformance", *options.device)
+    report = interpreters.run_probe(
+        interpreters.executable(options.interpreter),
+        "tensorcopy.worker.conformance",
+        *options.device,
+        variables={**os.environ, **campaign().variables()},
+    )
     rows = report["checked"]
     differing = [row for row in rows if row["kept"] is False]
     run = {row["method"] for row in rows if not row["observed"]["raises"]}  # for one kind of tensor at least, as x.numpy() does
@@ -163,7 +170,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import sweep
+    from tensorcopy.copying import sweep
 
     if options.out is not None:
         sweep.check_path(options.out)

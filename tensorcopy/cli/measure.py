@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS
+from tensorcopy.cli.arguments import RESULTS, campaign
 from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
@@ -28,6 +27,7 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tensorcopy.campaign import Campaign
     from tensorcopy.configuration import Paths
     from tensorcopy.measure.plan import Measurement
     from tensorcopy.measure.taking import Job, Suites
@@ -101,21 +101,18 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
     from tensorcopy.measure import history, plan, taking
     from tensorcopy.releases import environments
-    from tensorcopy.results import reader, suite_specs
+    from tensorcopy.results import reader
     from tensorcopy.site import server
-    from tensorcopy.worker import declarations
 
-    paths = configuration.paths()
+    own, paths = campaign(), configuration.paths()
     if not options.no_serve:
         server.bound(paths.html, options.port).server_close()  # reports an unusable port before minutes of measuring
     named, pythons = [options.releases] if options.releases else [], environments.known_pythons(paths.pythons)
-    chosen, skipped = plan.select(named, pythons, newest_first=True, first=not named)
+    chosen, skipped = plan.select(named, own, pythons, newest_first=True, first=not named)
     for line in skipped:
         console.print(line)
-    quick = "|".join(re.escape(spec.label) for spec in suite_specs.table().values() if spec.quick)
-    selection = rf"^({quick})\." if options.quick and not declarations.project() else ""
     # without a reference: for a first look it would double what is installed
-    job = taking.Job(paths, _own_name(options.machine, paths), selection)
+    job = taking.Job(own, paths, _own_name(options.machine, own, paths), own.quick if options.quick else "")
     plan.confirm_installing(chosen, paths, len(chosen), partial(console.print, soft_wrap=True), asks=not options.yes)
     count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
@@ -127,12 +124,12 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
             if there[each.place] >= wanted:
                 console.print(f"{each} was measured on this machine; --again adds launches")
         taken = history.take(taking.Missing(chosen, job, wanted, suites), counts=None, report_progress=report_progress)
-        counting = replace(job, selection=r"^memory\." if not declarations.project() else "")
+        counting = replace(job, selection=own.memory)
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory, report_progress=report_progress)
         report_progress(0.8, "publishing the site")
-        _publish(paths)
-    print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results).problems])
+        _publish(own, paths)
+    print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results, own.releases).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
     for line in taken.notes(inf):
@@ -143,7 +140,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     return 2 if problems or failed else 0
 
 
-def _publish(paths: Paths) -> None:
+def _publish(own: Campaign, paths: Paths) -> None:
     """Run `asv publish`. Raises TensorcopyError with its last line where no site was written."""
     from tensorcopy.releases import interpreters
     from tensorcopy.results import reader
@@ -152,7 +149,7 @@ def _publish(paths: Paths) -> None:
         assert process.stdout is not None
         lines = process.stdout.read().split("\n")
     # exit code 2 is also that of a site without the launches that cannot be read
-    is_whole = process.returncode == 0 or (process.returncode == 2 and reader.load_results(paths.results).problems)
+    is_whole = process.returncode == 0 or (process.returncode == 2 and reader.load_results(paths.results, own.releases).problems)
     if not (is_whole and (paths.html / "index.html").is_file()):
         raise TensorcopyError(
             "asv publish failed",
@@ -162,7 +159,7 @@ def _publish(paths: Paths) -> None:
         )
 
 
-def _own_name(machine: str, paths: Paths) -> str:
+def _own_name(machine: str, own: Campaign, paths: Paths) -> str:
     """Return the name under which this host measures: `machine`, unless it is another host's.
 
     Prints a warning where it is, and those of the results.
@@ -170,7 +167,7 @@ def _own_name(machine: str, paths: Paths) -> str:
     from tensorcopy.results import reader, series_key
     from tensorcopy.worker import hardware
 
-    results = reader.load_results(paths.results)
+    results = reader.load_results(paths.results, own.releases)
     print_warnings(results.warnings)
     holders = {result.machine: result.series_key.identity for result in results.results}
     name = series_key.measured_as(machine, hardware.identity(), holders)
@@ -194,13 +191,13 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
     from tensorcopy.measure import history, plan, runners, taking
-    from tensorcopy.worker import declarations, nvidia
+    from tensorcopy.worker import nvidia
 
     until = monotonic() + (options.budget or inf)
-    paths = configuration.paths()
+    own, paths = campaign(), configuration.paths()
     device = options.device or runners.device_of(options.machine)  # that must be usable
-    machine = _own_name(options.machine, paths)
-    measurements, reference, lines = _selected(options, paths, machine)
+    machine = _own_name(options.machine, own, paths)
+    measurements, reference, lines = _selected(options, own, paths, machine)
     if device == "cuda":
         gpus = nvidia.visible_gpus()[0]
         measurements, refused = plan.runnable(measurements, gpus)
@@ -209,7 +206,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     for line in lines:
         console.print(line)
     selection = plan.on_device(options.bench, options.device) if options.device else options.bench
-    job = taking.Job(paths, machine, selection, reference, device)
+    job = taking.Job(own, paths, machine, selection, reference, device)
     every = [*dict.fromkeys([*measurements, *filter(None, [reference])])]
     size = options.environments or len(every)
     plan.confirm_installing(every, paths, size, partial(console.print, soft_wrap=True), asks=not options.yes)
@@ -227,7 +224,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
             missing,
             most=size,
             counts=None if options.no_counts else counts,
-            with_functions=not (options.bench and declarations.project()),  # those of all its operations, whatever is selected
+            with_functions=not options.bench or own.is_shipped,  # another campaign's are those of all its operations, whatever is selected
             twice=whole,
             parallel=parallel,
             until=until,
@@ -245,18 +242,20 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     return 2 if taken.problems or failed else 0
 
 
-def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[list[Measurement], Measurement | None, list[str]]:
+def _selected(
+    options: argparse.Namespace, own: Campaign, paths: Paths, machine: str
+) -> tuple[list[Measurement], Measurement | None, list[str]]:
     """Return what shall be measured, its reference, and a line for each release that is skipped."""
     from tensorcopy.measure import plan
     from tensorcopy.results import reader
 
-    reference = plan.in_interpreter(options.reference) if options.reference else None
+    reference = plan.in_interpreter(options.reference, own) if options.reference else None
     if options.interpreter:
-        measurements = plan.in_interpreters(options.interpreter, options.releases)
+        measurements = plan.in_interpreters(options.interpreter, own, options.releases)
         return measurements, reference or plan.joining(measurements), []
-    measured = {result.sha for result in reader.load_results(paths.results).results if result.machine == machine}
-    measurements, skipped = plan.select(options.releases, paths.pythons, measured)
-    return measurements, reference or plan.reference(paths.pythons), skipped
+    measured = {result.sha for result in reader.load_results(paths.results, own.releases).results if result.machine == machine}
+    measurements, skipped = plan.select(options.releases, own, paths.pythons, measured)
+    return measurements, reference or plan.reference(own.releases, paths.pythons), skipped
 
 
 def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suites, console: Console) -> int:
@@ -265,10 +264,9 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
     A case that failed stays in the exit code until it is measured: what the results have of it counts, not what this run has done.
     """
     from tensorcopy.report.sentences import failures
-    from tensorcopy.results import reader
 
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases
-    for result in reader.load_results(job.results).results:
+    for result in job.read().results:
         measured = [each for each in measurements if each.place == result.place]
         for line in failures(result, suites) if measured and result.machine == job.machine else ():
             lines.setdefault(line, []).append(measured[0].release.version)
@@ -312,9 +310,9 @@ def _init(options: argparse.Namespace, console: Console) -> int:
             raise
         print_warnings([error])
     made = new_project(Path.cwd(), options.name, options.title, options.suites, origin, github=options.github)
-    console.print(f"{made.project.title}: wrote {', '.join(made.written) or 'nothing, all files are there'}", soft_wrap=True)
+    console.print(f"{made.campaign.title}: wrote {', '.join(made.written) or 'nothing, all files are there'}", soft_wrap=True)
     if made.of_asv:
-        console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.project.requires)}", soft_wrap=True)
+        console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.campaign.requires)}", soft_wrap=True)
         if made.of_asv.ignored:
             console.print(f"Not used of it: {'; '.join(made.of_asv.ignored)}", soft_wrap=True)
     console.print("Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish")

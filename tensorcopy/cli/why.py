@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, RESULTS
+from tensorcopy.cli.arguments import MACHINE, RESULTS, campaign
 from tensorcopy.cli.output import print_errors, print_line, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import expression
@@ -42,9 +42,10 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report import findings, terminal, why
     from tensorcopy.results import select
 
-    pair = select.pair(options.before, options.after, RESULTS, options.machine)
+    own = campaign()
+    pair = select.pair(options.before, options.after, RESULTS, own.releases, options.machine)
     print_warnings(pair.warnings)
-    cause = why.of_pair(pair, options.case)
+    cause = why.of_pair(pair, options.case, own.verdicts)
     print_errors(pair.problems)
     if options.script:
         text = why.script(cause)
@@ -70,12 +71,13 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis import comparisons
     from tensorcopy.measure import bisect, plan
     from tensorcopy.measure.taking import Job
-    from tensorcopy.releases import release_table, uv, wheel_index
+    from tensorcopy.releases import uv, wheel_index
     from tensorcopy.report import why
     from tensorcopy.results import reader, select
     from tensorcopy.worker import hardware
 
-    releases, paths = release_table.select(f"{options.before}..{options.after}"), configuration.paths()
+    own, paths = campaign(), configuration.paths()
+    releases = own.releases.select(f"{options.before}..{options.after}")
     first, last = releases[0], releases[-1]
     if first is last:
         got = f"{options.before} and {options.after}"
@@ -88,15 +90,15 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
             allowed=f"wheels for {' or '.join(paths.pythons)}",
             next="search between releases that share a Python; tensorcopy list releases lists them",
         )
-    results = reader.load_results(RESULTS).results
+    results = reader.load_results(RESULTS, own.releases).results
     if not results:
         raise select.no_results()
     name = why.selected_name(results, options.case)
     case = next(case for result in reversed(results) for case in result.timings if why.name_of(case) == name)
-    builds = wheel_index.between(first.version, last.version, python)
+    builds = wheel_index.between(first.version, last.version, python, own.releases)
     console.print(f"{name}: {len(builds)} builds from torch {builds[0]} to {builds[-1]} on Python {python}")
     folder = paths.environments.parent / bisect.FOLDER / f"{name.replace(' ', '-')}-py{python}-{hardware.identity()}"
-    job = Job(paths, bisect.MACHINE, plan.expression_of([case]), folder=folder)
+    job = Job(own, paths, bisect.MACHINE, plan.expression_of([case]), folder=folder)
     with ExitStack() as added:
         found = bisect.search(builds, bisect.Search(python, job, console.print, added).time, comparisons.distance)
         if found is None:

@@ -17,7 +17,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
-from tensorcopy.releases import environments, release_table, wheel_index
+from tensorcopy.releases import environments, wheel_index
 from tensorcopy.results.launches import UNIT
 
 LAUNCHES = 8  # of each step: a difference of 2 % is told
@@ -100,8 +100,7 @@ class Search:
     def _opened(self, build: str) -> Measurement:
         """Return the measurement of a build, whose environment is open. Raises BuildFailed."""
         if build not in self.measurements:
-            table = release_table.load()
-            release = next((row for row in table if row.version == build), None)
+            release = next((row for row in self.job.campaign.releases if row.version == build), None)
             try:
                 self.measurements[build] = Measurement(release or wheel_index.release(build), self.python)
             except TensorcopyError as error:

@@ -14,14 +14,13 @@ from tensorcopy.releases import interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import functions, suite_specs
 from tensorcopy.results.launches import Place
-from tensorcopy.worker import declarations
 from tensorcopy.worker.processes import ReportProgress
 
 PROBE = "tensorcopy.worker.functions"
 
 
 def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
-    """Return the measurements whose instructions were counted, and whose functions were not; in a project, whose operations were timed."""
+    """Return the measurements whose instructions were counted, or whose operations were timed, and whose functions were not counted."""
     machines: dict[Place, set[str]] = {}
     for each in [*job.stored(), *job.counted()]:
         if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items()):
@@ -37,8 +36,7 @@ def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measureme
 def _is_profiled(suite: str) -> bool:
     """Return whether the functions of a suite's cases are counted."""
     spec = suite_specs.find(suite)
-    is_own = spec.shipped and spec.methods == suite_specs.OWN
-    return is_own if declarations.project() else spec.metric == suite_specs.INSTRUCTIONS
+    return spec.metric == suite_specs.INSTRUCTIONS or (spec.shipped and spec.methods == suite_specs.OWN)
 
 
 def count_all(measurements: Sequence[Measurement], job: Job, report_progress: ReportProgress) -> tuple[list[Path], list[TensorcopyError]]:
@@ -47,8 +45,8 @@ def count_all(measurements: Sequence[Measurement], job: Job, report_progress: Re
     Returns the written files, and an error for each release whose functions could not be counted.
     """
     written, problems = [], []
-    names = "|".join(operation.name for operation in declarations.operations())
-    pattern = f"^({names}) " if declarations.project() else ""  # in a project only its operations are counted
+    names = "|".join(operation.name for operation in job.campaign.operations)
+    pattern = "" if job.campaign.is_shipped else f"^({names}) "
     for index, measurement in enumerate(measurements):
         report_progress(index / len(measurements), f"functions of {measurement}")
         try:

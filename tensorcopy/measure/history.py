@@ -15,7 +15,6 @@ from tensorcopy.measure import functions, plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Missing, Suites
 from tensorcopy.numbers import counted
-from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.series_key import by_series
@@ -115,12 +114,12 @@ def _take_of_wide(
     false alarm.
     """
     job, sides = missing.job, {each.place for group in groups for each in group}
-    results = [each for each in reader.load_results(job.results).results if each.machine == job.machine and each.place in sides]
+    results = [each for each in job.read().results if each.machine == job.machine and each.place in sides]
     wide = {
         case
         for series in by_series(results).values()
         for before, after in pairwise(series)
-        for case, change in comparisons.between(before, after).changes.items()
+        for case, change in comparisons.between(before, after, job.campaign.verdicts).changes.items()
         if _is_wide(case, change)
     }
     if not wide:

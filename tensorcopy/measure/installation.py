@@ -15,7 +15,7 @@ from tensorcopy import __version__
 from tensorcopy.configuration import web_address
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
-from tensorcopy.worker.declarations import CHECKOUT
+from tensorcopy.releases.interpreters import CHECKOUT
 
 WHEELS_ONLY = "--no-build"  # of uv: no code of a package runs when it is installed
 BUILT_FROM_SOURCE = '--only-binary ":all:" --no-binary tensorcopy'

@@ -34,9 +34,9 @@ from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_lin
 from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Suite
 from tensorcopy.results.launches import Side as StoredSide
-from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.files import kernel_text
+from tensorcopy.worker.operations import FILE
 from tensorcopy.worker.turns import usual
 
 # Of a case and side, of which the fastest third counts. Variance times cost is least with 6 to 10: a case's setup costs as much as three
@@ -114,8 +114,8 @@ class SideFailed(CannotRun):
     def of(side: Side, got: str) -> SideFailed:
         """Return the error of a side that cannot import torch or its suites."""
         following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
-        if (missing := re.search(r"No module named '(\w+)", got)) and declarations.project():
-            package = f'requires = ["{missing[1]}"] in [project] of {declarations.FILE}, or the package that has it'
+        if missing := re.search(r"No module named '(\w+)", got):
+            package = f'requires = ["{missing[1]}"] in [project] of {FILE}, or the package that has it'
             following = f"install {missing[1]} where this torch is" if side.environment.endswith(launches.OF_INTERPRETER) else package
         error = SideFailed(
             f"the suites cannot be imported in {side}",

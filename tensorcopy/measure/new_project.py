@@ -8,14 +8,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorcopy import configuration
+from tensorcopy import campaign, configuration
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import asv_suite
 from tensorcopy.measure.asv_suite import AsvSuite
 from tensorcopy.measure.installation import Origin
 from tensorcopy.results import writing
-from tensorcopy.worker import declarations
-from tensorcopy.worker.declarations import FILE, Project
+from tensorcopy.worker.operations import FILE
 
 FILES = Path(__file__).parent / "project_files"
 EXAMPLE, OPERATIONS = "operations.txt", "operations.py"  # the example's module, and where it is written
@@ -38,7 +38,7 @@ class NewProject:
     of_asv : the configuration of the suite that it measures; None without one
     """
 
-    project: Project
+    campaign: Campaign
     written: list[str]
     of_asv: AsvSuite | None
 
@@ -68,8 +68,8 @@ def new_project(
         if suites:
             suites = os.path.relpath(asv_suite.benchmarks(folder / suites), folder)
         of_asv = asv_suite.find((folder / suites).resolve(), folder) if suites else None
-        name = name or (of_asv.name if of_asv else "") or declarations.default_name(folder)
-        title = (title or declarations.default_title(name)).replace("\\", "\\\\").replace('"', '\\"')
+        name = name or (of_asv.name if of_asv else "") or campaign.default_name(folder)
+        title = (title or campaign.default_title(name)).replace("\\", "\\\\").replace('"', '\\"')
         head = _filled("project.toml", NAME=name, TITLE=title)
         if of_asv and of_asv.requires:
             head += f"requires = {json.dumps(of_asv.requires)}  # as {of_asv.path} says\n"
@@ -83,13 +83,11 @@ def new_project(
         )
     written = _write(folder, texts)
     try:
-        made = declarations.project_in(folder)
+        made = campaign.read(folder)
     except TensorcopyError:
         for place in written:
             (folder / place).unlink()
         raise
-    if made is None:
-        raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
     pythons = of_asv.pythons if of_asv and of_asv.pythons else PYTHONS
     values = {"NAME": made.name, "TITLE": made.title, "PYTHONS": json.dumps(pythons), "SOURCE": of_asv.source if of_asv else ""}
     values["INSTALL"] = origin.requirement("dashboard", _wheels(folder)) if origin else "tensorcopy[dashboard]"

@@ -10,11 +10,11 @@ from typing import Any
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
-from tensorcopy.releases import release_table
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, cases_of
 from tensorcopy.worker.processes import ReportProgress
@@ -49,7 +49,7 @@ def judged(
     margin, everywhere : see `comparisons.between`
     resumes : whether stored launches of both sides count
 
-    Raises TensorcopyError where a side cannot be measured.
+    Raises TensorcopyError where a side cannot be measured, and for a damaged file where one has no launch.
     """
     before, after = (side.place for side in sides)
     taken = 0
@@ -66,7 +66,14 @@ def judged(
         return taken >= look
 
     def compared(alpha: float = ALPHA) -> Comparison | None:
-        return comparisons.of_places(job.results, job.machine, before, after, margin=margin, alpha=alpha, everywhere=everywhere)
+        loaded = job.read()
+        by_place = {each.place: each for each in loaded.results if each.machine == job.machine}
+        if before in by_place and after in by_place:
+            own = by_place[before], by_place[after]
+            return comparisons.between(*own, job.campaign.verdicts, margin=margin, alpha=alpha, everywhere=everywhere)
+        if loaded.problems:
+            raise loaded.problems[0]
+        return None
 
     if not _take_values(sides, job, until, report_progress):
         return compared()
@@ -135,14 +142,14 @@ def _cases(name: str, suite: Mapping[str, Any]) -> Sequence[Case]:
     return cases_of(name, tuple(suite["param_names"]), tuple(map(tuple, suite["params"])))
 
 
-def sides(names: Sequence[str], pythons: Sequence[str]) -> list[Measurement]:
+def sides(names: Sequence[str], campaign: Campaign, pythons: Sequence[str]) -> list[Measurement]:
     """Return what two names such as "2.14.1" or "2.15.0@3.11" are measured as, on the same Python unless a name has one.
 
     Raises TensorcopyError for a name that is no release, or cannot be installed here, or twice the same.
     """
-    releases = [release_table.find(name.partition("@")[0]) for name in names]
+    releases = [campaign.releases.find(name.partition("@")[0]) for name in names]
     shared = [python for python in pythons if all(release.runs_on(python) for release in releases)]
-    chosen = [plan.select([name], shared or pythons)[0][0] for name in names]
+    chosen = [plan.select([name], campaign, shared or pythons)[0][0] for name in names]
     if chosen[0] == chosen[1]:
         raise TensorcopyError(
             "nothing to compare", got=f"{names[0]} and {names[1]}", allowed="two releases or Pythons", next="name another"

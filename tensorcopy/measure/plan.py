@@ -18,17 +18,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.launch import Side, names_of, sizes_of, usable_cores
 from tensorcopy.numbers import counted
-from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, minor
+from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, ReleaseIndex, minor
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import OF_INTERPRETER, Launch, Place
-from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
@@ -79,16 +79,15 @@ class Measurement:
         """Return whether the release can be measured without an installation."""
         return bool(self.interpreter) or environments.is_complete(self.path(paths))
 
-    def opened(self, paths: Paths) -> Environment:
+    def opened(self, campaign: Campaign, paths: Paths) -> Environment:
         """Return its environment, installed unless it exists or is an interpreter's own. Raises TensorcopyError."""
         if self.interpreter:
-            return environments.inspected(interpreters.executable(self.interpreter))
-        return environments.build(paths.environments, self.release, self.python, self.build or environments.expected_build())
+            return environments.inspected(interpreters.executable(self.interpreter), campaign)
+        return environments.build(paths.environments, self.release, self.python, self.build or environments.expected_build(), campaign)
 
-    def side(self, environment: Environment, paths: Paths) -> Side:
+    def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> Side:
         """Return the side of a launch in its opened environment."""
-        declared, folders = declarations.project(), [interpreters.package_folder(paths.environments)]
-        suites = interpreters.suites_folder(declared, paths.environments.parent) if declared else interpreters.own_suites()
+        folders = [interpreters.package_folder(paths.environments)]
         provenance = dict(environment.report["ledger"])
         if self.interpreter:
             folders.append(interpreters.runner_folder(paths.environments))
@@ -99,16 +98,15 @@ class Measurement:
             environment=self.environment,
             provenance=provenance,
             python=environment.python,
-            suites=suites,
-            variables={
-                **environments.steady(),
-                **declarations.variables(),
-                **os.environ,
-                **environment.own,
-                **dict.fromkeys(interpreters.SEARCH_PATHS, search_path),
-            },
+            suites=suites_folder(campaign, paths),
+            variables={**environment.variables(), **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)},
             torch=Path(environment.report["torch_folder"]),
         )
+
+
+def suites_folder(campaign: Campaign, paths: Paths) -> Path:
+    """Return the folder of the suites of a campaign, written beside the environments where it has to be generated."""
+    return interpreters.suites_folder(campaign.suites, paths.environments.parent, has_operations=bool(campaign.operations))
 
 
 @dataclass(frozen=True)
@@ -129,19 +127,19 @@ class Shard:
         return len(range(self.number - 1, launches, self.of))
 
 
-def in_interpreter(python: str) -> Measurement:
+def in_interpreter(python: str, campaign: Campaign) -> Measurement:
     """Return the measurement of an interpreter's own torch.
 
     python : as asv's "-E interpreter:" takes it; "same" is the running interpreter
 
     Raises TensorcopyError where that torch is no release of the table.
     """
-    provenance = environments.inspected(interpreters.executable(python)).report["ledger"]
-    release = environments.released_as(provenance)
+    provenance = environments.inspected(interpreters.executable(python), campaign).report["ledger"]
+    release = environments.released_as(provenance, campaign.releases)
     return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
 
 
-def in_interpreters(pythons: Sequence[str], named: Sequence[str] = ()) -> list[Measurement]:
+def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[str] = ()) -> list[Measurement]:
     """Return the measurements of interpreters, which are asked at the same time.
 
     named : the releases that the user has named; all if empty
@@ -149,7 +147,7 @@ def in_interpreters(pythons: Sequence[str], named: Sequence[str] = ()) -> list[M
     Raises TensorcopyError for one that `in_interpreter` refuses, for two with the same torch, and for a named release that none has.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        measurements = [*pool.map(in_interpreter, dict.fromkeys(pythons))]
+        measurements = [*pool.map(lambda python: in_interpreter(python, campaign), dict.fromkeys(pythons))]
     by_place = {each.place: each for each in measurements}
     for each in measurements:
         if (other := by_place[each.place]) is not each:
@@ -178,6 +176,7 @@ def joining(measurements: Sequence[Measurement]) -> Measurement | None:
 
 def select(
     specifications: Sequence[str],
+    campaign: Campaign,
     pythons: Sequence[str],
     measured: Collection[str] = (),
     *,
@@ -197,11 +196,11 @@ def select(
     for text in specifications or [".."]:
         range_text, at, python = text.partition("@")
         build = ""
-        if python == NUMPY_2_NAME and not declarations.project():
+        if python == NUMPY_2_NAME and campaign.pins_numpy:
             python, build = "", f"{environments.expected_build()}{WITH_NUMPY_2}"
         elif at and not re.fullmatch(r"3\.\d+", python):
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@3.9")
-        releases = new(measured) if range_text == NEW else release_table.select(range_text)
+        releases = new(campaign.releases, measured) if range_text == NEW else campaign.releases.select(range_text)
         for release in sorted(releases, reverse=newest_first):
             measurement, reason = installable(release, [python] if python else pythons)
             if build and minor(release.version) < NUMPY_2:
@@ -222,9 +221,9 @@ def select(
     return list(dict.fromkeys(measurements)), skipped
 
 
-def new(measured: Collection[str]) -> list[Release]:
+def new(releases: ReleaseIndex, measured: Collection[str]) -> list[Release]:
     """Return the releases that are newer than any measured one, by their SHAs, and their older neighbours; without any, the newest."""
-    rows = list(release_table.load())
+    rows = list(releases)
     newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 1)
     return rows[max(0, newest + 1 - NEIGHBOURS) :]
 
@@ -262,9 +261,9 @@ def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[
     return [each for each in measurements if not reasons[each]], lines
 
 
-def reference(pythons: Sequence[str]) -> Measurement | None:
+def reference(releases: ReleaseIndex, pythons: Sequence[str]) -> Measurement | None:
     """Return the measurement of the reference release, on the newest of these Pythons that has it; None where none has."""
-    return installable(release_table.find(REFERENCE), sorted(pythons, key=minor, reverse=True))[0]
+    return installable(releases.find(REFERENCE), sorted(pythons, key=minor, reverse=True))[0]
 
 
 def groups(measurements: Sequence[Measurement], reference: Measurement | None, max_environments: int) -> list[list[Measurement]]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tensorcopy import campaign as campaigns
+from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, plan
@@ -21,7 +23,7 @@ from tensorcopy.releases import interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.launches import Place
-from tensorcopy.worker import declarations
+from tensorcopy.worker.operations import FILE
 
 FOLDER = "revisions"
 TABLE = "tensorcopy/releases.toml"
@@ -34,10 +36,14 @@ class Revision(Measurement):
 
     commit : its SHA
     name : as it is printed, such as "head 1234abcd"; "" for its SHA
+    folder : its files, of a project the part of them that is the project's
+    environments : the folder of its environments
     """
 
     commit: str = ""
     name: str = ""
+    folder: Path = field(default=Path(), compare=False)
+    environments: Path = field(default=Path(), compare=False)
 
     def __str__(self) -> str:
         return f"{self.name or self.commit[:8]} with {super().__str__()}"
@@ -47,23 +53,18 @@ class Revision(Measurement):
         return self.release.sha, self.environment, self.commit
 
     def path(self, paths: Paths) -> Path:
-        return super().path(_own_paths(self.commit, paths))
+        return super().path(replace(paths, environments=self.environments))
 
-    def opened(self, paths: Paths) -> Environment:
-        own = _own_paths(self.commit, paths)
-        with declarations.in_folder(checked_out(self.commit, paths)):
-            return super().opened(own)
+    def opened(self, campaign: Campaign, paths: Paths) -> Environment:
+        return super().opened(of_folder(self.folder, campaign), replace(paths, environments=self.environments))
 
-    def side(self, environment: Environment, paths: Paths) -> Side:
-        folder, own = checked_out(self.commit, paths), _own_paths(self.commit, paths)
-        with declarations.in_folder(folder):
-            made = replace(super().side(environment, own), revision=self.commit)
-            if declarations.project():
-                return made
-        search_path = os.pathsep.join([str(folder), made.variables["PYTHONPATH"]])  # its own tensorcopy first
+    def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> Side:
+        made = super().side(environment, of_folder(self.folder, campaign), replace(paths, environments=self.environments))
+        if not campaign.is_shipped:
+            return replace(made, revision=self.commit)
+        search_path = os.pathsep.join([str(self.folder), made.variables["PYTHONPATH"]])  # its own tensorcopy first
         variables = {**made.variables, **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)}
-        variables.pop(declarations.VARIABLE, None)  # it declares its own
-        return replace(made, suites=folder / "benchmarks", variables=variables)
+        return replace(made, revision=self.commit, suites=self.folder / "benchmarks", variables=variables)
 
 
 def results_of(paths: Paths) -> Path:
@@ -71,17 +72,25 @@ def results_of(paths: Paths) -> Path:
     return _root(paths) / "results"
 
 
-def checked_out(commit: str, paths: Paths) -> Path:
+def of_folder(folder: Path, campaign: Campaign) -> Campaign:
+    """Return the campaign in the files of a commit. Raises TensorcopyError for an invalid one.
+
+    campaign : that of the checkout
+    """
+    return campaigns.read(folder, campaign if campaign.is_shipped else None)
+
+
+def checked_out(commit: str, campaign: Campaign, paths: Paths) -> Path:
     """Return the folder with the files of a commit, of a project the part of it that is the project's.
 
     Raises TensorcopyError where the commit has no such project.
     """
     folder = _root(paths) / commit[:12]
-    below = git.prefix() if declarations.project() else ""
-    if declarations.project() and not git.has(commit, f"{below}{declarations.FILE}"):
+    below = "" if campaign.is_shipped else git.prefix()
+    if not campaign.is_shipped and not git.has(commit, f"{below}{FILE}"):
         raise TensorcopyError(
             f"{commit[:8]} has no project",
-            got=f"no {below}{declarations.FILE} in it",
+            got=f"no {below}{FILE} in it",
             allowed="commits of a project",
             next="name a commit that has it",
         )
@@ -89,19 +98,21 @@ def checked_out(commit: str, paths: Paths) -> Path:
     return folder / below
 
 
-def differ(base: str, head: str) -> bool:
+def differ(base: str, head: str, campaign: Campaign) -> bool:
     """Return whether a file that can change a time differs between two commits; of a project, any file can."""
     changed = git.changed(base, head)
-    return any(name.startswith(MEASURED) and name != TABLE for name in changed) or bool(declarations.project() and changed)
+    return any(name.startswith(MEASURED) and name != TABLE for name in changed) if campaign.is_shipped else bool(changed)
 
 
-def table_of(commit: str, paths: Paths) -> ReleaseIndex:
+def table_of(commit: str, campaign: Campaign, paths: Paths) -> ReleaseIndex:
     """Return the table of releases of a commit; that of this tensorcopy for a project."""
-    own = checked_out(commit, paths) / TABLE
-    return release_table.load(own) if own.exists() else release_table.load()
+    own = checked_out(commit, campaign, paths) / TABLE
+    return release_table.of_tables(own) if own.exists() else campaign.releases
 
 
-def under_newest(commits: Mapping[str, str], paths: Paths, *, version: str = "", interpreter: str = "") -> list[Revision]:
+def under_newest(
+    commits: Mapping[str, str], campaign: Campaign, paths: Paths, *, version: str = "", interpreter: str = ""
+) -> list[Revision]:
     """Return commits as revisions under the newest torch that all of them support and this machine can install.
 
     commits : SHAs by the names that are printed
@@ -110,9 +121,9 @@ def under_newest(commits: Mapping[str, str], paths: Paths, *, version: str = "",
 
     Raises TensorcopyError where there is no such torch, and for a commit without a project.
     """
-    tables = [table_of(commit, paths) for commit in commits.values()]
+    tables = [table_of(commit, campaign, paths) for commit in commits.values()]
     if interpreter:
-        needs = [_packages(checked_out(commit, paths)) for commit in commits.values()]
+        needs = [_packages(checked_out(commit, campaign, paths), campaign) for commit in commits.values()]
         if None not in needs and any(each != needs[0] for each in needs):
             raise TensorcopyError(
                 "an interpreter cannot have the packages of two commits",
@@ -120,7 +131,7 @@ def under_newest(commits: Mapping[str, str], paths: Paths, *, version: str = "",
                 allowed="the same versions in both commits, such as einops==0.8",
                 next="leave the interpreter out",
             )
-        measurement = plan.in_interpreters([interpreter], [version] if version else [])[0]
+        measurement = plan.in_interpreters([interpreter], campaign, [version] if version else [])[0]
     else:
         common = [release for release in tables[0] if all(release in table for table in tables)]
         wanted = [release for release in reversed(common) if version in ("", release.version)]
@@ -133,43 +144,48 @@ def under_newest(commits: Mapping[str, str], paths: Paths, *, version: str = "",
                 next="tensorcopy list releases lists them",
             )
         measurement = usable
-    return [of(measurement, commit, name) for name, commit in commits.items()]
+    return [of(measurement, commit, name, campaign, paths) for name, commit in commits.items()]
 
 
-def of(measurement: Measurement, commit: str, name: str) -> Revision:
-    """Return a commit as a revision that a measurement's torch measures."""
-    return Revision(measurement.release, measurement.python, measurement.interpreter, measurement.build, commit, name)
+def of(measurement: Measurement, commit: str, name: str, campaign: Campaign, paths: Paths) -> Revision:
+    """Return a commit as a revision that a measurement's torch measures. Raises TensorcopyError for one without a project."""
+    folder = checked_out(commit, campaign, paths)
+    return Revision(
+        measurement.release,
+        measurement.python,
+        measurement.interpreter,
+        measurement.build,
+        commit,
+        name,
+        folder,
+        _environments(folder, campaign, paths),
+    )
 
 
 def _root(paths: Paths) -> Path:
     return paths.environments.parent / FOLDER
 
 
-def _own_paths(commit: str, paths: Paths) -> Paths:
-    """Return the paths of a commit: its environments are those of the checkout, unless it needs other packages than the checkout.
+def _environments(folder: Path, campaign: Campaign, paths: Paths) -> Path:
+    """Return the folder of a commit's environments: those of the checkout, unless it needs other packages than the checkout.
 
     A project's suites are generated beside its environments: so the folder is a link in any case.
     """
-    folder = checked_out(commit, paths)
-    if not declarations.project():
-        return paths
+    if campaign.is_shipped:
+        return paths.environments
     link = folder / ".asv" / "env"
-    if _packages(folder) == _packages(declarations.folder()):
+    if _packages(folder, campaign) == campaign.requirements():
         paths.environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
         if not link.exists():
             link.parent.mkdir(exist_ok=True)
             link.unlink(missing_ok=True)  # the project may have been moved
             link.symlink_to(paths.environments, target_is_directory=True)
-    return replace(paths, environments=link)
+    return link
 
 
-def _packages(folder: Path) -> list[str] | None:
-    """Return what a project's environments need beside torch; None for an invalid project, whose side names the error."""
+def _packages(folder: Path, campaign: Campaign) -> list[str] | None:
+    """Return what a commit's environments need beside torch; None for an invalid campaign, whose side names the error."""
     try:
-        declared = declarations.project_in(folder)
-        of_operations = [
-            package for operation in declarations.operations_of_file(folder / declarations.FILE) for package in operation.requires
-        ]
+        return of_folder(folder, campaign).requirements()
     except (TensorcopyError, OSError):
         return None
-    return [*of_operations, *(declared.requirements() if declared else ())]

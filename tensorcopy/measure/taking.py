@@ -18,6 +18,7 @@ from threading import Event
 from time import monotonic
 from typing import Any
 
+from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, plan
@@ -26,8 +27,9 @@ from tensorcopy.measure.plan import Measurement, Shard
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import launches, shared_counts, suite_specs
+from tensorcopy.results import launches, reader, shared_counts, suite_specs
 from tensorcopy.results.launches import Launch, Place
+from tensorcopy.results.reader import Results
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress
 
@@ -40,6 +42,7 @@ Suites = Mapping[str, Mapping[str, Any]]
 class Job:
     """What launches have in common, and the environments that they have opened.
 
+    campaign : whose suites they run
     machine : its name in results
     selection : a regular expression on asv's names; "" for every case
     reference : the side of every launch; None for launches without one
@@ -47,6 +50,7 @@ class Job:
     results : the folder of launch files
     """
 
+    campaign: Campaign
     paths: Paths
     machine: str
     selection: str = ""
@@ -62,13 +66,17 @@ class Job:
         """The folder of launch files."""
         return self.folder or self.paths.results
 
+    def read(self) -> Results:
+        """Return what the folder of launch files has."""
+        return reader.load_results(self.results, self.campaign.releases)
+
     def side(self, measurement: Measurement) -> launch.Side:
         """Return the side of a measurement, whose environment is opened once. Raises TensorcopyError."""
         if measurement not in self.opened:
-            environment = measurement.opened(self.paths)
+            environment = measurement.opened(self.campaign, self.paths)
             environments.require(environment, self.device or "cpu")
             self.opened[measurement] = environment
-        return measurement.side(self.opened[measurement], self.paths)
+        return measurement.side(self.opened[measurement], self.campaign, self.paths)
 
     def only(self, suites: Suites) -> Job:
         """Return the job with only the selected cases of these suites."""
@@ -173,7 +181,7 @@ def take_launches(
     continuous`. So `asv run v2.15.0^! --bench copies` is
 
         measurement, reason = plan.installable(release, paths.pythons)
-        job = Job(paths, machine, "copies", reference=plan.reference(paths.pythons))
+        job = Job(campaign, paths, machine, "copies", reference=plan.reference(campaign.releases, paths.pythons))
         take_launches([measurement], job)
 
     `asv continuous A B` names two measurements. An environment that cannot be opened, and a side that cannot start, is left out of the

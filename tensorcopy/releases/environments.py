@@ -17,14 +17,16 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
-from tensorcopy.releases.release_table import WITH_NUMPY_2, Release, load, minor, numpy_for
-from tensorcopy.worker import declarations
+from tensorcopy.releases.release_table import WITH_NUMPY_2, Release, ReleaseIndex, minor, numpy_for
 from tensorcopy.worker.devices import has_kernels
 from tensorcopy.worker.nvidia import Gpu
+from tensorcopy.worker.operations import FILE
 
 GIGABYTES = {1: 2, 2: 4}  # on the disk for an environment with CUDA, by torch's major version: 1.6 to 2.3 and 3.4 to 5.4
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
@@ -50,23 +52,18 @@ class Environment:
 
     python : its interpreter
     report : the result of the probe tensorcopy.worker.provenance in it: "ledger", "torch_folder", "methods", "article"
-    own : additional environment variables of its processes
+    steady : environment variables of its processes, unless the caller sets them
+    own : those that the caller cannot set
     """
 
     python: Path
     report: dict[str, Any]
+    steady: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables of a process that measures this checkout."""
-        search_path = interpreters.search_path([declarations.CHECKOUT], self.python)
-        return {**steady(), **os.environ, "PYTHONPATH": search_path, **self.own}
-
-
-def steady() -> dict[str, str]:
-    """Return the environment variables of measuring processes, unless the caller sets them."""
-    declared = declarations.project()
-    return {**STEADY, **(declared.variables() if declared else {})}
+        """Return the environment variables of a process that measures with this tensorcopy."""
+        return {**STEADY, **self.steady, **os.environ, **self.own}
 
 
 def runner() -> str:
@@ -152,33 +149,33 @@ def gigabytes(directory: Path, release: Release, python: str) -> int:
     return GIGABYTES.get(minor(release.version)[0], max(GIGABYTES.values()))
 
 
-def build(directory: Path, release: Release, python: str, build: str) -> Environment:
-    """Return the verified environment for `release` on Python `python`.
+def build(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> Environment:
+    """Return the verified environment for `release` on Python `python`, with what a campaign requires.
 
     It is installed under `directory` unless it exists. Raises TensorcopyError, and OSError.
     """
     # without links: the bytecode of its packages is kept by their path, and each commit of a pull request has a link to its environments
     path = path_of(directory, release, python, build).resolve()
     complete = path / COMPLETE
-    declared = declarations.project()
-    own = [package for operation in declarations.operations() for package in operation.requires] + (
-        declared.requirements() if declared else []
-    )
-    requirements = [*release.requirements(python, build), f"asv_runner=={runner()}", *own]
-    sources = declared.sources() if declared else []
+    numpy = numpy_for(release, python, build) if campaign.pins_numpy else ""
+    requirements = [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
     # builds of one name may have several wheels, and packages are built anew when a file of theirs has changed
     text = "\n".join(
-        [*requirements, *([f"# {BACKEND}={backend()}"] if backend() else []), *(f"# {_digest(folder)} of {folder}" for folder in sources)]
+        [
+            *requirements,
+            *([f"# {BACKEND}={backend()}"] if backend() else []),
+            *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources()),
+        ]
     )
     with _alone(path):
         is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
         if not is_old:
-            _install(path, release, python, requirements)
+            _install(path, release, python, requirements, campaign)
             complete.write_text(text, encoding="utf-8")
     try:
         # written on every call, so that the environment works after the checkout was moved
         (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{interpreters.package_folder(directory)}\n", encoding="utf-8")
-        environment = inspected(uv.interpreter(path), bytecode_in(path))
+        environment = inspected(uv.interpreter(path), campaign, bytecode_in(path))
     except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
         if not is_old:
             raise
@@ -188,7 +185,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
             allowed="an environment as it was installed",
             next=f"remove {path}, it is built anew",
         ) from error
-    verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy_for(release, python, build))
+    verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy)
     return environment
 
 
@@ -204,10 +201,9 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def _digest(package: Path) -> str:
+def _digest(package: Path, campaign: Campaign) -> str:
     """Return a digest of the files from which a package is built, without those that builds, environments and measurements write."""
-    digest, declared = hashlib.sha256(), declarations.project()
-    written = [declared.folder / name for name in ("results", "site")] if declared else []
+    digest, written = hashlib.sha256(), [campaign.folder / name for name in ("results", "site")]
     for folder, names, files in os.walk(package):
         kept = [name for name in names if not WRITTEN.match(name) and Path(folder, name) not in written]
         names[:] = sorted(kept)
@@ -238,7 +234,7 @@ def remove(path: Path) -> None:
     shutil.rmtree(path)
 
 
-def _install(path: Path, release: Release, python: str, requirements: list[str]) -> None:
+def _install(path: Path, release: Release, python: str, requirements: list[str], campaign: Campaign) -> None:
     interpreter = uv.find_python(python)
     if interpreter is None:
         raise TensorcopyError(
@@ -255,35 +251,33 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
             shutil.rmtree(path, ignore_errors=True)  # half of it would take the space that something else needs
             room = f"free {max(GIGABYTES.values()) + 1} GB for each environment, or tensorcopy measure --environments 2"
             raise DiskError(f"torch {release.version} was not installed", got=disk.got, allowed=disk.allowed, next=room) from error
-        has_own = not error.is_of_network and (declarations.project() or declarations.operations())
+        has_own = not error.is_of_network and campaign.requirements()
         raise TensorcopyError(
             f"torch {release.version} was not installed on Python {python}",
             got=str(error),
             allowed=f"{', '.join(requirements)}, if they can be installed together"
             if has_own
             else "a package index with the wheel that uv can reach",
-            next=f"correct requires in {declarations.FILE}, or name another release"
+            next=f"correct requires in {FILE}, or name another release"
             if has_own
             else "check the network and UV_INDEX_URL, then repeat: no measurement is lost",
         ) from error
 
 
-def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment:
+def inspected(python: Path, campaign: Campaign, own: Mapping[str, str] = MappingProxyType({})) -> Environment:
     """Return the environment of any interpreter that has torch, with its report, for which a command starts one process.
 
-    own : additional environment variables of its processes
+    own : environment variables of its processes that the caller cannot set
 
     Raises TensorcopyError where it has no torch.
     """
-    environment = Environment(python, {}, own or {})
-    variables = {**environment.variables(), **declarations.variables()}
-    variables.pop(declarations.FOLDER, None)  # two revisions differ in it; what they declare is in the others
-    return replace(environment, report=_report(python, bool(declarations.project()), frozenset(variables.items())))
+    environment = Environment(python, {}, campaign.steady(), {**own, **campaign.variables()})
+    return replace(environment, report=_report(python, campaign.is_shipped, frozenset(environment.variables().items())))
 
 
 @cache
-def _report(python: Path, own_only: bool, variables: frozenset[tuple[str, str]]) -> dict[str, Any]:
-    options = ["--own-only"] if own_only else []
+def _report(python: Path, with_registry: bool, variables: frozenset[tuple[str, str]]) -> dict[str, Any]:
+    options = [] if with_registry else ["--own-only"]
     return interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=dict(variables))
 
 
@@ -299,7 +293,7 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
     expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
     for name, value in expected.items():
         if not value:
-            continue  # a project's own choice
+            continue  # of what the campaign requires
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if installed != value:
             remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
@@ -314,9 +308,9 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
             )
 
 
-def released_as(provenance: dict[str, Any]) -> Release:
+def released_as(provenance: dict[str, Any], releases: ReleaseIndex) -> Release:
     """Return the release whose SHA a torch reports. Raises TensorcopyError."""
-    if release := load().of(provenance["torch_sha"]):
+    if release := releases.of(provenance["torch_sha"]):
         return release
     raise TensorcopyError(
         "this torch is not in the table of releases",

@@ -1,7 +1,7 @@
 """Probes in any Python that has torch, and the folders from which it imports tensorcopy, asv_runner and the suites.
 
-In a checkout, tensorcopy is imported from the checkout. An installed package is beside others that were installed for another Python, so
-it is linked into a folder of its own. A third-party suite is not changed: asv imports a generated package of the same name, whose search
+The package is beside others that were installed for another Python, or in a checkout with other folders, so it is linked into a folder of
+its own. A third-party suite is not changed: asv imports a generated package of the same name, whose search
 path begins with that folder.
 """
 
@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
-from tensorcopy.worker import declarations, processes
-from tensorcopy.worker.declarations import CHECKOUT, Project
+from tensorcopy.worker import processes
+from tensorcopy.worker.operations import FILE, GUIDE
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 PACKAGE = Path(__file__).resolve().parents[1]
+CHECKOUT = PACKAGE.parent
 SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's
 OF_OPERATIONS_NAME = "tensorcopy_own"  # of the package; a module of the project must not have this name
 OWN = "own"  # the module of the suites of own operations
@@ -81,7 +82,7 @@ def run_probe(
         started_process(
             command,
             stderr=errors,
-            env={**inherited, **declarations.variables(), "PYTHONPATH": search_path([folder], python)},
+            env={**inherited, "PYTHONPATH": search_path([folder], python)},
             cwd=folder,
         ) as process,
     ):
@@ -175,12 +176,10 @@ def own_suites() -> Path:
 
 
 def package_folder(environments: Path) -> Path:
-    """Return the folder to import tensorcopy from.
+    """Return a folder with links to tensorcopy and its suites, and nothing else.
 
-    environments : the folder of all environments, in which links are made
+    environments : the folder of all environments, in which it is made
     """
-    if is_checkout() and declarations.project() is None:
-        return CHECKOUT
     return _linked(environments.absolute() / "tensorcopy", {"tensorcopy": PACKAGE, SUITES_NAME: own_suites()})
 
 
@@ -206,20 +205,22 @@ def _linked(folder: Path, targets: Mapping[str, Path]) -> Path:
     return folder
 
 
-def suites_folder(project: Project, workplace: Path) -> Path:
-    """Return the folder that asv shall read, written into `workplace` unless it is the project's own.
+def suites_folder(theirs: Path | None, workplace: Path, *, has_operations: bool) -> Path:
+    """Return the folder that asv shall read, written into `workplace` unless it is a suite alone.
 
-    Raises TensorcopyError for a project with nothing to measure, and for a suite with the name of tensorcopy's.
+    theirs : a suite; None for operations alone
+    has_operations : whether there are any; tensorcopy's own suites have them
+
+    Raises TensorcopyError where there is nothing to measure, and for a suite with the name of tensorcopy's.
     """
-    theirs, operated = project.suites, bool(declarations.operations())
-    if theirs and not operated:
+    if theirs and (theirs == own_suites() or not has_operations):
         return theirs
-    if not operated:
+    if not has_operations:
         raise TensorcopyError(
             "this project has nothing to measure",
-            got=f"{declarations.FILE} without an operation or a suite",
+            got=f"{FILE} without an operation or a suite",
             allowed='[[operation]], or [suites] with path = "benchmarks"',
-            next=declarations.GUIDE,
+            next=GUIDE,
         )
     if theirs and ((theirs / f"{OWN}.py").exists() or (theirs / OWN).exists()):
         raise TensorcopyError(

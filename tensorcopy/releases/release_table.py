@@ -1,7 +1,7 @@
 """Read and write the table of torch releases, `releases.toml`.
 
-Its rows are the commits of the repository that asv draws its history over. A project may have a separate table beside tensorcopy.toml,
-with the releases that the package's table lacks.
+Its rows are the commits of the repository that asv draws its history over. A campaign may have a separate table, with the releases that
+the package's table lacks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec import Meta
 from packaging.version import Version
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import declarations, files
+from tensorcopy.worker import files
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
 UNKNOWN = date.min  # the day of an upload that an index does not tell
@@ -67,12 +67,11 @@ class Release:
         """Return whether there is a wheel for Python `python`, such as "3.11"."""
         return minor(self.pythons[0]) <= minor(python) <= minor(self.pythons[1])
 
-    def requirements(self, python: str, build: str = "") -> list[str]:
-        """Return the requirements of an environment on Python `python`.
+    def requirements(self, numpy: str) -> list[str]:
+        """Return the requirements of an environment.
 
-        In a project uv chooses numpy: the newest that this release, the Python and what the project requires allow.
+        numpy : its version; "" for the newest that this release, the Python and what else is required allow
         """
-        numpy = numpy_for(self, python, build)
         any_numpy = "numpy" if minor(self.version) >= NUMPY_2 else "numpy<2"
         return [f"torch=={self.version}", f"numpy=={numpy}" if numpy else any_numpy, *self.requires]
 
@@ -113,6 +112,38 @@ class ReleaseIndex(tuple[Release, ...]):
         """Return results in order of release; those of other commits are left out."""
         return sorted((item for item in items if self.of(item.sha)), key=lambda item: self.position(item.sha))
 
+    def find(self, name: str) -> Release:
+        """Return the release of a version, tag, or SHA of at least 7 digits; of "2.14", its last patch in the table.
+
+        Raises TensorcopyError.
+        """
+        version = name.removeprefix("v")
+        patches = [row.version for row in self if name.count(".") == 1 and row.version.startswith(f"{version}.")]
+        for row in self:
+            if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
+                return row
+        raise TensorcopyError(
+            "unknown torch release",
+            got=repr(name),
+            allowed=f"{self[0].version} to {self[-1].version} as listed by `tensorcopy list releases`" if self else "none yet",
+            next=f"tensorcopy list releases{f' --add {version}' if version[:1].isdecimal() else ''}",
+        )
+
+    def select(self, text: str) -> list[Release]:
+        """Return the releases in `text`: "2.15.0", "2.10..", "..2.0.1", "2.5.1..2.9.1"; an end that is left out is open.
+
+        A minor release stands for its last patch in the table: "2.10.." starts there. Raises TensorcopyError.
+        """
+        if ".." not in text:
+            return [self.find(text)]
+        first, last = (self.position(self.find(name).sha) if name else None for name in text.split("..", 1))
+        releases = list(self[first : None if last is None else last + 1])
+        if not releases:
+            raise TensorcopyError(
+                "an empty range of releases", got=repr(text), allowed="FIRST..LAST in order of version", next="swap the ends"
+            )
+        return releases
+
 
 def in_order(versions: Iterable[str]) -> list[str]:
     """Return versions in order, also such as no table has. Raises ValueError for a text that is no version."""
@@ -126,31 +157,23 @@ def minor(python: str) -> tuple[int, int]:
 
 
 def numpy_for(release: Release, python: str, build: str = "") -> str:
-    """Return the release's numpy, or a later one where Python or build need it; "" in a project, whose requirements decide."""
-    if declarations.project():
-        return ""
+    """Return the numpy that the table pins: the release's, or a later one where Python or build need it."""
     if build.endswith(WITH_NUMPY_2):
         return str(_document(TABLE)["numpy_2"])
     return _document(TABLE)["numpy_by_python"].get(python, release.numpy)  # type: ignore[no-any-return]
 
 
-def own_table() -> Path:
-    """Return the table that a user adds releases to: that of the project, which may not exist yet, or else the package's."""
-    declared = declarations.project()
-    return declared.folder / TABLE.name if declared else TABLE
-
-
-def load(table: Path | None = None) -> ReleaseIndex:
-    """Return every release of a table; without one, of the package's and the project's, whose rows replace those of the same version.
+def load(*added: Path) -> ReleaseIndex:
+    """Return every release of the package's table, and of others, whose rows replace those of the same version.
 
     Raises TensorcopyError for an invalid row.
     """
-    own = own_table()
-    return _load((table,) if table else (TABLE, own) if own != TABLE and own.exists() else (TABLE,))
+    return of_tables(TABLE, *added)
 
 
 @cache
-def _load(tables: tuple[Path, ...]) -> ReleaseIndex:
+def of_tables(*tables: Path) -> ReleaseIndex:
+    """Return every release of some tables. Raises TensorcopyError for an invalid row."""
     releases: dict[str, Release] = {}
     for table in tables:
         rows = _document(table).get("release", [])
@@ -158,39 +181,6 @@ def _load(tables: tuple[Path, ...]) -> ReleaseIndex:
             raise _unreadable(table, f"release = {rows!r:.60}", "[[release]] tables")
         releases |= {release.version: release for release in (_release(row, table) for row in rows)}
     return ReleaseIndex(sorted(releases.values()))
-
-
-def find(name: str) -> Release:
-    """Return the release of a version, tag, or SHA of at least 7 digits; of "2.14", its last patch in the table.
-
-    Raises TensorcopyError.
-    """
-    rows, version = load(), name.removeprefix("v")
-    patches = [row.version for row in rows if name.count(".") == 1 and row.version.startswith(f"{version}.")]
-    for row in rows:
-        if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
-            return row
-    raise TensorcopyError(
-        "unknown torch release",
-        got=repr(name),
-        allowed=f"{rows[0].version} to {rows[-1].version} as listed by `tensorcopy list releases`" if rows else "none yet",
-        next=f"tensorcopy list releases{f' --add {version}' if version[:1].isdecimal() else ''}",
-    )
-
-
-def select(text: str) -> list[Release]:
-    """Return the releases in `text`: "2.15.0", "2.10..", "..2.0.1", "2.5.1..2.9.1"; an end that is left out is open.
-
-    A minor release stands for its last patch in the table: "2.10.." starts there. Raises TensorcopyError.
-    """
-    if ".." not in text:
-        return [find(text)]
-    rows = load()
-    first, last = (rows.position(find(name).sha) if name else None for name in text.split("..", 1))
-    releases = list(rows[first : None if last is None else last + 1])
-    if not releases:
-        raise TensorcopyError("an empty range of releases", got=repr(text), allowed="FIRST..LAST in order of version", next="swap the ends")
-    return releases
 
 
 def add(release: Release, table: Path) -> None:
@@ -212,7 +202,7 @@ def add(release: Release, table: Path) -> None:
         table.write_text(
             "# Torch releases that tensorcopy does not list; `tensorcopy list releases --add VERSION` adds one.\n", encoding="utf-8"
         )
-    load(table)  # raises TensorcopyError for a damaged table
+    of_tables(table)  # raises TensorcopyError for a damaged table
     lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
     defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
     values = {name: value for name, value in {**asdict(release), **lists}.items() if value != defaults.get(name)}
@@ -232,7 +222,7 @@ def add(release: Release, table: Path) -> None:
     draft = table.with_name(f"{table.name}.new")  # renamed at the end: an interrupted write leaves the old table
     draft.write_text(tomlkit.dumps(document), encoding="utf-8")
     draft.replace(table)
-    _load.cache_clear()
+    of_tables.cache_clear()
     _document.cache_clear()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
-from tensorcopy.releases.release_table import UNKNOWN, Release, in_order, load, minor
+from tensorcopy.releases.release_table import UNKNOWN, Release, ReleaseIndex, in_order, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
@@ -69,8 +69,8 @@ def release(version: str) -> Release:
     )
 
 
-def unknown(*, nightly: bool = False) -> list[str]:
-    """Return the versions that the index has and the table does not, in order.
+def unknown(releases: ReleaseIndex, *, nightly: bool = False) -> list[str]:
+    """Return the versions that the index has and a table of releases does not, in order.
 
     They are versions newer than the table's newest, and patches of its newest minor releases.
 
@@ -78,7 +78,7 @@ def unknown(*, nightly: bool = False) -> list[str]:
 
     Raises TensorcopyError where the index cannot be reached.
     """
-    rows = [row for row in load() if row.kind == "release"]
+    rows = [row for row in releases if row.kind == "release"]
     last = {minor(row.version): row.version for row in rows}
     python = environments.this_python()
     versions: list[str] = []
@@ -89,7 +89,7 @@ def unknown(*, nightly: bool = False) -> list[str]:
         if nightly:
             above = versions[-1] if versions else rows[-1].version
             newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=uv.nightly_index())
-            versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in load()} else []
+            versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in releases} else []
     except uv.UvFailed as error:
         raise _unreachable(error) from error
     return versions
@@ -101,14 +101,14 @@ def _unreachable(error: uv.UvFailed) -> TensorcopyError:
     )
 
 
-def between(first: str, last: str, python: str) -> list[str]:
-    """Return every version from `first` to `last` that can be installed on Python `python`, or that the table has, in order.
+def between(first: str, last: str, python: str, releases: ReleaseIndex) -> list[str]:
+    """Return every version from `first` to `last` that can be installed on Python `python`, or that the table of releases has, in order.
 
     They are releases with their patches; where `uv.NIGHTLY_INDEX` is set, that index's nightlies and release candidates too.
 
     Raises TensorcopyError where an index cannot be reached.
     """
-    known = in_order({first, last, *(row.version for row in load() if row.runs_on(python))})
+    known = in_order({first, last, *(row.version for row in releases if row.runs_on(python))})
     versions = set(known[known.index(first) : known.index(last) + 1])
     try:
         versions |= set(_above(f"torch>{{}},<{last}", first, python))

@@ -20,8 +20,10 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.functions import Difference, FunctionChange, GroupChange
 from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_interval, signed_percent
+from tensorcopy.releases import release_table
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import functions, select
@@ -84,10 +86,10 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
         raise TensorcopyError(
             "no regular expression", got=f"{case!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
         ) from error
-    return of_pair(select.pair(before, after, RESULTS, machine), case)
+    return of_pair(select.pair(before, after, RESULTS, release_table.load(), machine), case)
 
 
-def of_pair(pair: Pair, pattern: str) -> Cause:
+def of_pair(pair: Pair, pattern: str, verdicts: Verdicts = NO_VERDICTS) -> Cause:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
     before, after = functions.profiles_of(pair.before), functions.profiles_of(pair.after)
     if before is None or after is None:
@@ -95,7 +97,7 @@ def of_pair(pair: Pair, pattern: str) -> Cause:
     cases = _cases((pair.before, pair.after), [name for name in before.cases if name in after.cases])
     name = _selected(cases, pattern)
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
-    change = comparisons.between(pair.before, pair.after).changes[timed] if timed else None
+    change = comparisons.between(pair.before, pair.after, verdicts).changes[timed] if timed else None
     return of_results(pair.before, pair.after, name, analysis.between(before, after, name), change, timed)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import effects, launches, shared_counts
 from tensorcopy.results.cases import Case, Timing, stored_cases
 from tensorcopy.results.effects import Effects
@@ -32,6 +33,7 @@ class Result:
     """A release on one machine, Python and build, from all launches that had it as a side.
 
     folder : of the results
+    release : the row of its torch in the table; None for a torch without one
     environment : such as "py3.11-cuda"
     revision : of the project; "" for what is checked out
     timings : of every timed case
@@ -51,6 +53,7 @@ class Result:
     python: str
     build: str
     environment: str
+    release: Release | None = None
     revision: str = ""
     timings: dict[Case, Timing] = field(default_factory=dict)
     counts: dict[Case, float] = field(default_factory=dict)
@@ -73,7 +76,7 @@ class Result:
     @cached_property
     def version(self) -> str:
         """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
-        return release_table.load().version(self.sha) or str(self.provenance["torch"]).partition("+")[0]
+        return self.release.version if self.release else str(self.provenance["torch"]).partition("+")[0]
 
     @property
     def processors(self) -> str:
@@ -107,12 +110,14 @@ class Results:
     superseded: tuple[TensorcopyError, ...] = ()
 
 
-def load_results(directory: Path) -> Results:
+def load_results(directory: Path, releases: ReleaseIndex | None = None) -> Results:
     """Return every result under `directory`, read once until a file comes, goes or changes.
+
+    releases : those that results can be of; by default the package's
 
     Raises nothing: a damaged file is a problem, and the others are read. Callers share the returned values and must not change them.
     """
-    return _load(directory.absolute(), folder_state(directory))
+    return _load(directory.absolute(), folder_state(directory), releases or release_table.load())
 
 
 def cases(results: Iterable[Result]) -> set[Case]:
@@ -131,7 +136,7 @@ def folder_state(directory: Path) -> Hashable:
 
 
 @lru_cache(maxsize=4)  # two folders of a comparison, and others
-def _load(directory: Path, state: Hashable) -> Results:
+def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
     """Read the launches of a folder; `state` is the key of the cache."""
     read: list[tuple[Launch, Cases]] = []
     problems: list[TensorcopyError] = []
@@ -140,7 +145,7 @@ def _load(directory: Path, state: Hashable) -> Results:
             launch = launches.read(path)
             with launches.damage_named(path):
                 cases = _cases(launch)
-            unknown = _unknown_torch(path, launch)
+            unknown = _unknown_torch(path, launch, releases)
         except TensorcopyError as error:
             problems.append(error)
             continue
@@ -163,8 +168,8 @@ def _load(directory: Path, state: Hashable) -> Results:
         of_host = sorted((each for each in read if (each[0].machine, each[0].identity) == host), key=lambda each: each[0].id)
         places = {side.place: launch.provenance_of(number) for launch, _ in of_host for number, side in enumerate(launch.sides)}
         elsewhere = [(each, _cases(each)) for each in shared_counts.elsewhere((launch for launch, _ in read), host[1], places)]
-        results += _of_machine(directory, name, of_host, elsewhere)
-        superseded += _superseded(name, [launch for launch, _ in of_host])
+        results += _of_machine(directory, name, of_host, elsewhere, releases)
+        superseded += _superseded(name, [launch for launch, _ in of_host], releases)
     return Results(tuple(results), tuple(problems), (*warnings, *superseded), tuple(launch for launch, _ in read), tuple(superseded))
 
 
@@ -172,11 +177,11 @@ def _cases(launch: Launch) -> Cases:
     return {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
 
 
-def _unknown_torch(path: Path, launch: Launch) -> list[TensorcopyError]:
+def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[TensorcopyError]:
     """Return an error for each side whose torch is in no row of the table: it is in no history. Raises one for a mislabelled side."""
     problems: list[TensorcopyError] = []
     for number, side in enumerate(launch.sides):
-        version = release_table.load().version(side.sha)
+        version = releases.version(side.sha)
         provenance = launch.provenance_of(number)
         torch = str(provenance.get("torch", ""))
         differs = provenance.get("torch_sha") != side.sha or not str(provenance.get("python", "")).startswith(
@@ -204,7 +209,11 @@ def _unknown_torch(path: Path, launch: Launch) -> list[TensorcopyError]:
 
 
 def _of_machine(
-    folder: Path, machine: str, read: Sequence[tuple[Launch, Cases]], elsewhere: Sequence[tuple[Launch, Cases]]
+    folder: Path,
+    machine: str,
+    read: Sequence[tuple[Launch, Cases]],
+    elsewhere: Sequence[tuple[Launch, Cases]],
+    releases: ReleaseIndex,
 ) -> Iterator[Result]:
     """Yield the results of one machine from its launches, in order. Of each suite, only those of its newest version count.
 
@@ -239,6 +248,7 @@ def _of_machine(
             python=environment.partition("-")[0][2:],
             build=environment.split("-")[1],
             environment=environment,
+            release=releases.of(sha),
             revision=revision,
             timings=timed.timings(column) if column is not None else {},
             counts={case: (fmean if case.tracked else min)(values) for case, values in counts.items()},
@@ -260,7 +270,7 @@ def _versions(read: Iterable[Launch]) -> dict[str, tuple[str, str]]:
     return {name: suite.form for launch in read for name, suite in launch.suites.items()}
 
 
-def _superseded(machine: str, read: Sequence[Launch]) -> Iterator[TensorcopyError]:
+def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
     """Yield an error for a machine of which some release has a suite in an earlier version only."""
     versions, places = _versions(read), dict[tuple[str, ...], dict[tuple[str, str], set[str]]]()
     several = {name for launch in read for name, suite in launch.suites.items() if suite.form != versions[name]}
@@ -279,7 +289,7 @@ def _superseded(machine: str, read: Sequence[Launch]) -> Iterator[TensorcopyErro
             shas.add(sha)
     if earlier:
         suites = [f"{name} ({len(cases)} cases)" for name, cases in sorted(earlier.items())]
-        of_torch = " ".join(release.version for release in release_table.load() if release.sha in shas)
+        of_torch = " ".join(release.version for release in releases if release.sha in shas)
         yield TensorcopyError(
             f"results of {machine} do not count: of an earlier version of their suites",
             got=f"{', '.join(suites[:SHOWN])}{', …' if len(suites) > SHOWN else ''} with torch {of_torch}",

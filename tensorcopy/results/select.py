@@ -12,8 +12,9 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.reader import Result, Results, concerning, load_results
-from tensorcopy.results.series_key import SeriesKey, by_history
+from tensorcopy.results.series_key import SeriesKey, by_history, in_order
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,8 @@ def shown(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKe
     One with two releases, since one release shows no change; of several builds that of the newest release, an interpreter's only where
     there is no other.
     """
-    releases = release_table.load()
     able = [key for key in histories if _releases(histories[key]) > 1] or list(histories)
-    return max(able, key=lambda key: (not key.is_beside_history, max(releases.position(axis[-1].sha) for axis in histories[key])))
+    return max(able, key=lambda key: (not key.is_beside_history, in_order(axis[-1] for axis in histories[key])[-1].release))
 
 
 def _releases(axes: Sequence[Sequence[Result]]) -> int:
@@ -77,7 +77,7 @@ def _releases(axes: Sequence[Sequence[Result]]) -> int:
 
 def newest(
     results: Sequence[Result],
-    release: str = "",
+    version: str = "",
     machine: str = "",
     python: str = "",
     having: Callable[[Result], object] = lambda result: True,
@@ -86,20 +86,18 @@ def newest(
 
     Of several Pythons the newest is taken, of an interpreter's torch and the wheel's the wheel's.
 
-    release, machine, python : restrict the choice where given
+    version, machine, python : restrict the choice where given
     having : what is preferred, where any result has it
     Raises TensorcopyError where no result matches.
     """
-    releases = release_table.load()
-    version = release_table.find(release).version if release else ""
-    matching = _restricted(releases.in_order(results), machine=machine, version=version, python=python)
+    matching = _restricted(in_order(results), machine=machine, version=version, python=python)
     matching = [result for result in matching if having(result)] or matching
     machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
     on_machine = [result for result in matching if result.machine == machine]
-    return max(on_machine, key=lambda result: (releases.position(result.sha), result.series_key.order))
+    return max(in_order(on_machine), key=lambda result: (result.release, result.series_key.order))
 
 
-def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
+def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "") -> Pair:
     """Return the results that `before` and `after` select.
 
     Both are of one machine and one Python if any has measured both, and of one build of the machine unless a name selects one.
@@ -112,8 +110,8 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
     names = _parse(before, folder), _parse(after, folder)
     if names[0].folder.resolve() == names[1].folder.resolve():  # also where they are spelt differently
         names = names[0], replace(names[1], folder=names[0].folder)
-    loaded = {name.folder: _loaded(name.folder) for name in names}
-    first, second = (_matching(name, loaded[name.folder], machine) for name in names)
+    loaded = {name.folder: _loaded(name.folder, releases) for name in names}
+    first, second = (_matching(name, loaded[name.folder], releases, machine) for name in names)
     is_build_named = any(each.series_key.build in name.words for name in names for each in loaded[name.folder].results)
     is_machine_named = any(each.machine in name.words for name in names for each in loaded[name.folder].results)
     shared = {result.series_key.host for result in first} & {result.series_key.host for result in second}
@@ -165,8 +163,8 @@ def _parse(text: str, folder: Path) -> _Name:
     return _Name(typed, folder, release.removeprefix("v"), tuple(words))
 
 
-def _loaded(folder: Path) -> Results:
-    results = load_results(folder)
+def _loaded(folder: Path, releases: ReleaseIndex) -> Results:
+    results = load_results(folder, releases)
     if not results.results:
         if results.problems:
             raise results.problems[0]
@@ -179,12 +177,12 @@ def _loaded(folder: Path) -> Results:
     return results
 
 
-def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
+def _matching(name: _Name, results: Results, releases: ReleaseIndex, machine: str) -> list[Result]:
     """Return the results of released versions that a name selects.
 
     Raises TensorcopyError where there is none.
     """
-    matching = _restricted(release_table.load().in_order(results.results), machine=machine)
+    matching = _restricted(in_order(results.results), machine=machine)
     pythons = [word for word in name.words if re.fullmatch(r"3\.\d+", word)]
     for word in name.words:
         if word in pythons:
@@ -198,7 +196,7 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
                 next=f"{name.release}@{allowed[0]}",
             )
         matching = [result for result in matching if word in _words(result)]
-    version = release_table.find(name.release).version if name.release else ""
+    version = releases.find(name.release).version if name.release else ""
     try:
         matching = _restricted(matching, name.text, version=version)
         for python in pythons:

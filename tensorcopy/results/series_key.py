@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.releases.release_table import HasSha
+from tensorcopy.releases.release_table import Release
 
 UNKNOWN_NAME = "unknown"  # hardware, in names and texts
 DIGITS = 4  # of an identity in a machine's name: two of a handful rarely share them, and then the name has all digits
@@ -61,8 +61,12 @@ class SeriesKey:
         return not self.is_beside_history, release_table.minor(self.python)
 
 
-class HasSeries(HasSha, Protocol):
+class HasSeries(Protocol):
     """A result, or another value with the key of one."""
+
+    @property
+    def release(self) -> Release | None:
+        """The row of its torch in the table; None for a torch without one."""
 
     @property
     def series_key(self) -> SeriesKey:
@@ -72,10 +76,16 @@ class HasSeries(HasSha, Protocol):
 Member = TypeVar("Member", bound=HasSeries)
 
 
+def in_order(results: Iterable[Member]) -> list[Member]:
+    """Return results in order of release; those of a torch that is no release are left out."""
+    released = [(result.release, result) for result in results if result.release]
+    return [result for _, result in sorted(released, key=lambda each: each[0])]
+
+
 def by_series(results: Iterable[Member]) -> dict[SeriesKey, list[Member]]:
     """Return the results of each series in order of release; those of a torch that is no release are left out."""
     groups: dict[SeriesKey, list[Member]] = {}
-    for result in release_table.load().in_order(results):
+    for result in in_order(results):
         groups.setdefault(result.series_key, []).append(result)
     return groups
 

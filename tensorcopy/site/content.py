@@ -11,6 +11,7 @@ from typing import Any
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import ReleaseChange
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
@@ -19,7 +20,6 @@ from tensorcopy.results.suite_specs import SECONDS, TIME, TRACKED, is_tracked
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.machine import Machine, Series, longest_history
-from tensorcopy.worker.declarations import Project
 from tensorcopy.worker.devices import DEVICES
 
 Pair = tuple[Result, Result]  # before and after
@@ -51,25 +51,25 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
 class Content:
     """Everything that the pages show.
 
+    campaign : whose results they are
     machines : the machine that measured last first
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
     day : the day of writing, "2026-11-21"
     web : where the repository and the site are published
     problems : of results that could not be read, or do not count
-    project : whose own operations and suites the results are of; None for those of the registry
     """
 
+    campaign: Campaign
     machines: tuple[Machine, ...]
     docs: Mapping[str, str]
     day: str
     web: WebAddresses = NOWHERE
     problems: tuple[TensorcopyError, ...] = ()
-    project: Project | None = None
 
     @property
     def site_name(self) -> str:
         """The name in the head of every page."""
-        return self.project.name if self.project else "tensorcopy"
+        return self.campaign.name
 
     @property
     def machine(self) -> Machine | None:
@@ -91,7 +91,7 @@ class Content:
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
         """The comparison of every pair of results that has a page, by address."""
-        return {addresses.of_comparison(*pair): comparisons.between(*pair) for pair in compared_pairs(self.series)}
+        return {addresses.of_comparison(*pair): comparisons.between(*pair, self.campaign.verdicts) for pair in compared_pairs(self.series)}
 
     def comparison_address(self, before: Result, after: Result) -> str:
         """Return the address of the comparison of two results; "" when they have no page."""

@@ -13,6 +13,7 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.analysis.standings import OpenRegression, Standing
+from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import functions, related, select, suite_specs
@@ -70,17 +71,16 @@ def series_of_results(results: Sequence[Result]) -> list[Series]:
 
     Results of an unknown SHA are omitted, and those beside numpy 2, which are in no history.
     """
-    releases = release_table.load()
     shown = [result for result in results if result.timings or result.failures or any(case.tracked for case in result.counts)]
     groups = by_series(result for result in shown if not result.series_key.has_numpy_2)
-    all_series = [Series(tuple(group), tuple(releases[releases.position(result.sha)] for result in group)) for group in groups.values()]
+    all_series = [Series(tuple(group), tuple(result.release for result in group if result.release)) for group in groups.values()]
     last_started: dict[str, str] = {}
     for key, group in groups.items():
         started = max(str(result.provenance["started"]) for result in group)
         last_started[key.machine] = max(started, last_started.get(key.machine, ""))
     all_series.sort(
         key=lambda series: (
-            *(not series.key.is_beside_history, releases.position(series.newest.sha)),
+            *(not series.key.is_beside_history, series.releases[-1]),
             *(release_table.minor(series.key.python), series.key.build),
         ),
         reverse=True,
@@ -132,10 +132,12 @@ class Machine:
 
     series : the first has the newest release on the newest Python
     with_numpy_2 : results of releases that were also measured beside numpy 2
+    verdicts : of the campaign
     """
 
     series: tuple[Series, ...]
     with_numpy_2: tuple[Result, ...] = ()
+    verdicts: Verdicts = NO_VERDICTS
 
     @property
     def name(self) -> str:
@@ -212,7 +214,7 @@ class Machine:
     @cached_property
     def history(self) -> dict[Case, CaseSeries]:
         """Each case over the releases, the Pythons joined."""
-        joined = case_series.joined([series.results for series in self.joined_series])
+        joined = case_series.joined([series.results for series in self.joined_series], self.verdicts)
         return {case: joined[case] for case in self.cases}
 
     @cached_property
@@ -343,7 +345,7 @@ def extent(numbers: Iterable[int]) -> str:
     return " to ".join(map(str, dict.fromkeys((ends[0], ends[-1]))))
 
 
-def machines(results: Sequence[Result]) -> list[Machine]:
+def machines(results: Sequence[Result], verdicts: Verdicts = NO_VERDICTS) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
     Results of an unknown SHA are omitted.
@@ -352,7 +354,7 @@ def machines(results: Sequence[Result]) -> list[Machine]:
     for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
     beside = [result for result in results if result.series_key.has_numpy_2]
-    return [Machine(tuple(group), tuple(each for each in beside if each.machine == name)) for name, group in by_machine.items()]
+    return [Machine(tuple(group), tuple(each for each in beside if each.machine == name), verdicts) for name, group in by_machine.items()]
 
 
 def longest_history(measured: Sequence[Machine]) -> Machine | None:

@@ -9,6 +9,7 @@ from math import log
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
 from tensorcopy.analysis.series import CaseSeries, directions
+from tensorcopy.campaign import Verdicts
 from tensorcopy.numbers import duration, signed_percent, unbroken
 from tensorcopy.report.sentences import against_text
 from tensorcopy.results import related, suite_specs
@@ -66,7 +67,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         if case.spec.timed:  # a count is its level, and exact
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
             band = [(position, *timing.interval) if timing else None for position, timing in enumerate(timings)]
-            bands += [Band(_zone(series, case, versions), colour, "zone"), Band(band, colour)]
+            bands += [Band(_zone(series, case, versions, machine.verdicts), colour, "zone"), Band(band, colour)]
             dots.append(Dots(_launches(series, case, versions), colour))
             values += [edge for point in band if point for edge in point[1:]]
         lines.append(Line(points, colour, number, "" if number == 0 else "old"))
@@ -91,11 +92,11 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     ).svg()
 
 
-def _zone(series: Series, case: Case, versions: Sequence[str]) -> list[tuple[float, float, float] | None]:
+def _zone(series: Series, case: Case, versions: Sequence[str], verdicts: Verdicts) -> list[tuple[float, float, float] | None]:
     """Return the times within which a release would not have been told from the one before."""
     zone: list[tuple[float, float, float] | None] = [None] * len(versions)
     for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
-        change, position = between(before, after).changes.get(case), versions.index(release.version)
+        change, position = between(before, after, verdicts).changes.get(case), versions.index(release.version)
         if change and change.detectable is not None:
             time, size = after.timings[case].seconds, 1 + change.detectable
             zone[position] = (position, time / size, time * size)

@@ -8,13 +8,13 @@ from pathlib import Path
 from tensorcopy import configuration
 from tensorcopy.analysis import comparisons
 from tensorcopy.asv_plugin import publisher
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import reader
 from tensorcopy.site import addresses
-from tensorcopy.worker import declarations
 
 
-def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
+def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     """Write every page and return the problems of results that could not be read.
 
     Logs a warning for each machine that shares its name with another one, or has results that do not count, and for each row of
@@ -22,11 +22,11 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     """
     from tensorcopy.site import writer  # asv imports its plugins for every command; only this one needs the pages
 
-    loaded = reader.load_results(results_dir)
+    loaded = reader.load_results(results_dir, campaign.releases)
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = (*loaded.problems, *loaded.superseded)
-    writer.write(loaded.results, documentation(), html_dir, web, problems=problems, project=declarations.project())
-    publisher.warn([*loaded.warnings, *comparisons.unmatched_rows(reader.cases(loaded.results))])
+    writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=problems)
+    publisher.warn([*loaded.warnings, *comparisons.unmatched_rows(campaign.verdicts, reader.cases(loaded.results))])
     return loaded.problems
 
 

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.analysis.paired import Change
+from tensorcopy.campaign import Campaign
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentence
 from tensorcopy.report.words import LANGUAGES
@@ -41,7 +42,7 @@ REPLACEMENT = "\ufffd"
 
 def page_modules(content: Content) -> list[str]:
     """Return the names of the modules whose pages a site has: a project's are about no copies."""
-    return [name for name in PAGE_MODULES if name in OF_PROJECTS] if content.project else PAGE_MODULES
+    return [name for name in PAGE_MODULES if name in OF_PROJECTS] if not content.campaign.is_shipped else PAGE_MODULES
 
 
 def page_module(name: str) -> Any:
@@ -49,10 +50,10 @@ def page_module(name: str) -> Any:
     return import_module(f"{pages.__name__}.{name}")
 
 
-def content(results: Sequence[Result], docs: Mapping[str, str] | None = None) -> Content:
+def content(campaign: Campaign, results: Sequence[Result], docs: Mapping[str, str] | None = None) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content(tuple(machines(results)), {**PLACEHOLDER_DOCS, **(docs or {})}, day)
+    return Content(campaign, tuple(machines(results, campaign.verdicts)), {**PLACEHOLDER_DOCS, **(docs or {})}, day)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:
@@ -141,7 +142,7 @@ def plus_minus(change: Change) -> str:
 
 def _globals(content: Content) -> dict[str, Any]:
     """Return what every template can use."""
-    project = content.project
+    project = None if content.campaign.is_shipped else content.campaign
     return {
         "project": project,
         "site_name": content.site_name,

@@ -28,13 +28,13 @@ from typing import Any
 
 from jinja2 import Environment
 
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.page import File, Page
-from tensorcopy.worker.declarations import Project
 
 STATIC = Path(__file__).with_name("static")
 STYLESHEETS = ("tensorcopy.css", "anatomy.css")
@@ -78,28 +78,28 @@ class Site:
 
 
 def write(
+    campaign: Campaign,
     results: Sequence[Result],
     docs: Mapping[str, str],
     directory: Path,
     web: WebAddresses = NOWHERE,
     processes: int = 0,
     problems: Sequence[TensorcopyError] = (),
-    project: Project | None = None,
 ) -> None:
     """Write pages, data files, stylesheet and scripts into `directory`, which exists.
 
     Many machines are written one after another, so that the memory of only one is copied.
 
+    campaign : whose pages they are
     docs : Markdown by file name, as in `Content`
     processes : how many write pages; 0 for as many as there are cores
     problems : of results that could not be read or do not count, which every page names
-    project : whose pages they are; None for those of the registry
     """
     usual = gc.get_threshold()
     gc.set_threshold(GARBAGE, *usual[1:])  # also in forked processes: searching takes a tenth of the time
     try:
         write_assets(directory)
-        content = replace(render.content(results, docs), web=web, problems=tuple(problems), project=project)
+        content = replace(render.content(campaign, results, docs), web=web, problems=tuple(problems))
         site = Site(content, directory)
         missing = render.page_text(site.templates, render.MISSING_PAGE)  # compiles the templates before the processes start
         (directory / addresses.MISSING).write_text(missing, encoding="utf-8")

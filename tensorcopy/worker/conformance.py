@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy
 import torch
 
-from tensorcopy.worker import declarations, devices, semantics
+from tensorcopy.worker import devices, operations, semantics
 from tensorcopy.worker.methods import Method, code_on, exists, promised
 from tensorcopy.worker.own import groups, own_groups
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
@@ -269,7 +269,7 @@ def observations(*, own_only: bool = False) -> dict[str, Any]:
     """
     available = devices.available()
     methods = observed_on(available, own_groups() if own_only else groups())
-    for operation in declarations.operations():
+    for operation in operations.operations():
         if operation.inputs:  # what it does to a tensor x is not observed
             code_on_accelerator = operation.code_on_accelerator or operation.code
             row = {"group": operation.group, "code": operation.code, "code_on_accelerator": code_on_accelerator, "since": operation.since}

@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import declarations, hardware
+from tensorcopy.worker import hardware, operations
 from tensorcopy.worker.methods import (
     ALTERNATIVES,
     CONVERSIONS,
@@ -119,7 +119,7 @@ def all_of_them() -> list[Section]:
     own = [Section(method, numel, requires_grad=grad) for method, numel, grad in product(own_operations(), OTHER_NUMELS, (False, True))]
     inputs = [
         Section(operation.name, n, INPUTS, "n")
-        for operation in declarations.operations()
+        for operation in operations.operations()
         for n in (operation.sizes if operation.inputs and device_of(operation) == "cpu" else ())
     ]
     return [*sections(), *own, *inputs]
@@ -206,7 +206,7 @@ def warmed_up(section: Section) -> Loop | None:
         return None
     try:
         if has_inputs:
-            operation = next(each for each in declarations.operations() if each.name == section.method)
+            operation = next(each for each in operations.operations() if each.name == section.method)
             loop = _loop(method.code, {**method.names, **make_values(operation, method, min(operation.sizes))})
             loop(None, WARM_UP)
             loop.__globals__.update(make_values(operation, method, section.numel))

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import declarations, values
-from tensorcopy.worker.declarations import SIZE, Input, Operation
+from tensorcopy.worker import operations, values
 from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Methods, Promise, code_on, make_method
+from tensorcopy.worker.operations import GUIDE, SIZE, Input, Operation
 from tensorcopy.worker.semantics import Outcome, Semantics, line_of
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
@@ -30,7 +30,7 @@ def own_operations() -> Mapping[str, Method]:
 
     They are declared in tensorcopy.toml. Raises TensorcopyError.
     """
-    return Methods(*(_method(operation) for operation in declarations.operations() if not operation.inputs))
+    return Methods(*(_method(operation) for operation in operations.operations() if not operation.inputs))
 
 
 @cache
@@ -39,12 +39,12 @@ def own_with_inputs() -> Mapping[str, Method]:
 
     They are measured, and not called with a tensor x. Raises TensorcopyError.
     """
-    return Methods(*(_method(operation) for operation in declarations.operations() if operation.inputs))
+    return Methods(*(_method(operation) for operation in operations.operations() if operation.inputs))
 
 
 def own_groups() -> Mapping[str, Mapping[str, Method]]:
     """Return own operations of a tensor x by group. Raises TensorcopyError."""
-    rows = [operation for operation in declarations.operations() if not operation.inputs]
+    rows = [operation for operation in operations.operations() if not operation.inputs]
     names = {group: [row.name for row in rows if row.group == group] for group in dict.fromkeys(row.group for row in rows)}
     return {group: Methods(*(own_operations()[name] for name in members)) for group, members in names.items()}
 
@@ -68,9 +68,7 @@ def find_method(name: str) -> Method:
 
 def _method(operation: Operation) -> Method:
     if operation.name in METHODS or operation.name == BASELINE:
-        raise TensorcopyError(
-            "an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=declarations.GUIDE
-        )
+        raise TensorcopyError("an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=GUIDE)
     names = dict(NAMES)
     if operation.folder and operation.folder not in sys.path:
         sys.path.append(operation.folder)
@@ -93,7 +91,7 @@ def _method(operation: Operation) -> Method:
         return make_method(operation.name, operation.code, *promises, on_accelerator=code_on_accelerator, since=since, names=names)
     except (SyntaxError, TypeError) as error:
         raise TensorcopyError(
-            f"the operation {operation.name} is refused", got=line_of(error), allowed="an expression of x", next=declarations.GUIDE
+            f"the operation {operation.name} is refused", got=line_of(error), allowed="an expression of x", next=GUIDE
         ) from error
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import conformance, declarations, devices, values
+from tensorcopy.worker import conformance, devices, operations, values
 from tensorcopy.worker.loop import MOVED, Loop, take_turns
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
 from tensorcopy.worker.own import BASELINE, find_method, groups, own_groups, own_operations
@@ -104,7 +104,7 @@ def time_sizes(
     devices.require(device)
     _check_numel(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
-    beside = {operation.name for operation in declarations.operations() if operation.beside == what}
+    beside = {operation.name for operation in operations.operations() if operation.beside == what}
     group_of = {name: group for group, members in own_groups().items() for name in members if name in beside}
     own = [own_operations()[name] for name in group_of]
     methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]  # own operations last

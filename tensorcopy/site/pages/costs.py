@@ -23,13 +23,13 @@ from tensorcopy.worker.devices import ACCELERATORS
 def pages(content: Content) -> Iterator[Page]:
     """Yield the index of time over size."""
     machines = [machine for machine in content.machines if has_sizes(content, machine)]
-    if machines or not content.project:
+    if machines or content.campaign.is_shipped:
         yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": machines})
 
 
 def has_sizes(content: Content, machine: Machine) -> bool:
     """Return whether a machine has pages of time over size: in a project, one that measured operations."""
-    return not content.project or any(result.methods for result in machine.results)
+    return content.campaign.is_shipped or any(result.methods for result in machine.results)
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
@@ -42,7 +42,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
 def numpy_2(machine: Machine, result: Result) -> Comparison | None:
     """Return the comparison of a result with the same release beside numpy 2; None where it was not measured."""
     measured = [each for each in machine.with_numpy_2 if (each.sha, each.python, each.build) == (result.sha, result.python, result.build)]
-    return comparisons.between(result, measured[0]) if measured else None
+    return comparisons.between(result, measured[0], machine.verdicts) if measured else None
 
 
 def _changes(table: CostTable, comparison: Comparison) -> list[list[Change | None]]:

@@ -47,12 +47,12 @@ def pages(content: Content) -> Iterator[Page | File]:
     badge_text, open_text = badge_message(content.machine), open_message(content.machine)
     for address, text in feeds(content):
         yield File(address, text)
-    if not content.project:
+    if content.campaign.is_shipped:
         yield File(addresses.BADGE, badge(BADGE_LABEL, badge_text))
     yield File(addresses.OPEN_BADGE, badge(OPEN_LABEL, open_text))
     yield File(addresses.SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n")
     badges = [(addresses.OPEN_BADGE, f"{OPEN_LABEL}: {open_text}", addresses.REGRESSIONS)]
-    badges[:0] = [] if content.project else [(addresses.BADGE, f"{BADGE_LABEL}: {badge_text}", "")]
+    badges[:0] = [] if not content.campaign.is_shipped else [(addresses.BADGE, f"{BADGE_LABEL}: {badge_text}", "")]
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": badges})
 
 
@@ -84,7 +84,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     files = [
         (addresses.FEED, "Atom feed: every change, slower or faster"),
         (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
-        *([] if content.project else [(addresses.BADGE, "which copy to use, as an SVG")]),
+        *([] if not content.campaign.is_shipped else [(addresses.BADGE, "which copy to use, as an SVG")]),
         (addresses.OPEN_BADGE, "how many methods have an open regression, as an SVG"),
     ]
     files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]

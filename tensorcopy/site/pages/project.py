@@ -22,11 +22,11 @@ RECENT_CHANGES = 6
 
 def pages(content: Content) -> Iterator[Page]:
     """Yield the landing page of a project."""
-    if content.project is None:
+    if content.campaign.is_shipped:
         return
     machine = content.machine
     values = {"machine": machine, "machines": content.machines, **(_values(content, machine) if machine else {})}
-    title = content.project.title
+    title = content.campaign.title
     yield Page(addresses.LANDING, "project.html", title, values, description=f"{title}: times with asv, every change tested.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from math import log, log10
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from tensorcopy.copying.campaign import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
@@ -54,7 +56,12 @@ def measure(
     """
     request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad, "relative_to": relative_to}
     document = interpreters.run_probe(
-        interpreters.executable(interpreter), "tensorcopy.worker.timing", "sizes", json.dumps(request), report_progress=report_progress
+        interpreters.executable(interpreter),
+        "tensorcopy.worker.timing",
+        "sizes",
+        json.dumps(request),
+        variables={**os.environ, **of_folder(Path.cwd()).variables()},
+        report_progress=report_progress,
     )
     report_progress(1.0, "finished")
     return document

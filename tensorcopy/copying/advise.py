@@ -8,6 +8,7 @@ the answer is that of the chooser's page, which comes with the package as shippe
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +20,7 @@ import numpy as np
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
+from tensorcopy.copying.campaign import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, percent, signed_interval
 from tensorcopy.releases import interpreters
@@ -160,6 +162,7 @@ def advise(
         "tensorcopy.worker.timing",
         "request",
         json.dumps(parameters),
+        variables={**os.environ, **of_folder(Path.cwd()).variables()},
         report_progress=report_progress,
     )
     report_progress(1.0, "finished")
