@@ -1,5 +1,6 @@
 """An environment matches its release, or is refused."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import CannotRun, TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment, runner
-from tests.conftest import NEW
+from tensorcopy.worker import nvidia
+from tests.conftest import NEW, ROOT
 
 GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": runner()}
 
@@ -156,6 +158,15 @@ def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
     python = interpreter(tmp_path / "python", "echo '{\"imported\": true}'; kill -9 $$")
     with pytest.raises(TensorcopyError, match=r"module failed in .*: got no output, exit status -9"):
         interpreters.run_probe(python, "module")
+
+
+def test_an_environment_without_pynvml_uses_the_programs():
+    """No release's environment has it. Python finds no installed package with the option -S."""
+    file = str(interpreters.file_of("pynvml"))
+    code = "from tensorcopy.worker import nvidia; nvidia.driver(); print(nvidia._bindings().__file__)"
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), nvidia.BINDINGS: file}
+    done = subprocess.run([sys.executable, "-S", "-c", code], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{file}\n"
 
 
 @pytest.mark.parametrize(

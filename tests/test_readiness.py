@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import c_uint
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pynvml
 import pytest
 
 from tensorcopy.cli import main
@@ -29,7 +30,18 @@ NONE = "the driver lists no GPU"
 DENIED = 4  # the status "Insufficient Permissions" of NVIDIA's management library
 
 
-def library_with(names: list[str]) -> SimpleNamespace:
+@pytest.fixture
+def gpus_with(monkeypatch) -> Callable[..., None]:
+    """Return a function that replaces the management library by one whose GPUs have these names."""
+
+    def replace_library(*names: str) -> None:
+        monkeypatch.setattr(pynvml, "nvmlLib", library_with(names))
+        monkeypatch.setattr(pynvml, "_nvmlGetFunctionPointer_cache", {})
+
+    return replace_library
+
+
+def library_with(names: Sequence[str]) -> SimpleNamespace:
     """Return a management library whose GPUs have these names; one without a name may not be used."""
 
     def write(value: object) -> Callable[..., int]:
@@ -39,15 +51,11 @@ def library_with(names: list[str]) -> SimpleNamespace:
         written._obj.value = index.value + 1
         return 0 if names[index.value] else DENIED
 
-    def error_string(status: int) -> bytes:
-        return b"Insufficient Permissions" if status == DENIED else b"Unknown Error"
-
     def text(value: str) -> Callable[..., int]:
         return lambda *arguments: setattr(arguments[-2], "value", value.encode()) or 0
 
     return SimpleNamespace(
-        nvmlErrorString=error_string,
-        nvmlInit_v2=lambda: 0,
+        nvmlInitWithFlags=lambda flags: 0,
         nvmlShutdown=lambda: 0,
         nvmlSystemGetDriverVersion=text("580.1"),
         nvmlDeviceGetCount_v2=write(len(names)),
@@ -83,10 +91,10 @@ def test_the_visible_gpus_are_those_of_cuda(selection, expected):
     assert nvidia.selected([0, 1, 2], selection, lambda gpu: identifiers[gpu]) == expected
 
 
-def test_a_mig_instance_is_a_warning_and_named(monkeypatch):
+def test_a_mig_instance_is_a_warning_and_named(monkeypatch, gpus_with):
     """NVIDIA's management library does not list it among the GPUs."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-5c0f5e0e-0000")
-    monkeypatch.setattr(nvidia, "CDLL", lambda name: library_with(["NVIDIA H200"]))
+    gpus_with("NVIDIA H200")
     gpus, reason = nvidia.visible_gpus()
     assert (gpus, reason) == ([], "CUDA_VISIBLE_DEVICES selects a MIG instance, which cannot be checked")
     (finding,) = [each for each in readiness.findings(QUIET, gpus, reason, "cuda") if each.level is not Level.OK]
@@ -98,10 +106,10 @@ def test_a_mig_instance_is_a_warning_and_named(monkeypatch):
     [(["", "NVIDIA H200"], ["NVIDIA H200"], ""), (["", ""], [], "NVIDIA's management library: Insufficient Permissions"), ([], [], NONE)],
     ids=["one of two", "none of two", "no GPU"],
 )
-def test_a_gpu_without_permission_hides_no_other(monkeypatch, names, seen, reason):
+def test_a_gpu_without_permission_hides_no_other(monkeypatch, gpus_with, names, seen, reason):
     """In a container, the driver lists the GPUs of others too."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(nvidia, "CDLL", lambda name: library_with(names))
+    gpus_with(*names)
     gpus, why = nvidia.visible_gpus()
     assert ([gpu.name for gpu in gpus], why) == (seen, reason)
 

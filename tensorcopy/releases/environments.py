@@ -25,7 +25,7 @@ from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.release_table import WITH_NUMPY_2, Release, ReleaseIndex, minor, numpy_for
 from tensorcopy.worker.devices import has_kernels
-from tensorcopy.worker.nvidia import Gpu
+from tensorcopy.worker.nvidia import BINDINGS, Gpu
 from tensorcopy.worker.operations import FILE
 
 GIGABYTES = {1: 2, 2: 4}  # on the disk for an environment with CUDA, by torch's major version: 1.6 to 2.3 and 3.4 to 5.4
@@ -278,7 +278,9 @@ def inspected(python: Path, campaign: Campaign, own: Mapping[str, str] = Mapping
 @cache
 def _report(python: Path, with_registry: bool, variables: frozenset[tuple[str, str]]) -> dict[str, Any]:
     options = [] if with_registry else ["--own-only"]
-    return interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=dict(variables))
+    # as a file: Python would compile a link to it in each probe anew, and a folder that holds it holds more
+    own = {**dict(variables), BINDINGS: str(interpreters.file_of("pynvml"))}
+    return interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=own)
 
 
 def require(environment: Environment, device: str) -> None:

@@ -188,10 +188,15 @@ def runner_folder(environments: Path) -> Path:
 
     environments : the folder of all environments, in which it is made
     """
-    spec = find_spec("asv_runner")
+    return _linked(environments.absolute() / "asv-runner", {"asv_runner": file_of("asv_runner").parent})
+
+
+def file_of(module: str) -> Path:
+    """Return the file of an installed module, or the __init__.py of a package."""
+    spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    return _linked(environments.absolute() / "asv-runner", {"asv_runner": Path(spec.origin).parent})
+    return Path(spec.origin)
 
 
 def _linked(folder: Path, targets: Mapping[str, Path]) -> Path:
