@@ -96,8 +96,10 @@ def _of_number(number: int, name: str) -> DiskError | None:
 def exception_line(output: str) -> str:
     """Return the first line of the exception in which a process's error output ends; the last line where there is no traceback.
 
-    An error of CUDA has further lines, with advice that is the same for every error.
+    An error of CUDA has further lines, with advice that is the same for every error. A process that faulthandler ends has no exception.
     """
     lines = output.strip().splitlines()
+    if late := [line for line in lines if line.startswith("Timeout (")]:
+        return late[0]
     begin = max((number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")), default=len(lines))
     return next((line for line in lines[begin + 1 :] if line and not line[0].isspace()), lines[-1] if lines else "")

@@ -160,6 +160,20 @@ def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
         interpreters.run_probe(python, "module")
 
 
+HANGING = """
+from time import sleep
+from tensorcopy.worker import processes, provenance
+provenance.LONGEST, provenance.collect = 0.1, lambda: sleep(60)
+processes.run_probe(provenance.__name__, [])
+"""
+
+
+def test_a_probe_whose_driver_hangs_is_ended(tmp_path):
+    """Otherwise the program would wait for ever."""
+    with pytest.raises(TensorcopyError, match=r"provenance failed in .*: got Timeout \(0:00:00\.100000\)!"):
+        environments.inspected(interpreter(tmp_path / "python", f"exec {sys.executable} -c '{HANGING}'"))
+
+
 def test_an_environment_without_pynvml_uses_the_programs():
     """No release's environment has it. Python finds no installed package with the option -S."""
     file = str(interpreters.file_of("pynvml"))

@@ -6,6 +6,7 @@ semantics of every method, and how many of the article's statements hold. `relea
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import platform
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from tensorcopy.worker import conformance, devices, hardware, nvidia
 from tensorcopy.worker.files import kernel_text
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
+LONGEST = 600.0  # seconds of this probe, which takes some: a driver may hang, and would hold the program for ever
 # environment variables that change the time of a copy: kernels, allocator, threads
 SETTINGS = (
     "ATEN_CPU_CAPABILITY",
@@ -103,8 +105,12 @@ def _installed(package: str) -> str:
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
     """Return the provenance, the folder of torch, and the observations, with `--own-only` those of own operations only."""
-    return {
-        "ledger": collect(),
-        "torch_folder": str(Path(torch.__file__).parent),
-        **conformance.observations(own_only="--own-only" in arguments),
-    }
+    faulthandler.dump_traceback_later(LONGEST, exit=True, file=2)  # the error output, which the program reads
+    try:
+        return {
+            "ledger": collect(),
+            "torch_folder": str(Path(torch.__file__).parent),
+            **conformance.observations(own_only="--own-only" in arguments),
+        }
+    finally:
+        faulthandler.cancel_dump_traceback_later()
