@@ -125,7 +125,7 @@ def test_a_comment_that_cannot_be_made_marks_the_old_one_as_outdated(forge, tmp_
     """The result of an earlier commit must not pass for this one's; the run itself fails."""
     first = artifact(tmp_path / "out", document(pair_result(None, head=["first"])))
     assert main(["ci", "comment", str(first), "--post"]) == 0
-    monkeypatch.setattr(pr_comment, "_section", lambda *_: 1 / 0)
+    monkeypatch.setattr(pr_comment, "_pair", lambda *_: 1 / 0)
     assert main(["ci", "comment", str(first), "--post"]) == 2
     body = forge.state["comments"][-1]["body"]
     assert "first" not in body

@@ -9,16 +9,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
 from tensorcopy import campaign, configuration
+from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.cli import main
 from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
+from tensorcopy.results.cases import Case
 from tests.test_git import AUTHOR, commit_all, edit, sha
 from tests.test_git import run as git
 from tests.test_project import COPIES
@@ -129,13 +132,12 @@ def error_of(capsys, *arguments: str) -> str:
 
 def test_names_of_a_third_party_are_shown_as_far_as_a_comment_shows_them():
     """Their parameters and units may have any character and any length."""
-    change = {"case": "a.time_b shape=(3, 4) dtype=torch.float32 path=<a/b>|`  é" + 200 * "x", "metric": "<GB>/s" + 20 * "x"}
-    (row,) = pr_comment.admissible({"changes": [change]})["changes"]
-    assert row["case"].startswith("a.time_b shape=(3, 4) dtype=torch.float32 path=_a_b___ _xxx")
-    assert row["metric"].startswith(" GB /sx")
-    others = {"time_verdict": "unknown", "work_verdict": None, "reason": "only_after", "launches": [0, 1], "margin": 0.02}
-    nothing = dict.fromkeys(["time_ratio", "time_low", "time_high", "before", "after", "more_launches", "detectable"])
-    assert msgspec.convert({**row, **others, **nothing}, pr_comment._Row).case == row["case"]
+    case = Case("a.time_b", (("shape", "(3, 4)"), ("path", "<a/b>|`  é" + 200 * "x")))
+    change = Change(Verdict.UNKNOWN, Reason.ONLY_AFTER, unit="<GB>/s" + 20 * "x")
+    (row,) = pr_comment.rows(SimpleNamespace(changes={case: change}))
+    assert row.case.startswith("a.time_b shape=(3, 4) path=_a/b___ _xxx")
+    assert row.unit.startswith(" GB /sx")
+    assert msgspec.json.decode(msgspec.json.encode(row), type=pr_comment.Row) == row
 
 
 def compared(folder: Path, head: str, python: str) -> tuple[int, dict[str, dict[str, Any]], str]:
@@ -150,8 +152,7 @@ def compared(folder: Path, head: str, python: str) -> tuple[int, dict[str, dict[
     assert "--all" not in done.stdout  # an option of compare
     (pair,) = json.loads((out / "comparison.json").read_text())["pairs"]
     assert pair["failures"] == [], done.stderr
-    changes = pair["comparison"]["changes"]
-    return done.returncode, {row["parameters"]["method"]: row for row in changes}, pr_comment.section(out, "", "cpu")
+    return done.returncode, {row["case"].split()[1]: row for row in pair["rows"]}, pr_comment.section(out, "", "cpu")
 
 
 @pytest.mark.slow
@@ -166,9 +167,9 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, old_python):
     commit_all(folder, "slow")
     git(folder, "checkout", "-q", "main")
     code, changes, comment = compared(folder, "slow", old_python)
-    assert (code, changes["rms_norm"]["time_verdict"]) == (1, "slower"), changes
-    assert changes["rms_norm"]["time_ratio"] > 4  # about 10
-    assert 0.8 < changes["halved"]["time_ratio"] < 1.25
+    assert (code, changes["rms_norm"]["reason"]) == (1, "changed"), changes
+    assert changes["rms_norm"]["ratio"] > 4  # about 10
+    assert 0.8 < changes["halved"]["ratio"] < 1.25
     assert re.match(r"### 🔴 Time: [12] slower, [01] faster, ", comment)  # one run in twenty may have a false alarm
     assert "Largest slowdown: own.BySize rms\\_norm numel=1024, by " in comment
     assert f"base {sha(folder, 'main')[:8]} → head {sha(folder, 'slow')[:8]} · torch " in comment

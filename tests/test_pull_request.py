@@ -114,10 +114,10 @@ def test_extra_clones_are_detected_and_named(repository, measured, old_python):
     done, pair, comment = measured(head, stored=True)
     assert done.returncode == 1, done.stderr
     assert "launch" not in done.stderr
-    changes = {row["parameters"]["method"]: row for row in pair["comparison"]["changes"]}
-    assert changes["detach_clone"]["time_verdict"] == "slower", changes
-    assert changes["detach_clone"]["time_ratio"] > 3  # about 6
-    assert 0.8 < changes["clone_detach"]["time_ratio"] < 1.25  # in one run of twenty, a false alarm is right
+    changes = {row["case"].split()[1]: row for row in pair["rows"]}
+    assert changes["detach_clone"]["reason"] == "changed", changes
+    assert changes["detach_clone"]["ratio"] > 3  # about 6
+    assert 0.8 < changes["clone_detach"]["ratio"] < 1.25  # in one run of twenty, a false alarm is right
     assert changes["detach_twice"]["reason"] == "only_after"
     assert pair["failures"] == []  # base lacks the method: that is no error
     assert re.search(r"### 🔴 Time: [12] slower, [01] faster, .* of 3 cases\.\n", comment)
@@ -129,7 +129,7 @@ def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
     """A comment in the registry changes no time. The command, typed again, takes no launch."""
     head = repository.head((METHODS, "COPIES = Methods(", "# the article's\nCOPIES = Methods("))
     done, pair, comment = measured(head)
-    told = {row["time_ratio"] for row in pair["comparison"]["changes"] if row["time_verdict"] in ("slower", "faster")}
+    told = {row["ratio"] for row in pair["rows"] if row["reason"] == "changed"}
     assert len(told) < 2, pair  # in one run of twenty, there is a false alarm
     assert all(0.9 < ratio < 1.1 for ratio in told), pair
     assert done.returncode == (1 if any(ratio > 1 for ratio in told) else 0), done.stderr
@@ -147,7 +147,7 @@ def test_a_suite_that_cannot_be_imported_is_a_failure(repository, measured):
     done, pair, comment = measured(head)
     assert done.returncode == 2
     assert "nothing was compared" in done.stderr
-    assert pair["comparison"] is None
+    assert pair["rows"] is None
     assert_golden("pull_request_failed.md", comment)
 
 

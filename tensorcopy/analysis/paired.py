@@ -55,7 +55,7 @@ class Verdict(str, Enum):
 
 
 class Reason(str, Enum):
-    """The reason for a verdict; the values are keys of comparison.json."""
+    """The reason for a verdict; the values are keys of documents."""
 
     CHANGED = "changed"  # significant, and at least as large as the margin
     WITHIN_MARGIN = "within_margin"  # the whole interval is

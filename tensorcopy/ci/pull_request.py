@@ -11,7 +11,7 @@ import platform
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from statistics import median
 
 from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.comparisons import Comparison
@@ -23,7 +23,8 @@ from tensorcopy.measure import now, plan, revisions
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report import formats, pr_comment
+from tensorcopy.report import pr_comment
+from tensorcopy.report.pr_comment import Document, Pair
 from tensorcopy.report.sentences import failures
 from tensorcopy.results import reader
 from tensorcopy.worker.processes import ReportProgress
@@ -32,7 +33,6 @@ CODE, RELEASE = "code", "release"  # kinds of pairs
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
 MARGINS = {CODE: 0.02, RELEASE: paired.MARGIN}
-MAX_LINES, MAX_LENGTH = 20, 2000  # of a failed revision's errors
 
 
 @dataclass(frozen=True)
@@ -181,29 +181,30 @@ def measure_and_judge(
 
 def _first(lines: Sequence[str]) -> list[str]:
     """Return as many lines as a document has room for, and how many more there are."""
-    shown = [line[:MAX_LENGTH] for line in lines[:MAX_LINES]]
-    return shown if len(lines) <= MAX_LINES else [*shown[:-1], f"and {len(lines) - MAX_LINES + 1} more"]
+    shown = [line[: pr_comment.LINE] for line in lines[: pr_comment.LINES]]
+    return shown if len(lines) <= len(shown) else [*shown[:-1], f"and {len(lines) - len(shown) + 1} more"]
 
 
-def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
-    """Return all results as plain values, as `pr_comment` reads them."""
-    return {
-        "version": 7,
-        "base": request.base,
-        "head": request.head,
-        "device": request.device,
-        "launches": request.launches,
-        "pairs": [
-            {
-                "kind": result.pair.kind,
-                "torch": [revision.release.version for revision in result.pair.revisions],
-                "comparison": pr_comment.admissible(formats.document(result.comparison)) if result.comparison else None,
-                "history": {verdict.value: number for verdict, number in result.history.items()},
-                "failures": [[name == result.pair.before.name, _first(lines)] for name, lines in result.failures.items()],
-            }
-            for result in results
-        ],
-    }
+def document(request: PullRequest, results: Sequence[PairResult]) -> Document:
+    """Return all results as `pr_comment` reads them."""
+    return Document(8, request.base, request.head, request.device, request.launches, [_pair(result, request) for result in results])
+
+
+def _pair(result: PairResult, request: PullRequest) -> Pair:
+    on, seen = "", []
+    if result.comparison:
+        side = result.comparison.after
+        accelerators = side.provenance["accelerators"].values() if request.device != "cpu" else ()
+        on = ", ".join([side.provenance["cpu"], *accelerators, f"Python {side.python}"])
+        seen = [change.detectable for change in result.comparison.changes.values() if change.detectable is not None]
+    return Pair(
+        torch=(result.pair.before.release.version, result.pair.after.release.version),
+        on=pr_comment.name(on),
+        rows=pr_comment.rows(result.comparison) if result.comparison else None,
+        seen=median(seen) if seen else None,
+        history=result.history,
+        failures=[(name == result.pair.before.name, _first(lines)) for name, lines in result.failures.items()],
+    )
 
 
 def exit_code(results: Sequence[PairResult]) -> int:

@@ -72,6 +72,8 @@ def add(commands: Any) -> None:
 
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
+    import msgspec
+
     from tensorcopy import configuration
     from tensorcopy.ci import pull_request
     from tensorcopy.measure import git
@@ -94,8 +96,8 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         own, paths = campaign(), configuration.paths()
         pairs = pull_request.pairs(request, own, paths)
         for number, pair in enumerate([*pairs, None]):
-            text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
-            writing.replace(options.out / pr_comment.FILE, text + "\n")  # after each pair: a later one may fail
+            text = msgspec.json.format(msgspec.json.encode(pull_request.document(request, results)), indent=1)
+            writing.replace(options.out / pr_comment.FILE, text + b"\n")  # after each pair: a later one may fail
             if pair:
                 is_stored = options.stored and pair.kind == pull_request.CODE
                 until = start if is_stored else start + options.budget * (number + 1) / len(pairs)
@@ -129,7 +131,8 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
     try:
         section = pr_comment.section(options.artifact, run.address, options.device)
     except Exception as error:  # whatever it is, the comment of an earlier commit must not pass for this one's
-        section, failure = pr_comment.outdated(run.address, options.device), error
+        why = "The earlier comment is outdated: it belongs to another commit."
+        section, failure = pr_comment.warning(f"The comment on {options.device} could not be made", why, run.address), error
     is_news = not section.startswith(pr_comment.NOTHING)
     sentence = github.comment(
         run, pr_comment.MARKER, lambda earlier: pr_comment.body(options.device, section, earlier) if earlier or is_news else ""

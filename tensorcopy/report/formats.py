@@ -53,9 +53,7 @@ def markdown(comparison: Comparison) -> str:
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison as a document; `pr_comment` reads that of a pull request.
-
-    Times in seconds."""
+    """Return the comparison as a document; times in seconds."""
     changes, verdicts = comparison.changes, [change.verdict for change in comparison.changes.values()]
     sides = [
         {"label": label, "machine": side.machine, "python": side.python, "build": side.build, "provenance": side.provenance}
