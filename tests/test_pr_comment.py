@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.paired import Change, FieldDifference, Reason, Verdict
 from tensorcopy.ci import pull_request
-from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
-from tensorcopy.measure import revisions
+from tensorcopy.ci.pull_request import PullRequest, RevisionPair
+from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences
 from tests import launch_files
@@ -36,12 +36,12 @@ def comparison(tmp_path):
     return replace(comparisons.between(*launch_files.load(tmp_path, *sides)), labels=("base", "head"))
 
 
-def pair_result(comparison, kind="code", **failures):
+def pair_result(comparison, *, of_releases=False, **failures):
+    first, old = (HEAD, OLD) if of_releases else (BASE, NEW)
     before, after = (
-        revisions.Revision(release, "3.11", commit=sha, name=name)
-        for name, sha, release in (("base", BASE, OLD if kind == "release" else NEW), ("head", HEAD, NEW))
+        revisions.Revision(release, "3.11", commit=sha, name=name) for name, sha, release in (("base", first, old), ("head", HEAD, NEW))
     )
-    return PairResult(RevisionPair(kind, before, after), comparison, failures)
+    return RevisionPair(before, after, comparison, failures)
 
 
 def document(*results, device="cpu"):
@@ -66,7 +66,7 @@ def test_the_comment_is_read_in_five_seconds(comparison, tmp_path):
 
 
 def test_a_new_release_is_compared_with_the_previous_one(comparison, tmp_path):
-    text = comment(artifact(tmp_path / "out", document(pair_result(comparison, kind="release"))))
+    text = comment(artifact(tmp_path / "out", document(pair_result(comparison, of_releases=True))))
     assert "torch 2.14.1 → torch 2.15.0 · Box 9000, Python 3.11" in text
 
 
@@ -248,7 +248,7 @@ def assert_harmless(text):
 def test_no_value_of_an_artifact_breaks_the_comment(comparison, tmp_path, part):
     """Each number, text and container at each place of a file."""
     two_cases = replace(comparison, changes=dict(list(comparison.changes.items())[-2:]))
-    whole = document(pair_result(two_cases, kind="release", head=["a line"]))
+    whole = document(pair_result(two_cases, of_releases=True, head=["a line"]))
     texts = [make() for make in list(artifacts(whole))[part]]
     assert len(texts) > (1350 if part == slice(None) else 40)
     shown = [comment(artifact(tmp_path / str(number % 2), text)) for number, text in enumerate(texts)]

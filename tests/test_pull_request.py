@@ -163,9 +163,8 @@ def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
     monkeypatch.chdir(repository.folder)
     paths = Paths(Path("results"), Path("site"), repository.folder / ".asv" / "env", ("3.11",))
     (pair,) = pull_request.pairs(PullRequest(*shas), paths)
-    assert pair.kind == "release"
-    assert [each.release for each in pair.revisions] == list(release_table.load())[-2:]
-    assert [each.commit for each in pair.revisions] == shas[1:] * 2  # both with head's suites
+    assert [each.release for each in (pair.before, pair.after)] == list(release_table.load())[-2:]
+    assert [each.commit for each in (pair.before, pair.after)] == shas[1:] * 2  # both with head's suites
 
 
 def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):

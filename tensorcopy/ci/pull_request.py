@@ -29,10 +29,9 @@ from tensorcopy.report.sentences import failures
 from tensorcopy.results import reader
 from tensorcopy.worker.processes import ReportProgress
 
-CODE, RELEASE = "code", "release"  # kinds of pairs
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
-MARGINS = {CODE: 0.02, RELEASE: paired.MARGIN}
+MARGIN_OF_CODE, MARGIN_OF_RELEASE = 0.02, paired.MARGIN
 
 
 @dataclass(frozen=True)
@@ -61,36 +60,25 @@ class PullRequest:
         return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites
 
 
-@dataclass(frozen=True)
-class RevisionPair:
-    """Two revisions that differ in one thing.
-
-    kind : `CODE` of this repository, or `RELEASE` of torch
-    """
-
-    kind: str
-    before: Revision
-    after: Revision
-
-    @property
-    def revisions(self) -> tuple[Revision, Revision]:
-        """Both, in their order."""
-        return self.before, self.after
-
-
 @dataclass
-class PairResult:
-    """The comparison of a pair.
+class RevisionPair:
+    """Two revisions that differ in one thing, the code or the release of torch; and how they compare, once they are measured.
 
     comparison : None if a revision has no result
     failures : error lines by the revision's name
     history : of base against the stored history of this machine, the number of cases by verdict
     """
 
-    pair: RevisionPair
+    before: Revision
+    after: Revision
     comparison: Comparison | None = None
     failures: dict[str, list[str]] = field(default_factory=dict)
     history: Counter[Verdict] = field(default_factory=Counter)
+
+    @property
+    def is_of_code(self) -> bool:
+        """Whether they are two commits, under one release."""
+        return self.before.commit != self.after.commit
 
     @property
     def compared(self) -> bool:
@@ -118,12 +106,12 @@ def pairs(request: PullRequest, campaign: Campaign, paths: Paths) -> list[Revisi
         for consecutive in zip(head_table, head_table[1:], strict=False):
             if consecutive[1].version not in known:
                 before, after = (_with_release(request, campaign, paths, release) for release in consecutive)
-                release_pairs.append(RevisionPair(RELEASE, before, after))
+                release_pairs.append(RevisionPair(before, after))
     if not revisions.differ(request.base, request.head, campaign):
         return release_pairs
     commits = {f"{side} {sha[:8]}": sha for side, sha in (("base", request.base), ("head", request.head))}
     base, head = revisions.under_newest(commits, campaign, paths, version=request.release, interpreter=request.interpreter)
-    return [RevisionPair(CODE, base, head), *release_pairs]
+    return [RevisionPair(base, head), *release_pairs]
 
 
 def _with_release(request: PullRequest, campaign: Campaign, paths: Paths, release: Release) -> Revision:
@@ -144,39 +132,35 @@ def _with_release(request: PullRequest, campaign: Campaign, paths: Paths, releas
 
 def measure_and_judge(
     pair: RevisionPair, request: PullRequest, campaign: Campaign, paths: Paths, until: float, report_progress: ReportProgress
-) -> PairResult:
-    """Take launches of a pair until every case is decided, the last look is over or the time is; return their comparison.
+) -> None:
+    """Take launches of a pair until every case is decided, the last look is over or the time is, and compare it.
 
     until : when no further launch begins, on the clock of `time.monotonic`
     """
-    result = PairResult(pair)
-    folder = revisions.results_of(paths)
+    folder, sides = revisions.results_of(paths), (pair.before, pair.after)
     job = Job(campaign, paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
     try:
-        result.comparison = now.judged(
-            pair.revisions,
+        comparison = now.judged(
+            sides,
             job,
             until,
             report_progress,
             title=f" of {pair.before.name} and {pair.after.name}",
             most=request.launches,
-            margin=MARGINS[pair.kind],
+            margin=MARGIN_OF_CODE if pair.is_of_code else MARGIN_OF_RELEASE,
             resumes=True,
         )
     except TensorcopyError as error:
         failed = job.failed or {pair.after: error}
-        result.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in pair.revisions if each in failed}
-    if result.comparison:
-        result.comparison = replace(result.comparison, labels=(pair.before.name, pair.after.name))
-        for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
-            if lines := failures(measured):
-                result.failures[revision.name] = lines
-        stored = comparisons.with_history(
-            result.comparison.before, reader.load_results(paths.results, campaign.releases).results, campaign.verdicts
-        )
-        if stored and pair.kind == CODE:
-            result.history = Counter(change.verdict for change in stored.changes.values() if change.interval)
-    return result
+        pair.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in sides if each in failed}
+        return
+    if comparison:
+        pair.comparison = replace(comparison, labels=(pair.before.name, pair.after.name))
+        results = comparison.before, comparison.after
+        pair.failures = {revision.name: lines for revision, result in zip(sides, results) if (lines := failures(result))}
+        stored = comparisons.with_history(comparison.before, reader.load_results(paths.results, campaign.releases).results, campaign.verdicts)
+        if stored and pair.is_of_code:
+            pair.history = Counter(change.verdict for change in stored.changes.values() if change.interval)
 
 
 def _first(lines: Sequence[str]) -> list[str]:
@@ -185,35 +169,35 @@ def _first(lines: Sequence[str]) -> list[str]:
     return shown if len(lines) <= len(shown) else [*shown[:-1], f"and {len(lines) - len(shown) + 1} more"]
 
 
-def document(request: PullRequest, results: Sequence[PairResult]) -> Document:
+def document(request: PullRequest, pairs: Sequence[RevisionPair]) -> Document:
     """Return all results as `pr_comment` reads them."""
-    return Document(8, request.base, request.head, request.device, request.launches, [_pair(result, request) for result in results])
+    return Document(8, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
 
 
-def _pair(result: PairResult, request: PullRequest) -> Pair:
+def _pair(pair: RevisionPair, request: PullRequest) -> Pair:
     on, seen = "", []
-    if result.comparison:
-        side = result.comparison.after
+    if pair.comparison:
+        side = pair.comparison.after
         accelerators = side.provenance["accelerators"].values() if request.device != "cpu" else ()
         on = ", ".join([side.provenance["cpu"], *accelerators, f"Python {side.python}"])
-        seen = [change.detectable for change in result.comparison.changes.values() if change.detectable is not None]
+        seen = [change.detectable for change in pair.comparison.changes.values() if change.detectable is not None]
     return Pair(
-        torch=(result.pair.before.release.version, result.pair.after.release.version),
+        torch=(pair.before.release.version, pair.after.release.version),
         on=pr_comment.name(on),
-        rows=pr_comment.rows(result.comparison) if result.comparison else None,
+        rows=pr_comment.rows(pair.comparison) if pair.comparison else None,
         seen=median(seen) if seen else None,
-        history=result.history,
-        failures=[(name == result.pair.before.name, _first(lines)) for name, lines in result.failures.items()],
+        history=pair.history,
+        failures=[(name == pair.before.name, _first(lines)) for name, lines in pair.failures.items()],
     )
 
 
-def exit_code(results: Sequence[PairResult]) -> int:
+def exit_code(pairs: Sequence[RevisionPair]) -> int:
     """Return the exit code of the command.
 
     1 if a case is slower, 2 if a revision failed, 3 if a pair was not compared, else 0
     """
-    if any(result.comparison and result.comparison.has_slower for result in results):
+    if any(pair.comparison and pair.comparison.has_slower for pair in pairs):
         return 1
-    if any(result.failures for result in results):
+    if any(pair.failures for pair in pairs):
         return 2
-    return 0 if all(result.compared for result in results) else 3
+    return 0 if all(pair.compared for pair in pairs) else 3

@@ -19,8 +19,6 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tensorcopy.ci.pull_request import PairResult
-
 ARTIFACT = Path("comparison")
 LAUNCHES, BUDGET = 16, "12m"  # few, because people wait for the answer
 
@@ -91,28 +89,27 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         interpreter=options.interpreter,
         device=options.device,
     )
-    results: list[PairResult] = []
     with progress_bar() as report_progress:
         own, paths = campaign(), configuration.paths()
         pairs = pull_request.pairs(request, own, paths)
-        for number, pair in enumerate([*pairs, None]):
-            text = msgspec.json.format(msgspec.json.encode(pull_request.document(request, results)), indent=1)
+        for number, following in enumerate([*pairs, None]):
+            text = msgspec.json.format(msgspec.json.encode(pull_request.document(request, pairs[:number])), indent=1)
             writing.replace(options.out / pr_comment.FILE, text + b"\n")  # after each pair: a later one may fail
-            if pair:
-                is_stored = options.stored and pair.kind == pull_request.CODE
+            if following:
+                is_stored = options.stored and following.is_of_code
                 until = start if is_stored else start + options.budget * (number + 1) / len(pairs)
-                results.append(pull_request.measure_and_judge(pair, request, own, paths, until, report_progress))
-    for result in results:
-        if result.comparison is not None:
+                pull_request.measure_and_judge(following, request, own, paths, until, report_progress)
+    for pair in pairs:
+        if pair.comparison is not None:
             how_to_list = f"tensorcopy ci comment {options.out}"
-            console.print(terminal.overview(result.comparison, width=console.width, how_to_list=how_to_list))
-        for name, lines in result.failures.items():
+            console.print(terminal.overview(pair.comparison, width=console.width, how_to_list=how_to_list))
+        for name, lines in pair.failures.items():
             console.print(f"{name} failed:", *(f"  {line}" for line in lines), sep="\n", soft_wrap=True)
-    if not results:
+    if not pairs:
         console.print("nothing that is measured changed")
-    elif not all(result.compared for result in results):
+    elif not all(pair.compared for pair in pairs):
         print("tensorcopy: nothing was compared: no case has enough launches with both sides", file=sys.stderr)
-    return pull_request.exit_code(results)
+    return pull_request.exit_code(pairs)
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:
