@@ -8,6 +8,7 @@ from ctypes import c_uint
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pynvml
 import pytest
@@ -112,6 +113,34 @@ def test_a_gpu_without_permission_hides_no_other(monkeypatch, gpus_with, names, 
     gpus_with(*names)
     gpus, why = nvidia.visible_gpus()
     assert ([gpu.name for gpu in gpus], why) == (seen, reason)
+
+
+def test_the_readings_of_a_gpu_are_those_of_the_library(monkeypatch, gpus_with):
+    """A reading that its driver does not report is one that disturbs nothing."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    gpus_with("NVIDIA H200")
+
+    def processes(handle: object, count: object, written: Any) -> int:
+        if written is None:
+            count._obj.value = 1
+            return pynvml.NVML_ERROR_INSUFFICIENT_SIZE
+        written[0].pid, count._obj.value = 2**31, 1
+        return 0
+
+    readings = {
+        "MemoryInfo": lambda handle, memory: setattr(memory._obj, "free", 5 * GIB) or 0,
+        "UtilizationRates": lambda handle, load: setattr(load._obj, "gpu", 50) or 0,
+        "ClockInfo": lambda handle, kind, clock: setattr(clock._obj, "value", 345 + kind.value) or 0,
+        "CurrentClocksEventReasons": lambda handle, reasons: setattr(reasons._obj, "value", 0x4 | 0x40) or 0,
+        "MigMode": lambda handle, current, pending: setattr(current._obj, "value", 1) or 0,
+        "ComputeRunningProcesses_v3": processes,
+    }
+    for name, function in readings.items():
+        setattr(pynvml.nvmlLib, f"nvmlDeviceGet{name}", function)
+    (gpu,), reason = nvidia.visible_gpus()
+    read = {"memory": 5 * GIB, "busy": 0.5, "processes": (f"process {2**31}",), "clock": 346, "slowed_by": ("heat", "power cap")}
+    assert gpu == replace(IDLE, **read, divided=True, max_clock=0, temperature=0)
+    assert reason == ""
 
 
 def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
