@@ -171,7 +171,7 @@ processes.run_probe(provenance.__name__, [])
 def test_a_probe_whose_driver_hangs_is_ended(tmp_path):
     """Otherwise the program would wait for ever."""
     with pytest.raises(TensorcopyError, match=r"provenance failed in .*: got Timeout \(0:00:00\.100000\)!"):
-        environments.inspected(interpreter(tmp_path / "python", f"exec {sys.executable} -c '{HANGING}'"))
+        environments.inspected(interpreter(tmp_path / "python", f"exec {sys.executable} -c '{HANGING}'"), shipped())
 
 
 def test_an_environment_without_pynvml_uses_the_programs():

@@ -13,7 +13,7 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.paired import Change, FieldDifference, Reason, Verdict
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
-from tensorcopy.measure import plan, revisions
+from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences
 from tests import launch_files

@@ -158,7 +158,9 @@ def measure_and_judge(
         pair.comparison = replace(comparison, labels=(pair.before.name, pair.after.name))
         results = comparison.before, comparison.after
         pair.failures = {revision.name: lines for revision, result in zip(sides, results) if (lines := failures(result))}
-        stored = comparisons.with_history(comparison.before, reader.load_results(paths.results, campaign.releases).results, campaign.verdicts)
+        stored = comparisons.with_history(
+            comparison.before, reader.load_results(paths.results, campaign.releases).results, campaign.verdicts
+        )
         if stored and pair.is_of_code:
             pair.history = Counter(change.verdict for change in stored.changes.values() if change.interval)
 
