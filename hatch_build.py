@@ -8,7 +8,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # of the clone command, see tensorcopy/site/addresses.py
+UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # of the clone command, see tensorcopy/site/addresses.py
 LINK = re.compile(r"(?<=\]\()[^)\s#]+")
 
 
@@ -27,6 +27,6 @@ def with_addresses(root: Path, repository: str) -> str:
         path = match[0]
         if not (root / path).exists():  # an address, or code
             return path
-        return f"{repository}/{'raw' if path.endswith('.svg') else 'blob'}/main/{path}"
+        return f"{repository}/{'raw' if path.endswith(('.svg', '.png')) else 'blob'}/main/{path}"
 
     return LINK.sub(absolute, (root / "README.md").read_text(encoding="utf-8").replace(UNKNOWN_SOURCE, repository))

@@ -40,9 +40,10 @@ from tests.test_git import run as git
 from tests.test_site import follow_links_in
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
-PUBLISHED = Origin(" @ git+https://github.com/OWNER/tensorcopy", options=installation.BUILT_FROM_SOURCE)
+PUBLISHED = Origin(" @ git+https://github.com/-owner-/tensorcopy", options=installation.BUILT_FROM_SOURCE)
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 COMMANDS = re.search(r"In an empty folder:\n\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()
+INSTALL = next(command for command in COMMANDS if command.startswith("pip install "))
 COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
 SHA = "0123456789" * 4
 
@@ -51,7 +52,7 @@ SHA = "0123456789" * 4
 def folder(undeclared, tmp_path, monkeypatch) -> Path:
     """An empty folder, the current one; tensorcopy is installed from a repository."""
     monkeypatch.chdir(tmp_path)
-    noted = {"url": "https://github.com/OWNER/tensorcopy", "vcs_info": {"vcs": "git", "commit_id": SHA}}
+    noted = {"url": "https://github.com/-owner-/tensorcopy", "vcs_info": {"vcs": "git", "commit_id": SHA}}
     monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: json.dumps(noted)))
     return tmp_path
 
@@ -367,7 +368,7 @@ def instead(wheel: Path) -> dict[str, str]:
     """Return what a test runs instead of some of the guide's commands: this wheel, one launch, and no pip and no server."""
     return {
         "python -m venv .venv": "python -m venv --without-pip .venv",
-        'pip install "tensorcopy[dashboard]"': f'uv pip install --quiet "tensorcopy[dashboard] @ {wheel.as_uri()}"',
+        INSTALL: f'uv pip install --quiet "tensorcopy[dashboard] @ {wheel.as_uri()}"',
         "tensorcopy measure 2.8.0 2.15.0 --launches 4": 'tensorcopy measure 2.8.0 2.15.0 --launches 1 --bench "BySize.*, 1024"',
         "tensorcopy compare 2.8.0 2.15.0": "tensorcopy compare 2.8.0 2.15.0 || test $? -eq 3",  # one launch is too few to compare
         "python -m http.server --directory site": "",

@@ -20,7 +20,7 @@ from tensorcopy.measure import git
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
-UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # in docs/, and on pages of a checkout without an origin
+UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # no account of GitHub can have that name; in docs/ and where no origin is known
 LANDING = "index.html"
 CHOOSER = "choose/index.html"
 CODE_DATA = "choose/code.js"
