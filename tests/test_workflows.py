@@ -16,12 +16,14 @@ from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import runners
 from tensorcopy.releases import uv
+from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.worker import files
 from tests.conftest import ROOT
 from tests.test_layers import MODULES
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ALL = [*WORKFLOWS, *sorted((ROOT / "docs/examples/point-clouds/.github/workflows").glob("*.yml"))]  # with those that `init` writes
+RELEASE = ROOT / ".github" / "workflows" / "release.yml"
 NAMES = [path.relative_to(ROOT).as_posix() for path in ALL]
 
 
@@ -43,7 +45,15 @@ def runs(path: Path) -> list[str]:
     return re.findall(r"run: (.*)", path.read_text())
 
 
-@pytest.mark.parametrize(("kind", "paths"), [("github-workflows", ALL), ("dependabot", [ROOT / ".github" / "dependabot.yml"])])
+@pytest.mark.parametrize(
+    ("kind", "paths"),
+    [
+        ("github-workflows", ALL),
+        ("dependabot", [ROOT / ".github" / "dependabot.yml"]),
+        ("github-issue-forms", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))),
+        ("citation-file-format", [ROOT / "CITATION.cff"]),
+    ],
+)
 def test_files_follow_githubs_schema(kind, paths):
     passes(program("check-jsonschema"), "--builtin-schema", f"vendor.{kind}", *paths)
 
@@ -164,13 +174,27 @@ def test_a_lock_has_hashes_and_no_address(path):
 
 
 def test_the_package_is_built_with_the_locked_build_system():
-    """By the command that CONTRIBUTING.md shows, so that another person gets the same files."""
+    """By the command that docs/releasing.md shows, so that another person gets the same files."""
     project = files.read_toml(ROOT / "pyproject.toml")
     assert project["dependency-groups"]["build"] == project["build-system"]["requires"]
     assert set(locked(BUILD_LOCKED)) >= set(project["build-system"]["requires"])
-    build = runs(ROOT / ".github" / "workflows" / "release.yml")[0]
+    (build,) = (run for run in runs(RELEASE) if run.startswith("uv build"))
     assert f"--build-constraints {BUILD_LOCKED.relative_to(ROOT)} --require-hashes" in build
-    assert f"{build}\n" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"{build}\n" in (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+
+
+def test_no_release_is_built_while_nobody_owns_its_addresses(tmp_path):
+    """The first step fails while a file of the package has the placeholder, and passes when docs/releasing.md is followed."""
+    step = yaml.safe_load(RELEASE.read_text(encoding="utf-8"))["jobs"]["build"]["steps"][1]["run"]
+    (command,) = re.findall(r"`(sed -i .*?)`", (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8"))
+    for name in shlex.split(command)[3:]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text + f"{UNKNOWN_SOURCE}/\n", encoding="utf-8")
+    refused = subprocess.run(["bash", "-e", "-c", step], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert all(f"{name}:" in refused.stdout for name in shlex.split(command)[3:])
+    passes("bash", "-e", "-c", f"{command.replace('NAME', 'somebody')}\n{step}", cwd=tmp_path)
 
 
 @pytest.mark.weekly
