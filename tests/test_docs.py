@@ -13,12 +13,10 @@ from docs.tools import readme
 from tensorcopy import cli
 from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import readiness
 from tensorcopy.site import addresses, publisher, render
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.pages import docs
 from tests.conftest import ROOT
-from tests.test_readiness import IDLE, QUIET
 from tests.test_site import resolved
 from tests.test_workflows import WORKFLOWS
 
@@ -66,17 +64,6 @@ def test_every_command_line_parses():
     assert len(lines) > 10
     for line in lines:
         assert cli.parser().parse_args(shlex.split(line)).command, line
-
-
-def test_the_runner_guide_lists_every_machine_check():
-    """The names in its table are those of the checks, and its limits are theirs."""
-    table = DOCS["gpu-runner"].split("| | refused | warned of |")[1].split("\n\n")[0]
-    named = set(re.findall(r"^\| ([^|-]+) \|", table, re.MULTILINE))
-    checks = {finding.subject.replace("GPU 0", "GPU") for finding in readiness.findings(QUIET, [IDLE], "", "cuda")}
-    assert named == checks
-    bad = readiness.findings(replace(QUIET, memory=0, disk=0), [replace(IDLE, memory=0)], "", "cuda")
-    for gib in {re.search(r"(\d+) GiB", finding.advice)[1] for finding in bad if "GiB" in finding.advice}:
-        assert f"{gib} GiB" in table
 
 
 def test_every_workflow_is_described():

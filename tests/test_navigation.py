@@ -40,13 +40,12 @@ def test_the_header_of_every_page_has_the_same_links(site):
         assert (len(shown), shown[-1]) == (7, WEB.source), address
 
 
-@pytest.mark.parametrize("prefix", ["", "ja/"])
-def test_every_kind_of_page_is_two_clicks_away(site, prefix):
-    """The page of all pages lists each that has a fixed address, in both languages."""
-    index = f"{prefix}{addresses.DOCS}"
-    assert index in {resolved(f"{prefix}index.html", attributes["href"]) for attributes in nav_links(site[f"{prefix}index.html"])}
+def test_every_kind_of_page_is_two_clicks_away(site):
+    """The page of all pages lists each that has a fixed address."""
+    index = addresses.DOCS
+    assert index in {resolved("index.html", attributes["href"]) for attributes in nav_links(site["index.html"])}
     links = [attributes["href"] for tag, attributes in Tags(site[index]).tags if tag == "a"]
-    listed = {resolved(index, link.partition("#")[0]).removeprefix("ja/") for link in links if not link.startswith(("http", "#"))}
+    listed = {resolved(index, link.partition("#")[0]) for link in links if not link.startswith(("http", "#"))}
     kinds = {
         addresses.CHOOSER,
         addresses.HISTORIES,
@@ -56,7 +55,7 @@ def test_every_kind_of_page_is_two_clicks_away(site, prefix):
         addresses.SEMANTICS,
     }
     kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.GLOSSARY, addresses.DATA, addresses.of_doc("findings")}
-    assert {*kinds, *map(addresses.of_doc, ("run-it", "guide", "reading", "measurement", "memory", "api"))} <= listed
+    assert {*kinds, *map(addresses.of_doc, ("guide", "reading", "measurement", "memory"))} <= listed
 
 
 def test_a_page_marks_its_place(site):
@@ -115,11 +114,3 @@ def test_an_unpublished_checkout_names_no_address(monkeypatch):
     page = dict(render.files(render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
     assert "og:url" not in page
     assert "https://" not in page.split("<header")[1].split("</header>")[0]
-
-
-def test_the_commands_to_run_it_clone_this_repository(site):
-    """Three lines, in both languages; a fork names itself."""
-    for address in (addresses.of_doc("run-it"), addresses.of_doc("run-it.ja")):
-        block = re.search(r"<pre[^>]*><code[^>]*>(.*?)</code></pre>", site[address], re.DOTALL)[1]
-        lines = re.sub("<.*?>", "", block).replace("&amp;", "&").strip().splitlines()
-        assert lines == [f"git clone {WEB.source} && cd tensorcopy", "pip install uv", "uv run tensorcopy dashboard"]

@@ -67,7 +67,7 @@ def test_a_bare_command_prints_the_commands_in_groups(capsys):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_the_help_of_a_command_says_what_it_does(command):
-    """It is also what docs/commands.md is made from."""
+    """As a sentence, in its first lines."""
     about = command.parser.description
     assert re.fullmatch(r"[A-Z].+\w\.", about, re.DOTALL)
     assert " ".join(about.replace("%%", "%").split()) in " ".join(command.parser.format_help().split())

@@ -93,7 +93,7 @@ def test_the_description_has_no_link_that_an_index_cannot_follow(wheel):
         assert path.startswith("https://") or path == "x", path
     for path in re.findall(rf"\]\({re.escape(source)}/blob/main/([^)#]+)", description):
         assert (ROOT / path).is_file(), path
-    assert f"({source}/raw/main/docs/history.svg)" in description
+    assert f"({source}/raw/main/docs/dashboard.png)" in description
     shortened = description.replace(f"{source}/blob/main/", "").replace(f"{source}/raw/main/", "")
     assert shortened.strip() == readme.replace(UNKNOWN_SOURCE, source).strip()
 

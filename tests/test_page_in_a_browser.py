@@ -37,7 +37,7 @@ KINDS = [
     "glossary.html",
     "docs/guide.html",
     "why/epyc-2core/py3.11-cuda/2.9.1..2.10.0/detach_clone-1-float32-contiguous.html",
-    "docs/api.html",
+    "docs/index.html",
     "data.html",
 ]  # one page of each template, with the longest words; the explorer and the chooser have tests of their own
 

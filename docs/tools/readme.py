@@ -1,4 +1,4 @@
-"""Write what README.md, docs/ and the package show of results/, the command line and the docstrings.
+"""Write what README.md, docs/ and the package show of results/.
 
     uv run python -m docs.tools.readme
 
@@ -16,22 +16,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import tensorcopy
-from docs.tools import figures, labelled_plot, reference
-from tensorcopy import cli, configuration
+from docs.tools import figures
+from tensorcopy import configuration
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.copying import advise, campaign
 from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import count, duration
+from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.report import why
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader, writing
+from tensorcopy.results.cases import Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
-from tensorcopy.site import addresses, data_files, plots, render
+from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine
@@ -62,13 +62,10 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     parts = {**PARTS, "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
-        Path("docs/commands.md"): reference.commands(cli.parser()),
-        Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
-        Path("docs/history.svg"): history_svg(machine),
         BADGE: data_files.badge(data_files.BADGE_LABEL, data_files.badge_message(machine)),
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
         why.CODES: json.dumps(codes, indent=2) + "\n",
-        **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
+        **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
     }
 
 
@@ -155,34 +152,23 @@ def answer(machine: Machine) -> str:
 
 
 def methods(machine: Machine) -> str:
-    """Return each method's code, semantics and times at the pictured sizes."""
+    """Return each method's code and semantics, and its times at two sizes with their ratio to the fastest of its table."""
     rows = []
     for table in machine.costs:
-        for method, costs in zip(table.methods, table.costs, strict=True) if table.device == "cpu" else ():
-            timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
+        columns = [table.numels.index(numel) for numel in HISTORY_NUMELS] if table.device == "cpu" else []
+        fastest = [min(timing.seconds for costs in table.costs if (timing := costs[column].timing)) for column in columns]
+        for method, costs in zip(table.methods, table.costs, strict=True) if columns else ():
+            timings = [costs[column].timing for column in columns]
             semantics = escaped(describe(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
-            rows.append([code(machine.code(method)), semantics, *(duration(timing.seconds) if timing else "–" for timing in timings)])
+            rows.append([code(machine.code(method)), semantics, *map(_timed, timings, fastest)])
     header = ["", "result, for a leaf that requires grad", *(f"{count(numel)}, no grad" for numel in HISTORY_NUMELS)]
     on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
-    return f"{markdown_table(header, rows, 'll' + 'r' * len(HISTORY_NUMELS))}\n\n{on}, float32, one thread, {_day(machine)}."
+    note = f"{on}, float32, one thread, {_day(machine)}; in brackets the time over that of the fastest copy or conversion."
+    return f"{markdown_table(header, rows, 'll' + 'r' * len(HISTORY_NUMELS))}\n\n{note}"
 
 
-def history_svg(machine: Machine) -> str:
-    """Return the history of the copies at the smaller size as a standalone SVG, with a title and the methods at the ends of their lines."""
-    cases = next((cases for cases in machine.pictured if machine.group(cases[0]) == "copy"), None)
-    if cases is None:
-        raise TensorcopyError(
-            "docs/history.svg cannot be drawn",
-            got="no history of the copies",
-            allowed="results with two releases",
-            next="tensorcopy measure 2.14.1 2.15.0",
-        )
-    history = machine.history[cases[0]]
-    title = f"{len(cases)} ways to copy {count(int(cases[0]['numel']))} float32: time per call over torch releases"
-    older = [f"; before torch {history.releases[joint.index]}, Python {joint.older.python}, scaled" for joint in history.joints]
-    note = f"Python {history.results[-1].python}{''.join(older)}"
-    plot = plots.of_methods(machine, cases, history.releases)
-    return standalone(labelled_plot.svg(plot, list(map(machine.case_code, cases)), title, note))
+def _timed(timing: Timing | None, fastest: float) -> str:
+    return f"{duration(timing.seconds)} ({multiple(timing.seconds / fastest)})" if timing else "–"
 
 
 def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:
@@ -231,13 +217,10 @@ def main() -> int:
     return 0
 
 
-def standalone(svg: str, kind: str = "plots") -> str:
-    """Return an SVG with the stylesheet's rules for its kind, light and dark.
-
-    kind : "plots" or "drawings"
-    """
+def standalone(svg: str) -> str:
+    """Return a drawing with the stylesheet's rules for drawings, light and dark."""
     light, dark = ("".join(f"--{name}:{pair[index]};" for name, pair in colours().items()) for index in (0, 1))
-    rules = STYLESHEET.read_text(encoding="utf-8").split(f"/* {kind}", 1)[1].split("*/", 1)[1].split(f"/* end of {kind} */")[0]
+    rules = STYLESHEET.read_text(encoding="utf-8").split("/* drawings", 1)[1].split("*/", 1)[1].split("/* end of drawings */")[0]
     style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
     return svg.replace(">", f"><style>{style}</style>", 1)
 

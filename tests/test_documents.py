@@ -1,0 +1,72 @@
+"""Every document of the repository as GitHub shows it, also those that are no page of the site."""
+
+import re
+import shlex
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests import walk
+from tests.conftest import ROOT
+
+DOCUMENTS = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
+PRODUCED = re.compile(r"^<!-- produced.*?<!-- end -->$", re.DOTALL | re.MULTILINE)
+MAX_WIDTH = 120  # columns
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a document."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def links(text: str) -> list[str]:
+    """Return what the links and pictures of a document lead to."""
+    inline = [child for token in MarkdownIt("js-default").enable("table").parse(text) for child in token.children or ()]
+    return [str(child.attrs.get("href") or child.attrs.get("src")) for child in inline if child.type in ("link_open", "image")]
+
+
+def dead_links(name: str, text: str) -> list[str]:
+    """Return the links of a document that lead to no file of the repository, or to no heading of one."""
+    dead = []
+    for link in links(text):
+        path, _, anchor = link.partition("#")
+        target = (ROOT / name).parent / path if path else ROOT / name
+        if not link.startswith(("https://", "http://127.0.0.1")):
+            is_there = target.exists() and (not anchor or anchor in anchors(target.read_text(encoding="utf-8")))
+            dead += [] if is_there else [link]
+    return dead
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_link_leads_to_a_file_or_a_heading(name):
+    assert dead_links(name, text_of(name)) == []
+
+
+def test_a_dead_link_is_noticed():
+    """To a file, to a heading of another document and to one of its own."""
+    text = "# A\n\n[a](gone.md) [b](guide.md#gone) [c](#gone) ![d](gone.png) [e](#a) [f](../LICENSE) `[g](gone.md)`"
+    assert dead_links("docs/a.md", text) == ["gone.md", "guide.md#gone", "#gone", "gone.png", "#a"]
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if ".ja." not in name])
+def test_lines_fit_a_terminal(name):
+    """But for tables, pictures, code and what is produced."""
+    prose = re.sub(r"^```.*?^```$", "", PRODUCED.sub("", text_of(name)), flags=re.DOTALL | re.MULTILINE)
+    assert [line for line in prose.splitlines() if len(line) > MAX_WIDTH and not line.startswith(("|", "!"))] == []
+
+
+def test_every_command_that_a_document_names_exists():
+    """In a sentence, with its options: `tensorcopy merge FOLDER`."""
+    commands = {command.words: command for command in walk.commands()}
+    named = [(name, code) for name in DOCUMENTS for code in re.findall(r"`(?:uv run )?tensorcopy ([a-z][^`\n]*)`", text_of(name))]
+    assert len(named) > 20
+    for name, code in named:
+        words = shlex.split(code)
+        command = commands.get(tuple(words[:2])) or commands.get(tuple(words[:1])) or pytest.fail(f"{name}: tensorcopy {code}")
+        options = {option for action in command.actions for option in action.option_strings}
+        assert {word for word in words if word.startswith("--")} <= options, f"{name}: tensorcopy {code}"
