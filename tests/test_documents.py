@@ -4,8 +4,10 @@ import re
 import shlex
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
+import tensorcopy
 from tests import walk
 from tests.conftest import ROOT
 
@@ -70,3 +72,7 @@ def test_every_command_that_a_document_names_exists():
         command = commands.get(tuple(words[:2])) or commands.get(tuple(words[:1])) or pytest.fail(f"{name}: tensorcopy {code}")
         options = {option for action in command.actions for option in action.option_strings}
         assert {word for word in words if word.startswith("--")} <= options, f"{name}: tensorcopy {code}"
+
+
+def test_the_citation_names_the_version_that_is_built():
+    assert yaml.safe_load(text_of("CITATION.cff"))["version"] == tensorcopy.__version__
