@@ -112,6 +112,9 @@ class Campaign:
     verdicts : margins, and acknowledged slowdowns
     pins_numpy : whether the table of releases chooses numpy, not what is required
     is_shipped : whether it is the one of this package: commits of its repository are commits of this program
+    observers : arguments of the probe of an environment: the module that observes what methods do, and "--own-only" without a registry
+    profiler : the probe that counts the functions of its cases; "" for none
+    profiled : a regular expression on the names of the cases whose functions are counted; "" for all
     quick, memory : regular expressions on asv's names, of what `dashboard --quick` times and `dashboard` counts; "" for all
     """
 
@@ -127,6 +130,9 @@ class Campaign:
     verdicts: Verdicts = NO_VERDICTS
     pins_numpy: bool = False
     is_shipped: bool = False
+    observers: tuple[str, ...] = ()
+    profiler: str = ""
+    profiled: str = ""
     quick: str = ""
     memory: str = ""
 

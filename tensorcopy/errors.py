@@ -103,3 +103,14 @@ def exception_line(output: str) -> str:
         return late[0]
     begin = max((number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")), default=len(lines))
     return next((line for line in lines[begin + 1 :] if line and not line[0].isspace()), lines[-1] if lines else "")
+
+
+def line_of(error: BaseException) -> str:
+    """Return an error's type and the first line of its text, if it has one, without torch's list of dispatch keys."""
+    return ": ".join(filter(None, [type(error).__name__, first_line(error)]))
+
+
+def first_line(message: Any) -> str:
+    """Return the first line, without the source line of torch that triggered it, which differs between builds."""
+    first = str(message).strip().split("\n")[0]
+    return first.split(" (Triggered internally")[0].split(" This could be because the operator doesn't exist")[0].strip()

@@ -35,7 +35,7 @@ def counted(python: str, cases: str, folder: Path) -> functions.Profiles:
     environment = environments.inspected(Path(python), shipped())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
-        functions.write(path, counting.counted(environment, cases))
+        functions.write(path, counting.counted(environment, shipped().profiler, cases))
     return functions.read(path)
 
 

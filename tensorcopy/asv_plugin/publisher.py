@@ -70,7 +70,7 @@ class Pages(OutputPublisher):  # type: ignore[misc]
                 raise TensorcopyError(
                     "asv publish has no pages of tensorcopy to write",
                     got='asv.conf.json without the plugin ".tensorcopy.site.publisher"',
-                    allowed='"plugins": [".tensorcopy.asv_plugin", ".tensorcopy.site.publisher"]',
+                    allowed='"plugins": [".tensorcopy.asv_plugin", ".tensorcopy.copying.asv", ".tensorcopy.site.publisher"]',
                     next="add that plugin to asv.conf.json",
                 )
             for pattern in ASV_PAGES:

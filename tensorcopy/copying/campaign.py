@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from tensorcopy import campaign
 from tensorcopy.campaign import Campaign
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.results import suite_specs
+
+OBSERVER, PROFILER = "tensorcopy.worker.conformance", "tensorcopy.worker.functions"
+OWN_ONLY = "--own-only"  # an argument of the observer's probe
 
 
 @cache
@@ -25,6 +29,8 @@ def shipped() -> Campaign:
         suites=interpreters.own_suites(),
         pins_numpy=True,
         is_shipped=True,
+        observers=(OBSERVER,),
+        profiler=PROFILER,
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
     )
@@ -33,6 +39,10 @@ def shipped() -> Campaign:
 def of_folder(folder: Path) -> Campaign:
     """Return the campaign of a folder: the one that its tensorcopy.toml declares, or this one with what the file adds.
 
-    Raises TensorcopyError for an invalid file.
+    Operations are observed and profiled as this campaign's methods are. Raises TensorcopyError for an invalid file.
     """
-    return campaign.read(folder, shipped())
+    declared = campaign.read(folder, shipped())
+    if declared.is_shipped or not declared.operations:
+        return declared
+    names = "|".join(operation.name for operation in declared.operations)
+    return replace(declared, observers=(OBSERVER, OWN_ONLY), profiler=PROFILER, profiled=f"^({names}) ")

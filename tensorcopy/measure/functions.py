@@ -16,8 +16,6 @@ from tensorcopy.results import functions, suite_specs
 from tensorcopy.results.launches import Place
 from tensorcopy.worker.processes import ReportProgress
 
-PROBE = "tensorcopy.worker.functions"
-
 
 def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
     """Return the measurements whose instructions were counted, or whose operations were timed, and whose functions were not counted."""
@@ -45,14 +43,12 @@ def count_all(measurements: Sequence[Measurement], job: Job, report_progress: Re
     Returns the written files, and an error for each release whose functions could not be counted.
     """
     written, problems = [], []
-    names = "|".join(operation.name for operation in job.campaign.operations)
-    pattern = "" if job.campaign.is_shipped else f"^({names}) "
     for index, measurement in enumerate(measurements):
         report_progress(index / len(measurements), f"functions of {measurement}")
         try:
             job.side(measurement)
             path = functions.path_of(job.results / job.machine, *measurement.place[:2])
-            functions.write(path, counted(job.opened[measurement], pattern))
+            functions.write(path, counted(job.opened[measurement], job.campaign.profiler, job.campaign.profiled))
             written.append(path)
         except DiskError:
             raise  # the next file could not be stored either
@@ -61,15 +57,16 @@ def count_all(measurements: Sequence[Measurement], job: Job, report_progress: Re
     return written, problems
 
 
-def counted(environment: Environment, pattern: str = "") -> dict[str, Any]:
+def counted(environment: Environment, profiler: str, pattern: str = "") -> dict[str, Any]:
     """Return the functions of an environment's cases, as `results.functions.Profiles` describes them.
 
+    profiler : the probe that counts them
     pattern : a regular expression on the names of cases; default: all
 
     Raises TensorcopyError where no case runs.
     """
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    document = interpreters.run_probe(environment.python, PROBE, pattern, variables=environment.variables())
+    document = interpreters.run_probe(environment.python, profiler, pattern, variables=environment.variables())
     if not document["cases"]:
         raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
     provenance = environment.report["ledger"]

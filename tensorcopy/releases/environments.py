@@ -272,15 +272,14 @@ def inspected(python: Path, campaign: Campaign, own: Mapping[str, str] = Mapping
     Raises TensorcopyError where it has no torch.
     """
     environment = Environment(python, {}, campaign.steady(), {**own, **campaign.variables()})
-    return replace(environment, report=_report(python, campaign.is_shipped, frozenset(environment.variables().items())))
+    return replace(environment, report=_report(python, tuple(campaign.observers), frozenset(environment.variables().items())))
 
 
 @cache
-def _report(python: Path, with_registry: bool, variables: frozenset[tuple[str, str]]) -> dict[str, Any]:
-    options = [] if with_registry else ["--own-only"]
+def _report(python: Path, observers: tuple[str, ...], variables: frozenset[tuple[str, str]]) -> dict[str, Any]:
     # as a file: Python would compile a link to it in each probe anew, and a folder that holds it holds more
     own = {**dict(variables), BINDINGS: str(interpreters.file_of("pynvml"))}
-    return interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=own)
+    return interpreters.run_probe(python, "tensorcopy.worker.provenance", *observers, variables=own)
 
 
 def require(environment: Environment, device: str) -> None:

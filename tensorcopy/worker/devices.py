@@ -14,9 +14,8 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker.files import kernel_text
-from tensorcopy.worker.semantics import line_of
 
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is also the name of ROCm devices
 DEVICES = ("cpu", *ACCELERATORS)

@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import operations, values
 from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Methods, Promise, code_on, make_method
 from tensorcopy.worker.operations import GUIDE, SIZE, Input, Operation
-from tensorcopy.worker.semantics import Outcome, Semantics, line_of
+from tensorcopy.worker.semantics import Outcome, Semantics
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
 

@@ -1,7 +1,7 @@
 """Provenance: the versions, hardware and settings of a measurement.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.provenance` prints it as JSON from inside an environment, with the observed
-semantics of every method, and how many of the article's statements hold. `releases/environments.py` checks it against the release.
+`python -m tensorcopy.worker.processes tensorcopy.worker.provenance MODULE` prints it as JSON from inside an environment, with what the
+module of a campaign observes there. `releases/environments.py` checks it against the release.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import faulthandler
 import os
 import platform
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ import numpy
 import torch
 
 from tensorcopy import __version__
-from tensorcopy.worker import conformance, devices, hardware, nvidia
+from tensorcopy.worker import devices, hardware, nvidia
 from tensorcopy.worker.files import kernel_text
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
+OWN_ONLY = "--own-only"
 LONGEST = 600.0  # seconds of this probe, which takes some: a driver may hang, and would hold the program for ever
 # environment variables that change the time of a copy: kernels, allocator, threads
 SETTINGS = (
@@ -104,13 +106,16 @@ def _installed(package: str) -> str:
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return the provenance, the folder of torch, and the observations, with `--own-only` those of own operations only."""
+    """Return the provenance, the folder of torch, and what modules observe, which are the arguments.
+
+    With `OWN_ONLY` among them, only the operations of the campaign are observed.
+    """
     faulthandler.dump_traceback_later(LONGEST, exit=True, file=2)  # the error output, which the program reads
     try:
-        return {
-            "ledger": collect(),
-            "torch_folder": str(Path(torch.__file__).parent),
-            **conformance.observations(own_only="--own-only" in arguments),
-        }
+        document = {"ledger": collect(), "torch_folder": str(Path(torch.__file__).parent)}
+        for module in arguments:
+            if module != OWN_ONLY:
+                document |= import_module(module).observations(own_only=OWN_ONLY in arguments)
+        return document
     finally:
         faulthandler.cancel_dump_traceback_later()

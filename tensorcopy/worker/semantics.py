@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from math import inf, nan
 from typing import Any, Protocol
 
+from tensorcopy.errors import first_line, line_of
+
 
 class RunsOnDevices(Protocol):
     """A method: a function of a tensor for each device."""
@@ -95,7 +97,7 @@ def _outcome(method: RunsOnDevices, device: str, transposed: bool, *, requires_g
         return raises(line_of(error).replace(str(x.device), "{device}"))
     # numpy 2 addresses its DeprecationWarning to torch's developers, not to torch's users
     shown = [warning for warning in caught if not issubclass(warning.category, DeprecationWarning)]
-    warns = "; ".join(f"{warning.category.__name__}: {_first_line(warning.message)}" for warning in shown)
+    warns = "; ".join(f"{warning.category.__name__}: {first_line(warning.message)}" for warning in shown)
     is_tensor = isinstance(y, torch.Tensor)
     if not (is_tensor or isinstance(y, np.ndarray)):
         return replace(raises(""), gives=type(y).__name__, warns=warns, changes=None)
@@ -220,17 +222,6 @@ OF_TENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "device": lambda x, y: "same" if y.device == x.device else y.device.type,
     **OF_ARRAYS,
 }
-
-
-def line_of(error: BaseException) -> str:
-    """Return an error's type and the first line of its text, if it has one, without torch's list of dispatch keys."""
-    return ": ".join(filter(None, [type(error).__name__, _first_line(error)]))
-
-
-def _first_line(message: Any) -> str:
-    """Return the first line, without the source line of torch that triggered it, which differs between builds."""
-    first = str(message).strip().split("\n")[0]
-    return first.split(" (Triggered internally")[0].split(" This could be because the operator doesn't exist")[0].strip()
 
 
 def describe(observed: dict[str, Any]) -> str:

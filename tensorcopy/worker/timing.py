@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import conformance, devices, operations, values
 from tensorcopy.worker.loop import MOVED, Loop, take_turns
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
 from tensorcopy.worker.own import BASELINE, find_method, groups, own_groups, own_operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
-from tensorcopy.worker.semantics import describe, line_of
+from tensorcopy.worker.semantics import describe
 from tensorcopy.worker.turns import usual
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed

@@ -37,7 +37,7 @@ from timeit import default_timer
 from traceback import extract_tb
 from typing import Any, TextIO
 
-from tensorcopy.worker.semantics import line_of
+from tensorcopy.errors import line_of
 
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
