@@ -10,7 +10,6 @@ from tensorcopy.copying.campaign import shipped
 from tensorcopy.numbers import duration
 from tensorcopy.results import select
 from tensorcopy.site import addresses, render
-from tensorcopy.site.page import Page
 from tensorcopy.site.pages import chooser
 from tests.conftest import SHIPPED, SHIPPED_GPU
 
@@ -24,7 +23,7 @@ def content(newest, shipped_results):
 @pytest.fixture(scope="module")
 def site(content) -> dict[str, str]:
     templates = render.templates_of(content)
-    return {page.address: render.page_text(templates, page) for page in chooser.pages(content) if isinstance(page, Page)}
+    return {page.address: render.page_text(templates, page) for page in chooser.pages(content)}
 
 
 def options(page: str) -> list[tuple[str, str]]:

@@ -54,7 +54,7 @@ def is_shown(case: Case) -> bool:
 
 
 NEWEST_PAIR = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0"
-SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js", "code.js"}
+SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js"}
 SCRIPT = "<script>alert(1)</script>"
 
 

@@ -23,7 +23,6 @@ from tensorcopy.results.reader import Result
 UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # no account of GitHub can have that name; in docs/ and where no origin is known
 LANDING = "index.html"
 CHOOSER = "choose/index.html"
-CODE_DATA = "choose/code.js"
 HISTORIES = "history/index.html"
 COUNTS = "history/counts.html"
 COMPARISONS = "compare/index.html"

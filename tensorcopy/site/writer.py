@@ -40,11 +40,10 @@ STATIC = Path(__file__).with_name("static")
 STYLESHEETS = ("tensorcopy.css", "anatomy.css")
 ICON = "icon.svg"
 CHART_SCRIPTS = ("history-data.js", "history-chart.js")
-SCRIPTS = ("tensorcopy.js", "landing.js", "anatomy.js", *CHART_SCRIPTS, "choose.js", "not-found.js")
+SCRIPTS = ("tensorcopy.js", "landing.js", "anatomy.js", *CHART_SCRIPTS, "not-found.js")
 CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
 PAGE = ("theme", "copy", "search", "tables", "plots", "pairs", "start")
 PARTS = {  # the files that become one script
-    "choose.js": ("code-reading.js", "code-panel.js"),
     "history-chart.js": tuple(f"history-{part}.js" for part in CHART),
     "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),
 }

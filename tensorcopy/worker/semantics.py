@@ -70,26 +70,22 @@ def array(**fields: Any) -> Outcome:
     return Outcome(**{"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_grad": None, "device": "cpu", **fields})
 
 
-def observed(method: RunsOnDevices, device: str, *, transposed: bool = True) -> Semantics:
+def observed(method: RunsOnDevices, device: str) -> Semantics:
     """Run `method` on `device`, and return what it does with the installed torch.
 
     device : cpu, cuda, mps or xpu
-    transposed : whether x is, so that a method that changes the layout is detected
 
     An error of the method is an outcome, and is not raised.
     """
-    return Semantics(
-        plain=_outcome(method, device, transposed, requires_grad=False),
-        with_grad=_outcome(method, device, transposed, requires_grad=True),
-    )
+    return Semantics(plain=_outcome(method, device, requires_grad=False), with_grad=_outcome(method, device, requires_grad=True))
 
 
-def _outcome(method: RunsOnDevices, device: str, transposed: bool, *, requires_grad: bool) -> Outcome:
+def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outcome:
     import numpy as np
     import torch
 
     x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3)
-    x = (x.t() if transposed else x).requires_grad_(requires_grad)
+    x = x.t().requires_grad_(requires_grad)  # transposed, so that a method that changes the layout is detected
     try:
         with _record_warnings() as caught:
             y = method.on[device](x)
@@ -113,7 +109,7 @@ def _outcome(method: RunsOnDevices, device: str, transposed: bool, *, requires_g
 
     with _record_warnings():  # of what follows, which is not the method's
         fields = {name: observe(name.replace("_", " "), act, x, y) for name, act in (OF_TENSORS if is_tensor else OF_ARRAYS).items()}
-        values = _values_of_all_kinds(transposed)
+        values = _values_of_all_kinds()
         other = values.to(device, copy=True).requires_grad_(requires_grad)
         result = observe(f"a tensor of shape {tuple(other.shape)}", method.on[device], other)
         changes = None if result is None else observe("values", _changed_values, values, other, result)
@@ -180,15 +176,15 @@ def _shares_storage(x: Any, y: Any) -> bool:
     return not equal(before, y)
 
 
-def _values_of_all_kinds(transposed: bool) -> Any:
-    """Return a tensor on the CPU, with values that no operation but a copy keeps; no size is that of `_outcome`."""
+def _values_of_all_kinds() -> Any:
+    """Return a transposed tensor on the CPU, with values that no operation but a copy keeps; no size is that of `_outcome`."""
     import torch
 
     random = torch.Generator().manual_seed(0)
     spread = torch.randn(24, generator=random) * 10 ** (40 * torch.rand(24, generator=random) - 20)
     special = torch.tensor([0.0, 1.0, -1.0, 1e30, -1e30, inf, -inf, nan])
     values = torch.cat([spread, torch.randn(24, generator=random), special])
-    return values.reshape(7, -1).t() if transposed else values.reshape(-1, 7)
+    return values.reshape(7, -1).t()
 
 
 def _changed_values(values: Any, x: Any, y: Any) -> str:

@@ -1,43 +1,27 @@
-"""The chooser: a page for each request and size, joined by plain links, and what its script needs to read pasted code."""
+"""The chooser: a page for each request and size, joined by plain links."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.numbers import count
-from tensorcopy.report.words import LANGUAGES, texts
+from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.page import File, Page, translator
-from tensorcopy.worker import files
-from tensorcopy.worker.semantics import Outcome
+from tensorcopy.site.page import Page, translator
 
-STEPS = Path(__file__).with_name("steps.toml")
-NANO = 1e9
-EXAMPLES = ("x.clone().detach().cpu().numpy()", "torch.tensor(x)", "np.array(x.detach().numpy())")  # of code that people write
-LONGEST_CODE = 2000  # characters
-WORDS = (
-    *("and", "tensor", "ndarray", "q_storage", "own", "shared", "writes", "q_graph", "cut", "kept", "own_gradient", "contiguous"),
-    *("timed_without_grad", "use", "reason_usual", "grad_raises", "grad_flows", "grad_own"),
-)  # of the chooser that the field for code also says
 FIRST = recommend.common_request("tensor", "cpu")
 
 Answers = Mapping[CopyRequest, Mapping[int, Sequence[Option]]]  # by request, then by size
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield a page for each request and size, and the first page, in every language; and the data of the script that reads code."""
+def pages(content: Content) -> Iterator[Page]:
+    """Yield a page for each request and size, and the first page, in every language."""
     answers = _answers(content.by_device)
-    if content.machine:
-        data = json.dumps(code_data(content.by_device, answers), ensure_ascii=False, separators=(",", ":"))
-        yield File(addresses.CODE_DATA, f"tensorCode.receive({data});\n")
     shown: list[tuple[str, CopyRequest | None, int]] = [
         (addresses.of_request(request, numel), request, numel) for request, by_size in answers.items() for numel in by_size
     ]
@@ -53,14 +37,8 @@ def pages(content: Content) -> Iterator[Page | File]:
                 name, placeholders = recommend.reason(request, options)
                 reason = translate(name, **placeholders)
                 questions = _questions(answers, request, numel, language)
-                of_code = {"request": request, "numel": numel, "examples": EXAMPLES, "longest": LONGEST_CODE}
-                values = {
-                    "machine": content.by_device[request.device],
-                    "options": options,
-                    "questions": questions,
-                    "reason": reason,
-                    **of_code,
-                }
+                machine = content.by_device[request.device]
+                values = {"machine": machine, "request": request, "options": options, "questions": questions, "reason": reason}
                 description = f"{options[0].code}: {reason}" if options else ""
             yield Page(translated, "choose.html", str(translate("chooser")), values, language, languages, description)
 
@@ -73,72 +51,6 @@ def _answers(machines: Mapping[str, Machine]) -> Answers:
         for request in recommend.requests(device)
     }
     return {request: by_size for request, by_size in answers.items() if by_size}
-
-
-def code_data(machines: Mapping[str, Machine], answers: Answers) -> dict[str, Any]:
-    """Return what `static/code-reading.js` reads of the newest result of the machine of each device.
-
-    steps : the rules of `steps.toml`
-    outcome : the fields of an outcome that are left out of the others
-    methods : the code and the observed outcomes of each method
-    times : by device, method, kind of tensor and number of elements, in nanoseconds
-    answers : by address of the page, each method that matches, with rank and interval of its ratio to the fastest, recommended first
-    words : by language
-    """
-    usual, results = asdict(Outcome()), {device: machine.result for device, machine in machines.items()}
-    observed: dict[str, dict[str, Any]] = {}  # the rows of each method, by device
-    for device, result in results.items():
-        for name, row in result.methods.items():
-            if device in row.get("observed", ()):
-                observed.setdefault(name, {})[device] = row
-    sizes = sorted({numel for by_size in answers.values() for numel in by_size})
-
-    def outcome(seen: Mapping[str, Any]) -> dict[str, Any]:
-        return {field: value for field, value in seen.items() if field in usual and value != usual[field]}
-
-    def times(name: str, device: str, requires_grad: bool) -> dict[int, float]:
-        request = CopyRequest("tensor", True, None, requires_grad, device)
-        cases = {numel: recommend.case_of(observed[name][device], name, request, numel) for numel in sizes}
-        timings = results[device].timings
-        return {numel: float(f"{timings[case].seconds * NANO:.5g}") for numel, case in cases.items() if case in timings}
-
-    return {
-        "devices": list(results),
-        "steps": files.read_toml(STEPS),
-        "outcome": usual,
-        "methods": {
-            name: {
-                "code": row["code"],
-                **({"there": row["code_on_accelerator"]} if row["code_on_accelerator"] != row["code"] else {}),
-                "observed": {
-                    device: {kind: outcome(of_device["observed"][device][kind]) for kind in ("plain", "with_grad")}
-                    for device, of_device in rows.items()
-                },
-            }
-            for name, rows in observed.items()
-            for row in [next(iter(rows.values()))]
-        },
-        "times": {
-            device: {
-                name: {"plain": times(name, device, False), "with_grad": times(name, device, True)}
-                for name, rows in observed.items()
-                if device in rows
-            }
-            for device in results
-        },
-        "answers": {
-            addresses.of_request(request, numel): [
-                [option.method, option.rank, [round(end, 4) for end in (option.change and option.change.interval) or ()]]
-                for option in options
-            ]
-            for request, by_size in answers.items()
-            for numel, options in by_size.items()
-        },
-        "words": {
-            language: {name: text[language] for name, text in texts().items() if name in WORDS or name.startswith("code_")}
-            for language in LANGUAGES
-        },
-    }
 
 
 def _questions(answers: Answers, request: CopyRequest, numel: int, language: str) -> list[dict[str, Any]]:
