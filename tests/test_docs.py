@@ -118,14 +118,16 @@ def test_every_drawing_is_generated_and_shown(newest, site):
 
 def test_links_lead_to_every_page(site):
     """They start at the first page."""
-    reached, ahead = set(), [addresses.DOCS]
+    moved = {address for address, page in site.items() if 'http-equiv="refresh"' in page}
+    reached, ahead = set(), [addresses.DOCS, addresses.of_doc("guide.ja")]
     while ahead:
         address = ahead.pop()
         if address in site and address not in reached:
             reached.add(address)
             links = re.findall(r'<a href="([^"#]+)', site[address].split("<main")[1])
             ahead += [resolved(address, link) for link in links if not link.startswith("http")]
-    assert reached == set(site) - addresses.MOVED.keys()
+    assert reached == set(site) - moved
+    assert len(reached) == len(docs.PAGES)
 
 
 @pytest.mark.parametrize("text", ["[there](nowhere.md)", "[there](guide.md#no-such-heading)", "[there](#nor-here)", "[there](drawings)"])
@@ -136,20 +138,36 @@ def test_a_dead_link_stops_the_build(newest, text):
         list(docs.pages(content))
 
 
-def test_links_to_repository_files_become_text(newest):
-    """Links to other sites stay links."""
-    text = "# A\n\n[code](../tensorcopy/analysis/two_sample.py) [asv](https://asv.readthedocs.io) [b](b.md#two)"
-    content = replace(render.content(shipped(), (newest,)), docs={"a": text, "b": "# B\n\n## Two\n"})
-    text = str(next(docs.pages(content)).values["text"])
-    assert "<span>code</span>" in text
-    assert '<a href="https://asv.readthedocs.io">asv</a>' in text
-    assert '<a href="b.html#two">b</a>' in text
+def test_links_lead_to_a_page_or_to_the_repository(newest):
+    """To a file of the repository where its address is known, else they become text; links to other sites stay links."""
+    text = "# A\n\n[code](../tensorcopy/numbers.py) [asv](https://asv.readthedocs.io) [page](reading.md#two) [file](b.md#two)"
+    content = replace(render.content((newest,)), docs={"guide": text, "b": "# B\n\n## Two\n", "reading": "# C\n\n## Two\n"})
+    for source, links in (
+        ("", ("<span>code</span>", "<span>file</span>")),
+        (
+            "https://example.org/t",
+            (
+                '<a href="https://example.org/t/blob/HEAD/tensorcopy/numbers.py">code</a>',
+                '<a href="https://example.org/t/blob/HEAD/docs/b.md#two">file</a>',
+            ),
+        ),
+    ):
+        page, *_ = docs.pages(replace(content, web=addresses.WebAddresses(source)))
+        for link in (*links, '<a href="https://asv.readthedocs.io">asv</a>', '<a href="reading.html#two">page</a>'):
+            assert link in str(page.values["text"])
+
+
+def test_the_address_of_a_document_without_a_page_leads_to_the_repository(newest):
+    """Other sites link to it; where the repository is unknown, to the page that lists the documents."""
+    content = render.content((newest,), DOCS)
+    for source, target in (("", "index.html"), ("https://example.org/t", "https://example.org/t/blob/HEAD/docs/api.md")):
+        shown = replace(content, web=addresses.WebAddresses(source))
+        (moved,) = [page for page in docs.pages(shown) if page.address == "docs/api.html"]
+        assert f'http-equiv="refresh" content="0; url={target}"' in render.page_text(render.templates_of(shown), moved)
 
 
 def test_lines_of_japanese_are_joined_without_a_space(newest):
-    content = replace(
-        render.content(shipped(), (newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"}
-    )
+    content = replace(render.content((newest,)), docs={"guide.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"})
     text = str(next(docs.pages(content)).values["text"])
     assert "値はどこに\nx.numpy()" in text
     assert "<li>値はここに</li>\n<li>そこに</li>" in text

@@ -1,6 +1,7 @@
 """The page of open regressions: what it lists, in which order, and where it leads; its feed, its badge and `history --open` agree."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import feedparser
@@ -9,6 +10,7 @@ import pytest
 from tensorcopy.cli import main
 from tensorcopy.copying.campaign import shipped
 from tensorcopy.site import addresses, data_files, publisher, render
+from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.pages import docs, regressions
@@ -92,11 +94,18 @@ def test_a_row_is_explained_by_slowdowns_that_are_open_in_it(page, sections):
 
 
 def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, sections):
-    """Where these are known: of `x.numpy()`, which became slower where one Python ends and another begins, all are."""
-    known = {finding.code: finding for finding in docs.findings(content)}
+    """Where these are known: of `x.numpy()`, which became slower where one Python ends and another begins, all are.
+
+    A finding is a section of a file of the repository; where that is unknown, it is text.
+    """
+    published = replace(content, web=WebAddresses("https://example.org/t"))
+    in_repository = sections_of(page_of(published))
+    known = {finding.code: finding for finding in docs.findings(published)}
     for anchor, code in (("numpy", "x.numpy()"), ("cpu", "x.cpu()"), ("numpy_from_dlpack", "np.from_dlpack(x)")):
         finding = known[code]
-        assert f'href="../{finding.address}"' in sections[anchor]
+        assert finding.address.startswith("https://example.org/t/blob/HEAD/docs/findings.md#")
+        assert f'href="{finding.address}"' in in_repository[anchor]
+        assert f"Finding: {finding.title}" in unescape(sections[anchor])
         assert all(f'href="{address}"' in sections[anchor] for _, address in finding.pulls)
         assert "All functions" in sections[anchor]
         assert '<pre class="issue"' in sections[anchor]

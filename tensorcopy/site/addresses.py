@@ -40,7 +40,11 @@ BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
 MISSING = "404.html"  # what a web server answers for an address without a page
 ACCURACY = "docs/measurement.html#accuracy"
-MOVED = {"memory.html": "docs/memory.html", "report-card.html": ACCURACY}  # old addresses, with the pages of docs/ that have their content
+MOVED = {
+    "memory.html": "docs/memory.html",
+    "report-card.html": ACCURACY,
+    "docs/changelog.html": DOCS,
+}  # old addresses, with those that have their content
 
 MAX_SLUG = 60  # characters
 
@@ -147,7 +151,9 @@ def of_machine_data(machine: str) -> str:
 
 
 def relative(source: str, target: str) -> str:
-    """Return the relative link from the page at `source` to `target`."""
+    """Return the relative link from the page at `source` to `target`; an address on another host as it is."""
+    if "://" in target:
+        return target
     source_folders, target_folders = source.split("/")[:-1], target.split("/")[:-1]
     shared = 0
     while shared < min(len(source_folders), len(target_folders)) and source_folders[shared] == target_folders[shared]:
@@ -196,6 +202,10 @@ class WebAddresses:
     def from_anywhere(self, address: str) -> str:
         """Return the link to a page from an unknown depth: by the site's path, or else as three folders deep, where comparisons are."""
         return f"{urlsplit(self.site).path if self.site else '../../../'}{address}"
+
+    def of_file(self, path: str) -> str:
+        """Return the address of a file of the repository, "docs/api.md#plot"; "" when the repository's own is unknown."""
+        return f"{self.source}/blob/HEAD/{path}" if self.source else ""
 
     def absolute(self, address: str) -> str:
         """Return the full address of a page; "" when the site's own is unknown."""

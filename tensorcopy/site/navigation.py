@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tensorcopy.site import addresses
 
-FINDINGS = addresses.of_doc("findings")  # linked only where docs/ has it
 ENTRIES = (
     ("choose", addresses.CHOOSER),
     ("history", addresses.HISTORIES),
     ("compare", addresses.COMPARISONS),
     ("regressions", addresses.REGRESSIONS),
-    ("findings", FINDINGS),
     ("all_pages", addresses.DOCS),
 )  # names of texts in words.toml, here and below
 PAGES = (
-    *ENTRIES[:-2],
+    *ENTRIES[:-1],
     ("article", addresses.ARTICLE),
     ("semantics", addresses.SEMANTICS),
     ("sizes", addresses.SIZES),
     ("machines", addresses.MACHINES),
     ("data", addresses.DATA),
 )  # what is not in docs/, listed above its pages
-TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.ARTICLE)  # and pages of docs/
+TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.ARTICLE, addresses.of_doc("guide"), addresses.GLOSSARY)
 
 Link = tuple[str, str]  # the name of a text, and an address
 
@@ -46,24 +43,10 @@ OF_PROJECT = {"en": Navigation((*ENTRIES[1:4], ("machines", addresses.MACHINES),
 """The links of a project's pages, by language."""
 
 
-def translated(docs: Iterable[str], language: str) -> frozenset[str]:
-    """Return the English addresses of the pages that exist in another language.
-
-    docs : names of files in docs/, "guide" and "guide.ja"
-    """
-    stems = [name.removesuffix(f".{language}") for name in docs if name.endswith(f".{language}")]
-    return frozenset({*TRANSLATED, *map(addresses.of_doc, stems)})
-
-
-def in_language(docs: Collection[str], language: str) -> Navigation:
+def in_language(language: str) -> Navigation:
     """Return the links in a language, to the page in that language where there is one."""
-    known = translated(docs, language)
     entries, pages = (
-        tuple(
-            (name, addresses.translated(address, language) if address in known else address)
-            for name, address in links
-            if address != FINDINGS or "findings" in docs
-        )
+        tuple((name, addresses.translated(address, language) if address in TRANSLATED else address) for name, address in links)
         for links in (ENTRIES, PAGES)
     )
     english = {address for _, address in (*entries, *pages) if language != "en" and not address.startswith(f"{language}/")}

@@ -31,9 +31,8 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Tens
 
 
 def documentation(checkout: Path = Path()) -> dict[str, str]:
-    """Return the Markdown of docs/ and of the changelog, by file name without ending."""
-    files = [*sorted((checkout / "docs").glob("*.md")), *checkout.glob("CHANGELOG.md")]
-    return {path.name.removesuffix(".md").lower(): path.read_text(encoding="utf-8") for path in files}
+    """Return the Markdown of docs/, by file name without ending."""
+    return {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in sorted((checkout / "docs").glob("*.md"))}
 
 
 publisher.register(publish)

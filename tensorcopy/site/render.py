@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
@@ -31,10 +31,9 @@ PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
 OF_PROJECTS = ("comparisons", "costs", "data", "explorer", "functions", "history", "project", "regressions")
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
-    "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",
     "glossary": "# Glossary\n",
     "glossary.ja": "# 用語集\n",
-}  # the navigation links to them
+}  # other pages link to them
 MISSING_PAGE = Page(addresses.MISSING, "missing.html", "No such page", {"translators": {name: translator(name) for name in LANGUAGES}})
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 REPLACEMENT = "\ufffd"
@@ -75,9 +74,8 @@ def page_text(templates: Environment, page: Page) -> str:
 
     def localized(address: str) -> str:
         """Return the address in the page's language, for pages that are translated."""
-        return addresses.translated(address, page.language) if address in translated[page.language] else address
+        return addresses.translated(address, page.language) if address in navigation.TRANSLATED else address
 
-    translated: Mapping[str, Container[str]] = templates.globals["translated"]  # type: ignore[assignment]
     web: WebAddresses = templates.globals["web"]  # type: ignore[assignment]
     link = web.from_anywhere if page.address == addresses.MISSING else partial(addresses.relative, page.address)
     return templates.get_template(page.template).render(
@@ -150,10 +148,7 @@ def _globals(content: Content) -> dict[str, Any]:
         "methods": {} if project else content.methods,  # that have a page
         "not_included": not_included(content.problems),
         "version": __version__,
-        "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES}
-        if not project
-        else navigation.OF_PROJECT,
-        "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
+        "navigation": {language: navigation.in_language(language) for language in LANGUAGES} if not project else navigation.OF_PROJECT,
         "marker": navigation.marker,
         "web": content.web,
         "clone_address": content.web.source or UNKNOWN_SOURCE,

@@ -96,7 +96,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "has_guide": "guide" in content.docs,
         "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
         "waste": _waste(_device_results(content).get("cuda", machine.result), translate),
-        "memory_page": addresses.of_doc("memory") if "memory" in content.docs else "",
+        "memory_page": content.web.of_file("docs/memory.md"),
         "memory": [
             (
                 method,

@@ -1,14 +1,12 @@
-"""docs/ as pages: Markdown to HTML, with highlighted code and drawings.
+"""The documents of docs/ that are pages: Markdown to HTML, with highlighted code and drawings.
 
-A dead link is an error.
-
-Links between pages of docs/ lead to each other on the site too. Links to other files of the repository become text: the site
-has no page for them.
+A dead link of any document is an error. A link to a file that is no page leads to the repository, or is text where that is unknown.
 """
 
 from __future__ import annotations
 
 import itertools
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,31 +25,34 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.findings import Finding, read
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses
-from tensorcopy.site.addresses import UNKNOWN_SOURCE
+from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.page import Page, breakable
 
+PAGES = ("index", "guide", "guide.ja", "measurement", "reading", "glossary", "glossary.ja")  # what readers of results look up
 REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|[\w/]+\.(py|sh|json|toml)$)")
 
 MIN_DESCRIPTION = 12  # characters: the link to another language is shorter
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield a page for each file of docs/ in each of its languages, and those that lead from an old address to one of them.
+    """Yield a page for each document of `PAGES`, and at the other documents' addresses one that leads to the repository.
 
     Raises TensorcopyError for a dead link.
     """
     drawings = draw_methods(content.methods)
-    source = content.web.source or UNKNOWN_SOURCE
-    parsed = {name: _parse(text.replace(UNKNOWN_SOURCE, source)) for name, text in content.docs.items()}
+    parsed = {name: _parse(text) for name, text in content.docs.items()}
     anchors = {name: {str(token.attrs["id"]) for token in tokens if "id" in token.attrs} for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
         stem, _, language = name.partition(".")
         files = {language: stem if language == "en" else f"{stem}.{language}" for language in LANGUAGES}
-        languages = {language: addresses.of_doc(file) for language, file in files.items() if file in content.docs}
+        languages = {language: addresses.of_doc(file) for language, file in files.items() if file in content.docs and file in PAGES}
         address = addresses.of_doc(name)
-        _resolve_links(tokens, name, address, anchors)
+        _resolve_links(tokens, name, content.web, anchors)
+        if name not in PAGES:
+            yield _moved(address, content.web.of_file(f"docs/{name}.md") or addresses.DOCS)
+            continue
         yield Page(
             address,
             "manual.html",
@@ -62,17 +63,18 @@ def pages(content: Content) -> Iterator[Page]:
             _description(tokens),
         )
     written = set(map(addresses.of_doc, content.docs))
-    for old, new in addresses.MOVED.items():
-        if new.partition("#")[0] in written:
-            yield Page(old, "moved.html", "This page has moved", {"target": new})
+    yield from (_moved(old, new) for old, new in addresses.MOVED.items() if new.partition("#")[0] in written)
+
+
+def _moved(old: str, new: str) -> Page:
+    return Page(old, "moved.html", "This page has moved", {"target": new})
 
 
 def findings(content: Content) -> tuple[Finding, ...]:
     """Return the findings that name a method and two releases, in the order of docs/findings.md."""
     text = content.docs.get("findings", "")
     anchors = {title: name for name, title in _headings(_parse(text), "h2")}
-    page = addresses.of_doc("findings")
-    return tuple(replace(each, address=f"{page}#{anchors[each.title]}") for each in read(text))
+    return tuple(replace(each, address=content.web.of_file(f"docs/findings.md#{anchors[each.title]}")) for each in read(text))
 
 
 def _parser() -> MarkdownIt:
@@ -107,13 +109,13 @@ def _description(tokens: Sequence[Token]) -> str:
     return next((text for text in texts if len(text) > MIN_DESCRIPTION), "")
 
 
-def _resolve_links(tokens: Sequence[Token], name: str, address: str, anchors: Mapping[str, set[str]]) -> None:
-    """Point every link at a page of the site, or turn it into text."""
+def _resolve_links(tokens: Sequence[Token], name: str, web: WebAddresses, anchors: Mapping[str, set[str]]) -> None:
+    """Point every link of a document at a page of the site or a file of the repository, or turn it into text."""
     closing = ""
     for token in itertools.chain.from_iterable(block.children or () for block in tokens):
         if token.type == "link_open":
-            link = _link(unescape(str(token.attrs["href"])), name, address, anchors)
-            if link is None:
+            link = _link(unescape(str(token.attrs["href"])), name, web, anchors)
+            if not link:
                 token.tag, token.attrs, closing = "span", {}, "link_close"
             else:
                 token.attrs["href"] = link
@@ -121,18 +123,20 @@ def _resolve_links(tokens: Sequence[Token], name: str, address: str, anchors: Ma
             token.tag, closing = "span", ""
 
 
-def _link(target: str, name: str, address: str, anchors: Mapping[str, set[str]]) -> str | None:
-    """Return a link relative to the page at `address`; None for a file without a page."""
+def _link(target: str, name: str, web: WebAddresses, anchors: Mapping[str, set[str]]) -> str:
+    """Return the link of a document to a page or to a file of the repository; "" where that is unknown."""
     if target.startswith(("http:", "https:")):
         return target
     path, _, anchor = target.partition("#")
-    stem = path.removeprefix("../").removesuffix(".md") if path else name
-    page = stem if stem in anchors else stem.lower()  # CHANGELOG.md
-    if page in anchors and (not anchor or anchor in anchors[page]):
-        link = addresses.relative(address, addresses.of_doc(page)) if path else ""
-        return f"{link}#{anchor}" if anchor else link
-    if page not in anchors and REPOSITORY_FILE.match(path):
-        return None
+    document = path.removesuffix(".md") if path else name
+    if document in anchors and (not anchor or anchor in anchors[document]):
+        if not path:
+            return target
+        if document in PAGES:
+            return f"{addresses.relative(addresses.of_doc(name), addresses.of_doc(document))}{target[len(path) :]}"
+        return web.of_file(f"docs/{target}")
+    if document not in anchors and REPOSITORY_FILE.match(path):
+        return web.of_file(posixpath.normpath(f"docs/{target}"))
     raise TensorcopyError(
         f"docs/{name}.md has a dead link",
         got=target,
