@@ -29,8 +29,8 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
     """Return the pairs of results that have a comparison page, the earlier first.
 
     In each series every release with the one before it and, where its newest release is the machine's, with that; for the newest release
-    that both have, each other series of a machine with its first one, and two neighbouring machines. The pages grow in proportion to the
-    results. The explorer compares any others.
+    that both have, each other series of a machine with its first one. The pages grow in proportion to the results. The explorer compares
+    any other releases, `tensorcopy compare` also those of two machines.
     """
     by_machine: dict[str, list[Series]] = {}
     for series in all_series:
@@ -40,10 +40,9 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
         for series in (first, *others):
             pairs += pairwise(series.results)
             pairs += [(before, series.newest) for before in series.results[:-2] if series.newest.sha == first.newest.sha]
-    beside = [(other, first) for first, *others in by_machine.values() for other in others]
-    for one, other in (*beside, *pairwise(machine_series[0] for machine_series in by_machine.values())):
-        by_sha = {result.sha: result for result in other.results}
-        pairs += [(result, by_sha[result.sha]) for result in one.results if result.sha in by_sha][-1:]
+        by_sha = {result.sha: result for result in first.results}
+        for series in others:
+            pairs += [(result, by_sha[result.sha]) for result in series.results if result.sha in by_sha][-1:]
     return pairs
 
 

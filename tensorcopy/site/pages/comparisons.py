@@ -38,19 +38,13 @@ class PairLink:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield an index for each machine, and a page for each pair of two machines.
-
-    The index of the machine with the longest history is that of all, too.
-    """
+    """Yield an index for each machine; that of the machine with the longest history is that of all, too."""
     across = [each for each in content.comparisons.values() if each.before.series_key != each.after.series_key]
     indices = [(machine, addresses.of_comparisons(machine.name)) for machine in content.machines]
     for machine, address in [*indices, (content.machine, addresses.COMPARISONS)]:
         environments = [(series, _pair_rows(content, series), _beside(series, across)) for series in machine.series] if machine else []
         values = {"machine": machine, "machines": content.machines, "environments": environments}
         yield Page(address, "comparisons.html", "Compare two releases", values)
-    for address, each in content.comparisons.items():
-        if each.before.machine != each.after.machine:
-            yield _comparison_page(content, address)
 
 
 def _pair_rows(content: Content, series: Series) -> list[tuple[str, PairLink | None, PairLink | None]]:
@@ -74,9 +68,8 @@ def _beside(series: Series, across: Sequence[Comparison]) -> list[PairLink]:
     for comparison in across:
         for result, other in ((comparison.before, comparison.after), (comparison.after, comparison.before)):
             if result in series.results:
-                machine = f"{other.machine}, " if other.machine != result.machine else ""
                 build = f" {other.series_key.build}" if other.series_key.build != result.series_key.build else ""
-                links.append(_pair_link(comparison, f"torch {result.version} on {machine}Python {other.python}{build}"))
+                links.append(_pair_link(comparison, f"torch {result.version} on Python {other.python}{build}"))
     return links
 
 
@@ -119,7 +112,7 @@ class ComparedCase:
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
     """Yield a page for each pair of a machine."""
     for address, each in content.comparisons.items():
-        if each.before.machine == each.after.machine == machine.name:
+        if each.after.machine == machine.name:
             yield _comparison_page(content, address)
 
 
