@@ -13,9 +13,14 @@ from tensorcopy.site.pages import history, methods
 from tests.conftest import with_cases
 from tests.test_claims import text_of
 
-SHOWN = ("copies.BySize/detach_clone-1.html", "copies.ByGrad/clone_detach-1-True.html", "primitives.BySize/numpy-1.html")
+CASES = {  # the page of the case whose anatomy a method's page has, without grad or with grad
+    ("detach_clone", 0): "copies.BySize/detach_clone-1.html",
+    ("clone_detach", 1): "copies.ByGrad/clone_detach-1-True.html",
+    ("numpy", 0): "primitives.BySize/numpy-1.html",
+}
 METHODS = ("detach_clone", "clone_detach", "numpy")
 WHOLE = "whole call"
+LINK = "Where its instructions go: "
 COUNTED_ONLY = "instructions.ByDtype/detach_clone-1024-bool.html"
 
 
@@ -35,16 +40,17 @@ def pages(content) -> dict[str, str]:
     """Return some pages of cases, and those of methods, by the end of their address."""
     templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
     addresses = {content.machine.case_address(case).removeprefix("history/epyc-2core/"): case for case in content.machine.cases}
-    shown = [history._case_page(content, places, addresses[address]) for address in (*SHOWN, COUNTED_ONLY)]
+    shown = [history._case_page(content, places, addresses[address]) for address in (*CASES.values(), COUNTED_ONLY)]
     listed = [*shown, *(page for page in methods.pages(content) if page.address.startswith("methods/"))]
     return {page.address.removeprefix("history/epyc-2core/"): render.page_text(templates, page) for page in listed}
 
 
-def section(page: str) -> str:
-    return re.search(r'<section class="anatomy">.*?</section>', page, re.DOTALL)[0]
+def section(pages: dict[str, str], method: str, number: int = 0) -> str:
+    """Return an anatomy of a method: without grad, or with grad."""
+    return re.findall(r'<section class="anatomy">.*?</section>', pages[f"methods/{method}.html"], re.DOTALL)[number]
 
 
-def number(text: str) -> int:
+def amount(text: str) -> int:
     return int(re.sub(r"\s", "", text).replace("−", "-"))
 
 
@@ -52,7 +58,7 @@ def components(html: str) -> dict[str, tuple[float, int, int, list[int]]]:
     """Return share, instructions, change, and the instructions with each release, of each component in the key, and of the whole call."""
     rows = re.findall(r"<summary>(.*?)<b>(.*?)</b><b>(.*?)</b><b>(.*?)</b></summary><p>(.*?)</p>", html)
     return {
-        name: (float(share.removesuffix("\u202f%") or 100), number(count), number(change), [number(value) for value in values.split(", ")])
+        name: (float(share.removesuffix("\u202f%") or 100), amount(count), amount(change), [amount(value) for value in values.split(", ")])
         for name, share, count, change, values in rows
     }
 
@@ -71,14 +77,14 @@ def table(html: str) -> dict[str, list[str]]:
     return rows
 
 
-@pytest.mark.parametrize("address", SHOWN)
-def test_the_shares_add_up_to_the_count_of_the_history(pages, address):
-    """In the sentence, and with each release, whose total agrees with the column of the releases."""
-    page = pages[address]
-    html = section(page)
+@pytest.mark.parametrize(("method", "number"), CASES)
+def test_the_shares_add_up_to_the_count_of_the_history(pages, method, number):
+    """In the sentence, and with each release, whose total agrees with the column of the releases on the page of the case."""
+    html, page = section(pages, method, number), pages[CASES[method, number]]
+    assert f'{CASES[method, number]}">' in html
     parts = components(html)
     share, total, change, totals = parts.pop(WHOLE)
-    assert total == number(re.search(r"Of ([\d ]+) instructions", text_of(html))[1]) == totals[-1]
+    assert total == amount(re.search(r"Of ([\d ]+) instructions", text_of(html))[1]) == totals[-1]
     assert share == 100 == pytest.approx(sum(share for share, *_ in parts.values()), abs=0.05 * len(parts))
     assert change == pytest.approx(sum(change for _, _, change, _ in parts.values()), abs=len(parts))
     columns = list(zip(*(values for *_, values in parts.values()), strict=True))
@@ -87,30 +93,30 @@ def test_the_shares_add_up_to_the_count_of_the_history(pages, address):
     rows = table(re.search(r'<table class="releases.*?</table>', page, re.DOTALL)[0])
     column = rows["torch"].index("instructions")
     of_release = dict(zip(releases(html), totals, strict=True))
-    counted = {release: number(cells[column]) for release, cells in rows.items() if release in of_release and cells[column]}
+    counted = {release: amount(cells[column]) for release, cells in rows.items() if release in of_release and cells[column]}
     assert len(counted) >= 7
     assert list(counted.values()) == pytest.approx([of_release[release] for release in counted], rel=0.02)
 
 
 def test_the_table_of_a_method_has_the_numbers_of_its_key(pages):
     """A row for each release, the newest first."""
-    html = section(pages["methods/clone_detach.html"])
+    html = section(pages, "clone_detach")
     parts, rows = components(html), table(html)
     whole = parts.pop(WHOLE)
     assert rows.pop("torch") == ["instructions", *parts]
     assert list(rows) == releases(html)[::-1]
     by_release = list(zip(whole[3], *(values for *_, values in parts.values()), strict=True))
-    assert [tuple(map(number, cells)) for cells in rows.values()] == by_release[::-1]
+    assert [tuple(map(amount, cells)) for cells in rows.values()] == by_release[::-1]
 
 
-@pytest.mark.parametrize("address", [*SHOWN, "methods/numpy.html"])
-def test_a_component_leads_to_its_functions(content, pages, address):
+@pytest.mark.parametrize(("method", "number"), CASES)
+def test_a_component_leads_to_its_functions(content, pages, method, number):
     """To the heaviest ones of the newest release, each of which belongs to it."""
-    html = section(pages[address])
+    html = section(pages, method, number)
     listed = re.findall(r'<details class="p\d+"><summary>(.*?)<b>.*?</p><ul>(.*?)</ul>', html)
     assert len(listed) == len(components(html)) - 1 >= 10
     for component, rows in listed:
-        costs = [(number(own), unescape(name)) for own, name in re.findall(r"<li><b>(.*?)</b>(.*?)</li>", rows)]
+        costs = [(amount(own), unescape(name)) for own, name in re.findall(r"<li><b>(.*?)</b>(.*?)</li>", rows)]
         assert costs == sorted(costs, key=lambda row: -row[0])
         assert 0 < sum(own for own, _ in costs) <= components(html)[component][1] + len(costs)
         known = {
@@ -124,7 +130,7 @@ def test_a_component_leads_to_its_functions(content, pages, address):
 
 def test_a_change_is_that_of_each_python_for_itself(content, pages):
     """Another Python takes other instructions for its own part of a call."""
-    html = section(pages["primitives.BySize/numpy-1.html"])
+    html = section(pages, "numpy")
     totals = {
         (series.environment, result.version): profiles.cases["numpy 1 float32 contiguous"].instructions
         for series in content.machine.series
@@ -134,12 +140,12 @@ def test_a_change_is_that_of_each_python_for_itself(content, pages):
     newer, older = ([total for (environment, _), total in totals.items() if environment == each] for each in ("py3.11-cuda", "py3.9-cuda"))
     change = newer[-1] - newer[0] + older[-1] - older[0]
     assert components(html)[WHOLE][2] == round(change)
-    assert number(re.search(r"Since torch 1.12.1, ([\d ]+) more: ", text_of(html))[1]) == round(change)
+    assert amount(re.search(r"Since torch 1.12.1, ([\d ]+) more: ", text_of(html))[1]) == round(change)
 
 
 def test_a_release_without_functions_is_a_gap(content, pages):
     """It has no bar, and a label says why; the bars stand on each other without a hole."""
-    html = section(pages["copies.BySize/detach_clone-1.html"])
+    html = section(pages, "detach_clone")
     counted = {result.version for result in content.machine.results if result.place in content.machine.profiles}
     names = releases(html)
     assert names == [release for release in content.machine.releases if release in counted]
@@ -155,20 +161,21 @@ def test_a_release_without_functions_is_a_gap(content, pages):
 
 
 def test_a_case_without_functions_shows_nothing(content, monkeypatch):
-    """Nor do those of another case stand in its place."""
+    """Nor do those of another case stand in its place, and no page of a case leads to them."""
     case = next(case for case in content.machine.cases if functions.name_of(case))
-    assert anatomy.of_case(content.machine, case, 3)
+    assert anatomy.of_case(content.machine, case)
     monkeypatch.setitem(content.machine.__dict__, "profiles", {})
-    assert anatomy.of_case(content.machine, case, 3) is None
+    counted_methods = type(content.machine).counted_methods.func(content.machine)
+    monkeypatch.setitem(content.machine.__dict__, "counted_methods", counted_methods)
+    assert anatomy.of_case(content.machine, case) is None
     templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
-    page = render.page_text(templates, history._case_page(content, places, case))
-    assert 'class="anatomy"' not in page
-    assert "<svg" in page
+    assert LINK not in render.page_text(templates, history._case_page(content, places, case))
 
 
-def test_a_case_that_was_not_timed_has_its_counts_alone(pages):
-    """What its instructions are spent on stands on the page of its method."""
-    page = pages[COUNTED_ONLY]
-    assert page.count('class="plot') == 1
-    assert 'class="anatomy"' not in page
-    assert 'href="../../../methods/detach_clone.html"' in page
+def test_a_counted_case_leads_to_the_page_of_its_method(pages):
+    """There stands what its instructions are spent on; the case has its counts, whether it was timed or not."""
+    for address, method in ((COUNTED_ONLY, "detach_clone"), (CASES["numpy", 0], "numpy")):
+        page = pages[address]
+        assert page.count('class="plot') == 1
+        assert 'class="anatomy"' not in page
+        assert f'{LINK}<a href="../../../methods/{method}.html">' in page

@@ -1,4 +1,4 @@
-"""The anatomy of a call: its instructions by component over the releases, from the functions that were counted. Pure."""
+"""The anatomy of a method's call: its instructions by component over the releases, from the functions that were counted. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import Machine
 
 NAMED_SHARE = 0.05  # of the instructions; the text names no smaller component
+LISTED_FUNCTIONS = 10  # of each component
 LISTED_SHARE = 0.005  # of the instructions; only the heaviest function of a component may have less
-KERNEL_SHARE = 0.75  # of the instructions
 NAMED_CHANGES = 3  # components that the text names with their change
 
 
@@ -112,11 +112,6 @@ class Anatomy:
         changes = ", ".join(f"{part.name} {signed(part.change)}" for part in largest if signed(part.change) != "0")
         return f"{text} Since torch {self.since}, {whole(abs(total))} {'fewer' if total < 0 else 'more'}: {changes}." if changes else text
 
-    @property
-    def is_mostly_kernel(self) -> bool:
-        """Whether the copy itself takes most instructions, so that a drawing would show little else."""
-        return any(part.name == analysis.KERNEL and part.share >= KERNEL_SHARE for part in self.parts)
-
     def cause_address(self, result: Result) -> str:
         """Return the address of the functions behind the change at a result; "" where they have no page."""
         cause = self.machine.causes.get((result.place, functions.name_of(self.case)))
@@ -142,11 +137,8 @@ class Anatomy:
         return Markup(drawing)  # noqa: S704 - our own SVG
 
 
-def of_case(machine: Machine, case: Case, listed: int) -> Anatomy | None:
-    """Return the anatomy of a timed or counted case; None where its functions were not counted.
-
-    listed : how many functions of each component are shown
-    """
+def of_case(machine: Machine, case: Case) -> Anatomy | None:
+    """Return the anatomy of a timed or counted case; None where its functions were not counted."""
     name = functions.name_of(case)
     by_series = [bars for series in machine.joined_series if (bars := _bars(machine, series.results, name))]
     if not by_series:
@@ -159,7 +151,7 @@ def of_case(machine: Machine, case: Case, listed: int) -> Anatomy | None:
         if shared:
             before, since = bars[0].parts, bars[0].release
             changes = {part: change + shared.parts.get(part, 0) - before.get(part, 0) for part, change in changes.items()}
-    heaviest = analysis.heaviest(machine.profiles[newest.result.place].of(name), listed, LISTED_SHARE)
+    heaviest = analysis.heaviest(machine.profiles[newest.result.place].of(name), LISTED_FUNCTIONS, LISTED_SHARE)
     parts = [
         Part(
             name=component,

@@ -264,6 +264,11 @@ class Machine:
         return {result.place: profiles for result in self.results if (profiles := profiles_of(result))}
 
     @cached_property
+    def counted_methods(self) -> frozenset[str]:
+        """The methods whose functions were counted."""
+        return frozenset(name.partition(" ")[0] for profiles in self.profiles.values() for name in profiles.cases)
+
+    @cached_property
     def timed_by_count(self) -> dict[Case, Case]:
         """The timed case on whose page a counted case is shown; of several, one by size or with grad."""
         timed: dict[Case, Case] = {}

@@ -16,7 +16,7 @@ from tensorcopy.report.findings import Finding
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, anatomy, plots
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.machine import Machine
@@ -26,7 +26,6 @@ from tensorcopy.site.pages.docs import findings
 from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
 
 TITLE = "History over torch releases"
-LISTED_FUNCTIONS = 3  # of each component
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -158,7 +157,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         ],
         "count_changes": machine.case_changes[counted] if counted else (),
         "counted": counted,
-        "anatomy": anatomy.of_case(machine, case, LISTED_FUNCTIONS) if case.spec.timed else None,
+        "has_anatomy": (counted or case).spec.metric == suite_specs.INSTRUCTIONS and case["method"] in machine.counted_methods,
         "svg": ""
         if not any(row.timing for row in rows)
         else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG

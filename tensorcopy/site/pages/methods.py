@@ -21,7 +21,6 @@ from tensorcopy.worker.semantics import describe
 SEMANTICS_TITLE = "What each method does"
 SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on torch since 1.9."
 INPUTS = {"with_grad": "leaf that requires grad", "plain": "tensor without grad"}
-LISTED_FUNCTIONS = 10  # of each component
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -110,7 +109,7 @@ def _anatomies(machine: Machine, name: str) -> list[Anatomy]:
     }
     by_size = sorted(counted, key=lambda profiled: int(profiled.split()[1]))
     smallest = [next((profiled for profiled in by_size if profiled.endswith(kind)), "") for kind in (PLAIN, f"{PLAIN} grad")]
-    anatomies = [anatomy.of_case(machine, counted[profiled], LISTED_FUNCTIONS) for profiled in smallest if profiled]
+    anatomies = [anatomy.of_case(machine, counted[profiled]) for profiled in smallest if profiled]
     return [each for each in anatomies if each]
 
 
