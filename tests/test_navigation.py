@@ -69,26 +69,25 @@ def test_a_page_marks_its_place(site):
     assert marks == {"true"}
 
 
-def test_japanese_labels_lead_to_japanese_pages_or_say_english(site):
-    """A reader knows before the click."""
-    for address in (address for address in site if address.startswith("ja/")):
-        for link in re.findall(r"<a [^>]*>.*?</a>", site[address].split("<nav")[1].split("</nav>")[0], re.DOTALL):
-            ((_, attributes), *_) = Tags(link).tags
-            if not attributes["href"].startswith("http"):
-                japanese = resolved(address, attributes["href"]).startswith("ja/")
-                assert japanese == ("(English)" not in link), (address, link)
-                assert japanese == (attributes.get("hreflang") != "en"), (address, link)
+def test_the_japanese_landing_page_leads_to_the_japanese_pages(site):
+    """By their names in Japanese; the header says in English what leads to an English page."""
+    links = [resolved("ja/index.html", attributes["href"]) for tag, attributes in Tags(site["ja/index.html"]).tags if tag == "a"]
+    assert {"ja/article.html", "ja/docs/guide.html", "ja/glossary.html"} <= {*links}
+    header_links = nav_links(site["ja/index.html"])[1:-1]
+    assert all(
+        link["lang"] == link["hreflang"] == "en" and not resolved("ja/index.html", link["href"]).startswith("ja/") for link in header_links
+    )
 
 
-def test_every_page_leads_to_the_other_language(site):
-    """To its translation, or to the landing page in Japanese."""
+def test_the_pages_in_two_languages_lead_to_each_other(site):
+    """Landing page, article, guide and glossary, and no other."""
+    translated = {"index.html", "article.html", "docs/guide.html", "glossary.html"}
+    assert {address.removeprefix("ja/") for address in site if address.startswith("ja/")} == translated
     for address, page in site.items():
-        (link,) = [attributes for tag, attributes in header(page) if tag == "a" and "lang" in attributes]
-        target = resolved(address, link["href"])
-        assert target in site
-        assert target.startswith("ja/") != address.startswith("ja/")
+        tools = Tags(page.split('<div class="tools"')[1].split("</div>")[0].partition(">")[2]).tags
+        switch = [resolved(address, attributes["href"]) for tag, attributes in tools if tag == "a"]
         other = address.removeprefix("ja/") if address.startswith("ja/") else f"ja/{address}"
-        assert target == (other if other in site else "ja/index.html"), address
+        assert switch == ([other] if other in site else []), address
 
 
 def test_a_page_describes_itself_to_other_sites(site):

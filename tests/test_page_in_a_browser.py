@@ -20,7 +20,6 @@ KINDS = [
     "index.html",
     "ja/index.html",
     "choose/cpu-ndarray-shared-plain-1024.html",
-    "ja/choose/index.html",
     "history/index.html",
     "history/epyc-2core/copies.BySize/detach_clone-1024.html",
     "history/epyc-2core/conversions.BySize/detach_numpy_copy-1.html",
@@ -73,7 +72,7 @@ def visited(published_site: Path) -> list[str]:
     pages = [path for path in published_site.rglob("*.html") if path.name != addresses.MISSING]  # which looks at several depths
     addressed = sorted(path for path in pages if 'http-equiv="refresh"' not in path.read_text(encoding="utf-8"))
     pages = [str(path.relative_to(published_site)) for path in addressed]
-    many = [address for address in pages if re.match(r"(?:ja/)?choose/|methods/|sizes/|why/|(?:history|compare)/.*/.*/", address)]
+    many = [address for address in pages if re.match(r"choose/|methods/|sizes/|why/|(?:history|compare)/.*/.*/", address)]
     skipped = {address for number, address in enumerate(many) if number % 24}
     return [address for address in pages if address not in skipped or address in KINDS]
 
@@ -164,11 +163,14 @@ def test_every_page_is_valid_html(published_site):
 
 
 def test_a_phone_reaches_every_page_without_scripts(offline, published_site):
-    """By the list of all pages, in both languages."""
-    page = offline(published_site / "ja/index.html", 360, 740, java_script_enabled=False)
+    """By the list of all pages, and the Japanese ones from the landing page."""
+    page = offline(published_site / "index.html", 360, 740, java_script_enabled=False)
     page.click("header nav a:visible")
-    page.get_by_text("元記事への答え").click()
-    assert page.url.endswith("/ja/article.html")
+    page.get_by_text("The article, answered").click()
+    assert page.url.endswith("/article.html")
+    page.goto((published_site / "ja/index.html").as_uri())
+    page.get_by_role("link", name="用語集").click()
+    assert page.url.endswith("/ja/glossary.html")
 
 
 def test_labels_of_pictures_can_be_read_on_a_phone(offline, published_site):
@@ -184,10 +186,9 @@ def test_labels_of_pictures_can_be_read_on_a_phone(offline, published_site):
 
 def test_the_chooser_s_answer_is_in_sight_of_its_questions(offline, published_site):
     """On a phone each answer loads a page, which begins at its top; every choice is in sight, and not covered by the answer."""
-    for address in ("choose/index.html", "ja/choose/index.html"):
-        page = offline(published_site / address, 360, 740)
-        box = page.locator(".recommended .code").bounding_box()
-        assert box["y"] + box["height"] <= 740
-        choices = [choice.bounding_box() for choice in page.locator(".questions a").all()]
-        assert max(choice["y"] + choice["height"] for choice in choices) < page.locator(".recommended").bounding_box()["y"]
-        assert min(choice["height"] for choice in choices) >= 24
+    page = offline(published_site / "choose/index.html", 360, 740)
+    box = page.locator(".recommended .code").bounding_box()
+    assert box["y"] + box["height"] <= 740
+    choices = [choice.bounding_box() for choice in page.locator(".questions a").all()]
+    assert max(choice["y"] + choice["height"] for choice in choices) < page.locator(".recommended").bounding_box()["y"]
+    assert min(choice["height"] for choice in choices) >= 24

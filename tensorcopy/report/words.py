@@ -1,4 +1,4 @@
-"""Texts in English and Japanese, from words.toml."""
+"""Texts, some in English and Japanese and some in English only, from words.toml."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TABLE = Path(__file__).with_name("words.toml")
 @cache
 def texts() -> dict[str, dict[str, str]]:
     """Return every text by name, then by language."""
-    table: dict[str, dict[str, str]] = files.read_toml(TABLE)
-    return table
+    table = files.read_toml(TABLE)
+    return {**{name: {"en": text} for name, text in table.pop("english").items()}, **table}
 
 
 def translate(name: str, language: str = "en", /, **values: object) -> str:

@@ -44,6 +44,7 @@ MOVED = {
     "memory.html": "docs/memory.html",
     "report-card.html": ACCURACY,
     "docs/changelog.html": DOCS,
+    "ja/choose/index.html": CHOOSER,
 }  # old addresses, with those that have their content
 
 MAX_SLUG = 60  # characters

@@ -17,7 +17,6 @@ from tensorcopy.analysis.paired import Change
 from tensorcopy.campaign import Campaign
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentence
-from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -29,12 +28,9 @@ from tensorcopy.site.svg import ENDS, SHAPES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
 # of the sites of projects
 OF_PROJECTS = ("comparisons", "costs", "data", "explorer", "functions", "history", "project", "regressions")
-PLACEHOLDER_DOCS = {
-    "index": "# Docs\n\nThe documentation is in docs/.\n",
-    "glossary": "# Glossary\n",
-    "glossary.ja": "# 用語集\n",
-}  # other pages link to them
-MISSING_PAGE = Page(addresses.MISSING, "missing.html", "No such page", {"translators": {name: translator(name) for name in LANGUAGES}})
+LINKED_DOCS = ("index", "guide", "guide.ja", "glossary", "glossary.ja")  # from other pages
+PLACEHOLDER_DOCS = dict.fromkeys(LINKED_DOCS, "# Documentation\n\nIt is in docs/.\n")
+MISSING_PAGE = Page(addresses.MISSING, "missing.html", "No such page")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 REPLACEMENT = "\ufffd"
 
@@ -88,7 +84,6 @@ def page_text(templates: Environment, page: Page) -> str:
         language=page.language,
         description=page.description,
         languages={language: link(address) for language, address in page.languages.items()},
-        landings={language: link(addresses.translated(addresses.LANDING, language)) for language in LANGUAGES},
     )
 
 
@@ -148,7 +143,8 @@ def _globals(content: Content) -> dict[str, Any]:
         "methods": {} if project else content.methods,  # that have a page
         "not_included": not_included(content.problems),
         "version": __version__,
-        "navigation": {language: navigation.in_language(language) for language in LANGUAGES} if not project else navigation.OF_PROJECT,
+        "navigation": navigation.OF_PROJECT if project else navigation.ENTRIES,
+        "pages": navigation.PAGES,
         "marker": navigation.marker,
         "web": content.web,
         "clone_address": content.web.source or UNKNOWN_SOURCE,

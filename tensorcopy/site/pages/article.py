@@ -93,7 +93,6 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "concluded": _marked(str(translate("article_concluded"))),
         "fastest": lambda result, table: fastest(result, table, machine, translate),
         "conclusion": lambda result, table: conclusion(result, table, translate),
-        "has_guide": "guide" in content.docs,
         "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
         "waste": _waste(_device_results(content).get("cuda", machine.result), translate),
         "memory_page": content.web.of_file("docs/memory.md"),

@@ -8,11 +8,11 @@ from typing import Any
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.numbers import count
-from tensorcopy.report.words import LANGUAGES
+from tensorcopy.report.words import translate
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.page import Page, translator
+from tensorcopy.site.page import Page
 
 FIRST = recommend.common_request("tensor", "cpu")
 
@@ -20,7 +20,7 @@ Answers = Mapping[CopyRequest, Mapping[int, Sequence[Option]]]  # by request, th
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield a page for each request and size, and the first page, in every language."""
+    """Yield a page for each request and size, and the first page."""
     answers = _answers(content.by_device)
     shown: list[tuple[str, CopyRequest | None, int]] = [
         (addresses.of_request(request, numel), request, numel) for request, by_size in answers.items() for numel in by_size
@@ -28,19 +28,20 @@ def pages(content: Content) -> Iterator[Page]:
     first = FIRST if FIRST in answers else next(iter(answers), None)
     shown.append((addresses.CHOOSER, first, recommend.nearest_size(recommend.NUMEL, answers[first]) if first else 0))
     for address, request, numel in shown:
-        languages = {language: addresses.translated(address, language) for language in LANGUAGES}
-        for language, translated in languages.items():
-            values: dict[str, Any] = {"machine": None}
-            translate, description = translator(language), ""
-            if request:
-                options = answers[request][numel]
-                name, placeholders = recommend.reason(request, options)
-                reason = translate(name, **placeholders)
-                questions = _questions(answers, request, numel, language)
-                machine = content.by_device[request.device]
-                values = {"machine": machine, "request": request, "options": options, "questions": questions, "reason": reason}
-                description = f"{options[0].code}: {reason}" if options else ""
-            yield Page(translated, "choose.html", str(translate("chooser")), values, language, languages, description)
+        values: dict[str, Any] = {"machine": None}
+        description = ""
+        if request:
+            options = answers[request][numel]
+            name, placeholders = recommend.reason(request, options)
+            values = {
+                "machine": content.by_device[request.device],
+                "request": request,
+                "options": options,
+                "questions": _questions(answers, request, numel),
+                "reason": translate(name, **placeholders),
+            }
+            description = f"{options[0].code}: {values['reason']}" if options else ""
+        yield Page(address, "choose.html", "Which method do I need?", values, description=description)
 
 
 def _answers(machines: Mapping[str, Machine]) -> Answers:
@@ -53,36 +54,35 @@ def _answers(machines: Mapping[str, Machine]) -> Answers:
     return {request: by_size for request, by_size in answers.items() if by_size}
 
 
-def _questions(answers: Answers, request: CopyRequest, numel: int, language: str) -> list[dict[str, Any]]:
+def _questions(answers: Answers, request: CopyRequest, numel: int) -> list[dict[str, Any]]:
     """Return the questions that a request raises; each choice that was measured is a link to its page, this page's own is chosen."""
-    translate = translator(language)
 
-    def question(name: str, choices: Iterable[tuple[str, CopyRequest, int]]) -> dict[str, Any]:
+    def question(asked: str, choices: Iterable[tuple[str, CopyRequest, int]]) -> dict[str, Any]:
         links = [
             {
                 "text": text,
-                "address": addresses.translated(addresses.of_request(other, recommend.nearest_size(size, answers[other])), language),
+                "address": addresses.of_request(other, recommend.nearest_size(size, answers[other])),
                 "chosen": (other, size) == (request, numel),
             }
             for text, other, size in choices
             if other in answers
         ]
-        return {"text": translate(name), "choices": links}
+        return {"text": asked, "choices": links}
 
-    asked: dict[str, tuple[str, dict[str, Any]]] = {
-        "q_to": ("to", {"tensor": "tensor", "ndarray": "ndarray"}),
-        "q_storage": ("own", {"own": True, "shared": False}),
-        "q_grad": ("requires_grad", {"yes": True, "no": False}),
-        **({"q_graph": ("keeps_graph", {"cut": False, "kept": True})} if request.keeps_graph is not None else {}),
+    fields: dict[str, tuple[str, dict[str, Any]]] = {
+        "I want": ("to", {"a tensor": "tensor", "an ndarray": "ndarray"}),
+        "Memory": ("own", {"independent": True, "shared with x": False}),
+        "x requires grad": ("requires_grad", {"yes": True, "no": False}),
+        **({"Gradient to x": ("keeps_graph", {"cut": False, "flows": True})} if request.keeps_graph is not None else {}),
     }
     devices = dict.fromkeys(request.device for request in answers)
     return [
         *(
-            question(name, ((translate(text), _changed(request, field, value), numel) for text, value in values.items()))
-            for name, (field, values) in asked.items()
+            question(asked, ((text, _changed(request, field, value), numel) for text, value in values.items()))
+            for asked, (field, values) in fields.items()
         ),
-        question("q_device", ((device, _changed(request, "device", device), numel) for device in devices)),
-        question("q_numel", ((count(size), request, size) for size in answers[request])),
+        question("Device of x", ((device, _changed(request, "device", device), numel) for device in devices)),
+        question("Elements", ((count(size), request, size) for size in answers[request])),
     ]
 
 

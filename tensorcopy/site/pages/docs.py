@@ -63,7 +63,9 @@ def pages(content: Content) -> Iterator[Page]:
             _description(tokens),
         )
     written = set(map(addresses.of_doc, content.docs))
-    yield from (_moved(old, new) for old, new in addresses.MOVED.items() if new.partition("#")[0] in written)
+    for old, new in addresses.MOVED.items():
+        if not new.startswith("docs/") or new.partition("#")[0] in written:
+            yield _moved(old, new)
 
 
 def _moved(old: str, new: str) -> Page:
