@@ -170,10 +170,10 @@ def test_the_library_of_the_chart_keeps_its_licence(tmp_path):
     assert licence.rstrip().endswith("SOFTWARE.")
 
 
-def test_the_chart_has_the_same_words_in_both_languages():
-    source = (writer.STATIC / "history-controls.js").read_text(encoding="utf-8")
+def test_a_japanese_word_of_the_chart_stands_for_an_english_one():
+    source = (writer.STATIC / "explorer.js").read_text(encoding="utf-8")
     english, japanese = (source.split(f"const {name} = {{")[1].split("\n  };")[0] for name in ("ENGLISH", "JAPANESE"))
-    assert words_of(english) == words_of(japanese)
+    assert set(words_of(japanese)) < set(words_of(english))
 
 
 def words_of(table: str) -> list[str]:

@@ -37,19 +37,11 @@ from tensorcopy.site.content import Content
 from tensorcopy.site.page import File, Page
 
 STATIC = Path(__file__).with_name("static")
-STYLESHEETS = ("tensorcopy.css", "anatomy.css")
-ICON = "icon.svg"
-CHART_SCRIPTS = ("history-data.js", "history-chart.js")
-SCRIPTS = ("tensorcopy.js", "landing.js", "anatomy.js", *CHART_SCRIPTS, "not-found.js")
-CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
-PAGE = ("theme", "copy", "search", "tables", "plots", "pairs", "start")
-PARTS = {  # the files that become one script
-    "history-chart.js": tuple(f"history-{part}.js" for part in CHART),
-    "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),
-}
+STYLESHEET, ICON = "tensorcopy.css", "icon.svg"
+SCRIPTS = ("page.js", "chart.js", "explorer.js", "not-found.js")
 COMMENT = re.compile(r"^ */\*.*?\*/\n", re.MULTILINE | re.DOTALL)  # a tenth of the scripts, which no browser needs
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
-ASSETS = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+ASSETS = (STYLESHEET, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
 LONGEST = ("history", "functions", "comparisons", "costs")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
@@ -117,12 +109,11 @@ def write(
 
 
 def write_assets(directory: Path) -> None:
-    """Write every stylesheet and script, the icon, and the licences of others' code."""
-    for name in (*STYLESHEETS, ICON, LICENSES):
+    """Write the stylesheets and scripts, the icon, and the licences of others' code."""
+    for name in (STYLESHEET, ICON, LICENSES):
         shutil.copyfile(STATIC / name, directory / name)
     for name in SCRIPTS:
-        text = "\n".join((STATIC / part).read_text(encoding="utf-8") for part in PARTS.get(name, (name,)))
-        (directory / name).write_text(COMMENT.sub("", text), encoding="utf-8")
+        (directory / name).write_text(COMMENT.sub("", (STATIC / name).read_text(encoding="utf-8")), encoding="utf-8")
     for name, source in ((UPLOT, "uPlot.iife.js"), (UPLOT_CSS, "uPlot.min.css")):
         shutil.copyfile(str(distribution("uplot-python").locate_file(f"uplot/static/{source}")), directory / name)
 

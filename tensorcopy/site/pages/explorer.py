@@ -25,7 +25,7 @@ from tensorcopy.site.page import File, Page
 
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
-BY_N = "-by-n"  # ends the group of operations with inputs; history-drawing.js knows it
+BY_N = "-by-n"  # ends the group of operations with inputs; explorer.js knows it
 UNIT = 1e3  # half widths of intervals and detectable changes are in these parts of the value: the chart shows as many digits
 Judged = Mapping[str, Comparison]  # comparisons by address, of pairs that have a page
 
@@ -75,7 +75,7 @@ def place_of(machine: Machine, case: Case) -> Place | None:
 
 
 def link(machine: Machine, *cases: Case) -> str:
-    """Return the address of the explorer that shows cases; they differ in their method only. history-data.js reads its fragment."""
+    """Return the address of the explorer that shows cases; they differ in their method only. chart.js reads its fragment."""
     address = addresses.of_explorer(machine.name)
     places = [place for case in cases if (place := place_of(machine, case))]
     if not places:

@@ -8,7 +8,7 @@
     if (target.startsWith(prefix)) link.setAttribute("href", new URL(target.slice(prefix.length), site));
   }
   const page = document.createElement("script"); // of the theme, which every page has
-  page.src = new URL("tensorcopy.js", site);
+  page.src = new URL("page.js", site);
   if (!document.querySelector(`script[src="${page.src}"]`)) document.head.append(page);
 
   const [, machine, environment, from, to] =

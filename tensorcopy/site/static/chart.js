@@ -1,4 +1,4 @@
-/* The data of the history chart: cases by place, the state in the address, values in a unit. Draws nothing.
+/* The model of a chart over releases: cases by place, the state in the address, lines, values in a unit, ranges and ticks of axes. Draws nothing.
 
 The state of the explorer is in the fragment of its address (docs/reading.md); what is left out has its default:
 
@@ -25,6 +25,7 @@ const tensorHistory = (() => {
   const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
   const UNIT = 1e3; // half widths of intervals and detectable changes are in these parts of the value
   const LINE = ["drawn", "measured", "within", "detect", "python", "memcpy"]; // what a line has at every release
+  const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
   /* ---- text ---- */
 
@@ -281,6 +282,96 @@ const tensorHistory = (() => {
     return best;
   }
 
+  /* ---- axes ---- */
+
+  function roundStep(about) {
+    const decade = 10 ** Math.floor(Math.log10(about));
+    return decade * [1, 2, 5, 10].find((step) => step * decade >= about * 0.999);
+  }
+
+  /** Return round values between two, for a linear or a logarithmic axis. */
+  function ticks(low, high, logarithmic, most, origin = 0) {
+    if (!logarithmic || high / low < 6) {
+      const step = roundStep((high - low) / most), values = [];
+      for (let value = origin + Math.ceil((low - origin) / step) * step; value <= high * 1.0001; value += step) values.push(value);
+      return values;
+    }
+    const steps = high / low < 200 ? [1, 2, 5] : [1], values = [];
+    for (let decade = Math.floor(Math.log10(low)); decade <= Math.log10(high); decade++) for (const step of steps) values.push(step * 10 ** decade);
+    return values.filter((value) => value >= low && value <= high);
+  }
+
+  function tickText(value, unit) {
+    const plain = (amount) => String(+amount.toPrecision(3));
+    if (unit === "time") return value ? duration(value, plain) : "0";
+    if (unit === "memcpy") return `${plain(value)}\u202f×`;
+    if (unit === "percent") return Math.abs(value - 1) < 1e-9 ? "0" : `${value < 1 ? "−" : "+"}${plain(Math.abs(100 * (value - 1)))}\u202f%`;
+    if (/allocated$|peak$/.test(unit)) return bytes(value);
+    return value >= 1e6 ? `${plain(value / 1e6)} M` : value >= 1e4 ? `${plain(value / 1e3)} k` : plain(value);
+  }
+
+  function quantile(sorted, share) {
+    const at = share * (sorted.length - 1), below = Math.floor(at);
+    return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
+  }
+
+  /** Return the range of an axis without far outliers. Changes and the newest value are never outliers. */
+  function robustRange(lines, first, last, logarithmic) {
+    const logs = [], always = [];
+    for (const line of lines) {
+      const steps = new Set(line.steps.map((step) => step.release));
+      let newest = null;
+      for (let at = first; at <= last; at++) {
+        if (!(line.y[at] > 0)) continue;
+        logs.push(Math.log(line.y[at]));
+        newest = line.y[at];
+        if (steps.has(at)) always.push(line.y[at]);
+      }
+      if (newest) always.push(newest);
+    }
+    if (!logs.length) return [1, 10];
+    logs.sort((a, b) => a - b);
+    const from = quantile(logs, 0.05), to = quantile(logs, 0.95), margin = OUTSIDE * Math.max(to - from, LEAST_SPREAD);
+    const inside = logs.filter((value) => value >= from - margin && value <= to + margin).map(Math.exp);
+    const values = [...inside, ...always];
+    const low = Math.min(...values), high = Math.max(...values);
+    if (!logarithmic) return [0, high * 1.06];
+    const spread = Math.max(high / low, 1.3) ** 0.5 * 1.06, middle = Math.sqrt(low * high);
+    return [middle / spread, middle * spread];
+  }
+
+  /** Shorten a release where its minor version is alone: "2.10" for 2.10.0. */
+  function shortNames(versions) {
+    const minor = (version) => version.split(".").slice(0, 2).join(".");
+    return versions.map((version) => (versions.filter((other) => minor(other) === minor(version)).length === 1 ? minor(version) : version));
+  }
+
+  /** Shorten a code to the names that it calls: "clone.detach" for `x.clone().detach()`. */
+  function shortName(code) {
+    let text = code;
+    for (let before = ""; text !== before; ) [before, text] = [text, text.replace(/\([^()]*\)/g, "")];
+    return text.replace(/^(x|torch|np|copy)\./, "");
+  }
+
+  /** Return the top of each label so that none overlaps another, all lie between 0 and `bottom`, and each is as near as can be to its `middle`. */
+  function spread(labels, bottom) {
+    const place = (members) => {
+      const height = members.reduce((sum, label) => sum + label.height, 0);
+      let offset = 0, wanted = 0;
+      for (const label of members) [wanted, offset] = [wanted + label.middle - label.height / 2 - offset, offset + label.height];
+      return { members, height, top: Math.max(0, Math.min(wanted / members.length, bottom - height)) };
+    };
+    const groups = [];
+    for (const label of [...labels].sort((a, b) => a.middle - b.middle)) {
+      let group = place([label]);
+      while (groups.length && groups.at(-1).top + groups.at(-1).height > group.top) group = place([...groups.pop().members, ...group.members]);
+      groups.push(group);
+    }
+    const tops = new Map();
+    for (const { members, top } of groups) members.reduce((at, label) => { tops.set(label, at); return at + label.height; }, top);
+    return labels.map((label) => tops.get(label));
+  }
+
   /* ---- loading ---- */
 
   const machines = new Map(), waiting = new Map();
@@ -309,6 +400,7 @@ const tensorHistory = (() => {
 
   return {
     STATE, TIME_UNITS, machines, receive, load, parsed, fragment, measuredState, quantityOf, lineOf, realigned, valuesIn, previous,
-    text: { duration, elements, bytes, percent, times, quantity },
+    robustRange, ticks, tickText, shortNames, shortName, spread,
+    text: { duration, elements, percent, quantity },
   };
 })();
