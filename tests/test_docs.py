@@ -141,7 +141,7 @@ def test_a_dead_link_stops_the_build(newest, text):
 def test_links_lead_to_a_page_or_to_the_repository(newest):
     """To a file of the repository where its address is known, else they become text; links to other sites stay links."""
     text = "# A\n\n[code](../tensorcopy/numbers.py) [asv](https://asv.readthedocs.io) [page](reading.md#two) [file](b.md#two)"
-    content = replace(render.content((newest,)), docs={"guide": text, "b": "# B\n\n## Two\n", "reading": "# C\n\n## Two\n"})
+    content = replace(render.content(shipped(), (newest,)), docs={"guide": text, "b": "# B\n\n## Two\n", "reading": "# C\n\n## Two\n"})
     for source, links in (
         ("", ("<span>code</span>", "<span>file</span>")),
         (
@@ -159,15 +159,17 @@ def test_links_lead_to_a_page_or_to_the_repository(newest):
 
 def test_the_address_of_a_document_without_a_page_leads_to_the_repository(newest):
     """Other sites link to it; where the repository is unknown, to the page that lists the documents."""
-    content = render.content((newest,), DOCS)
-    for source, target in (("", "index.html"), ("https://example.org/t", "https://example.org/t/blob/HEAD/docs/api.md")):
+    content = render.content(shipped(), (newest,), DOCS)
+    for source, target in (("", "index.html"), ("https://example.org/t", "https://example.org/t/blob/HEAD/docs/memory.md")):
         shown = replace(content, web=addresses.WebAddresses(source))
-        (moved,) = [page for page in docs.pages(shown) if page.address == "docs/api.html"]
+        (moved,) = [page for page in docs.pages(shown) if page.address == "docs/memory.html"]
         assert f'http-equiv="refresh" content="0; url={target}"' in render.page_text(render.templates_of(shown), moved)
 
 
 def test_lines_of_japanese_are_joined_without_a_space(newest):
-    content = replace(render.content((newest,)), docs={"guide.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"})
+    content = replace(
+        render.content(shipped(), (newest,)), docs={"guide.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"}
+    )
     text = str(next(docs.pages(content)).values["text"])
     assert "値はどこに\nx.numpy()" in text
     assert "<li>値はここに</li>\n<li>そこに</li>" in text

@@ -20,7 +20,7 @@ def site() -> dict[str, str]:
     """Return the pages of one small result, with the documentation, of a fork that is published."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
-        content = render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), publisher.documentation(ROOT))
+        content = render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), publisher.documentation(ROOT))
         pages = {address: text for address, text in render.files(replace(content, web=WEB)) if address.endswith(".html")}
         return {address: page for address, page in pages.items() if 'http-equiv="refresh"' not in page}
 
@@ -58,7 +58,7 @@ def test_every_kind_of_page_is_two_clicks_away(site, landing):
     }
     kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.GLOSSARY, addresses.DATA}
     assert {*kinds, *map(addresses.of_doc, ("guide", "reading", "measurement"))} <= listed
-    assert {WEB.of_file(f"docs/{name}.md") for name in ("run-it", "findings", "memory", "api", "commands")} <= {*links}
+    assert {WEB.of_file(f"docs/{name}.md") for name in ("findings", "memory", "own-operation", "gpu-runner", "ci")} <= {*links}
 
 
 def test_a_page_marks_its_place(site):
