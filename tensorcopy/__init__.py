@@ -28,8 +28,8 @@ API = {  # public names, and the module where each lives
     "MatchingMethod": "copying.advise",
     "plot": "copying.sweep",
     "show_progress": "copying.advise",
-    "why": "report.why",
-    "Cause": "report.why",
+    "why": "report.explanation",
+    "Cause": "report.explanation",
 }
 
 __all__ = ["__version__", *API]

@@ -17,7 +17,7 @@ import json5
 import tomlkit
 
 from tensorcopy.configuration import FILE
-from tensorcopy.results import functions
+from tensorcopy.results import function_profiles
 from tensorcopy.worker import files
 from tests import launch_files
 from tests.conftest import ROOT
@@ -43,14 +43,14 @@ def small_results(folder: Path) -> Path:
         side = launch_files.side(release)
         names = ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")
         profiles = {
-            "version": functions.VERSION,
+            "version": function_profiles.VERSION,
             **{name: side.provenance[name] for name in names},
             "valgrind": "3.19.0",
             "started": launch_files.START.isoformat(),
             "functions": [["libc10", "c10::TensorImpl::TensorImpl"], ["libtorch_cpu", "at::native::copy_"]],
             "cases": {PROFILED: {"instructions": 100.0 + len(release), "functions": [0, 60.0, 2, 1, 40.0 + len(release), 1]}},
         }
-        functions.write(functions.path_of(results / "box", side.sha, side.environment), profiles)
+        function_profiles.write(function_profiles.path_of(results / "box", side.sha, side.environment), profiles)
     shutil.copy(ROOT / "asv.conf.json", folder)
     return results
 
@@ -62,7 +62,7 @@ def kinds(results: Path) -> dict[str, list[Path]]:
     return {
         "times": [path for path in launches if path not in counts],
         "counts": counts,
-        "profile": sorted(results.glob(f"*/*{functions.ENDING}")),
+        "profile": sorted(results.glob(f"*/*{function_profiles.ENDING}")),
     }
 
 

@@ -5,9 +5,9 @@ from html import unescape
 
 import pytest
 
-from tensorcopy.analysis import functions as analysis
+from tensorcopy.analysis import function_changes
 from tensorcopy.copying.campaign import shipped
-from tensorcopy.results import functions
+from tensorcopy.results import function_profiles
 from tensorcopy.site import anatomy, render
 from tensorcopy.site.pages import history, methods
 from tests.conftest import with_cases
@@ -123,9 +123,9 @@ def test_a_component_leads_to_its_functions(content, pages, method, number):
             name
             for profiles in content.machine.profiles.values()
             for library, name in map(tuple, profiles.functions)
-            if analysis.group_of((library, name)) == component
+            if function_changes.group_of((library, name)) == component
         }
-        assert {name for _, name in costs} - {analysis.LEFT_OUT} <= known
+        assert {name for _, name in costs} - {function_changes.LEFT_OUT} <= known
 
 
 def test_a_change_is_that_of_each_python_for_itself(content, pages):
@@ -162,7 +162,7 @@ def test_a_release_without_functions_is_a_gap(content, pages):
 
 def test_a_case_without_functions_shows_nothing(content, monkeypatch):
     """Nor do those of another case stand in its place, and no page of a case leads to them."""
-    case = next(case for case in content.machine.cases if functions.name_of(case))
+    case = next(case for case in content.machine.cases if function_profiles.name_of(case))
     assert anatomy.of_case(content.machine, case)
     monkeypatch.setitem(content.machine.__dict__, "profiles", {})
     counted_methods = type(content.machine).counted_methods.func(content.machine)

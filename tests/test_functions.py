@@ -2,13 +2,13 @@
 
 import pytest
 
-from tensorcopy.analysis import functions as analysis
-from tensorcopy.results import functions
-from tensorcopy.worker.functions import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
+from tensorcopy.analysis import function_changes
+from tensorcopy.results import function_profiles
+from tensorcopy.worker.profiler import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
 from tests.conftest import ROOT
 
 RESULTS = ROOT / "results"
-PROFILES = sorted(RESULTS.glob(f"*/*{functions.ENDING}"))
+PROFILES = sorted(RESULTS.glob(f"*/*{function_profiles.ENDING}"))
 MAX_FILE_BYTES = 40_000
 
 # 10 turns: the loop takes 20 instructions a turn and 100 once; it calls `act` through a jump without a symbol; `act` calls `free`
@@ -113,23 +113,23 @@ def test_a_library_has_no_version(path, library):
 @pytest.mark.parametrize(
     ("function", "group"),
     [
-        (("libc", "_int_free"), analysis.ALLOCATOR),
-        (("libstdc++", "operator new"), analysis.ALLOCATOR),
-        (("ld", "__tls_get_addr"), analysis.THREAD_LOCAL),
-        (("libpython", "PyObject_GenericGetAttr"), analysis.INTERPRETER),
-        (("libc", "pthread_mutex_lock"), analysis.INTERPRETER),
-        (("libtorch_python", "torch::autograd::THPVariable_detach"), analysis.BINDING),
-        (("libtorch_cpu", "at::_ops::detach::call"), analysis.DISPATCHER),
-        (("libtorch_cpu", "torch::autograd::as_view"), analysis.AUTOGRAD),
-        (("libc10", "c10::TensorImpl::copy_tensor_metadata"), analysis.METADATA),
-        (("libtorch_cpu", "at::native::AVX2::direct_copy_kernel"), analysis.KERNEL),
-        (("libtorch_cpu", "at::native::copy_"), analysis.OPERATOR),
-        (("_multiarray_umath", "PyArray_NewCopy"), analysis.NUMPY),
-        (("libstdc++", "__dynamic_cast"), analysis.OTHER),
+        (("libc", "_int_free"), function_changes.ALLOCATOR),
+        (("libstdc++", "operator new"), function_changes.ALLOCATOR),
+        (("ld", "__tls_get_addr"), function_changes.THREAD_LOCAL),
+        (("libpython", "PyObject_GenericGetAttr"), function_changes.INTERPRETER),
+        (("libc", "pthread_mutex_lock"), function_changes.INTERPRETER),
+        (("libtorch_python", "torch::autograd::THPVariable_detach"), function_changes.BINDING),
+        (("libtorch_cpu", "at::_ops::detach::call"), function_changes.DISPATCHER),
+        (("libtorch_cpu", "torch::autograd::as_view"), function_changes.AUTOGRAD),
+        (("libc10", "c10::TensorImpl::copy_tensor_metadata"), function_changes.METADATA),
+        (("libtorch_cpu", "at::native::AVX2::direct_copy_kernel"), function_changes.KERNEL),
+        (("libtorch_cpu", "at::native::copy_"), function_changes.OPERATOR),
+        (("_multiarray_umath", "PyArray_NewCopy"), function_changes.NUMPY),
+        (("libstdc++", "__dynamic_cast"), function_changes.OTHER),
     ],
 )
 def test_a_function_belongs_to_a_group(function, group):
-    assert analysis.group_of(function) == group
+    assert function_changes.group_of(function) == group
 
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.name.split(".")[0])
@@ -139,17 +139,19 @@ def test_shipped_functions_fit_their_result(shipped_results, path):
     Up to 2^16 elements within 5 %, of 19 cases in 20 within 2 %; in a loop of two calls, the first one may take some hundred more.
     """
     assert path.stat().st_size <= MAX_FILE_BYTES
-    (result,) = (result for result in shipped_results.results if path in functions.paths_of(path.parent, result.sha, result.environment))
-    profiles = functions.profiles_of(result)
+    (result,) = (
+        result for result in shipped_results.results if path in function_profiles.paths_of(path.parent, result.sha, result.environment)
+    )
+    profiles = function_profiles.profiles_of(result)
     for name in profiles.cases:
-        components = analysis.by_component(profiles, name)
+        components = function_changes.by_component(profiles, name)
         assert sum(components.values()) == pytest.approx(profiles.cases[name].instructions)
-        assert set(components) <= set(analysis.COMPONENTS)
+        assert set(components) <= set(function_changes.COMPONENTS)
     named = {
         name: sum(cost.own for cost in profiles.of(name).functions.values()) / row.instructions for name, row in profiles.cases.items()
     }
     assert all(0.97 <= share <= 1.01 for share in named.values())
-    counted = {name: count for case, count in result.counts.items() if (name := functions.name_of(case)) in profiles.cases}
+    counted = {name: count for case, count in result.counts.items() if (name := function_profiles.name_of(case)) in profiles.cases}
     differences = {name: profiles.cases[name].instructions - count for name, count in counted.items()}
     large = {name for name in counted if int(name.split()[1]) >= 2**17}
     assert all(abs(differences[name]) <= max(700, 0.02 * counted[name]) for name in large)

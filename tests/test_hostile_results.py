@@ -19,7 +19,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
-from tensorcopy.results import functions, launches, reader, suite_specs
+from tensorcopy.results import function_profiles, launches, reader, suite_specs
 from tests.conftest import ROOT
 from tests.mutations import RELEASES, kinds, mutate
 from tests.test_pr_comment import document, pair_result
@@ -128,7 +128,7 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):
     """It is named."""
     in_copy()
     path = kinds(RESULTS)["profile"][0]
-    path.write_bytes(lzma.compress(b" " * (functions.MAX_JSON_BYTES + 1), preset=0))
+    path.write_bytes(lzma.compress(b" " * (function_profiles.MAX_JSON_BYTES + 1), preset=0))
     with pytest.raises(TensorcopyError, match=path.name):
-        functions.read(path)
+        function_profiles.read(path)
     assert path.stat().st_size < launches.LARGEST

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis import functions as analysis
+from tensorcopy.analysis import function_changes
 from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import functions as counting
+from tensorcopy.measure import profiling
 from tensorcopy.releases import environments
-from tensorcopy.report import why
-from tensorcopy.results import functions, reader
+from tensorcopy.report import explanation
+from tensorcopy.results import function_profiles, reader
 from tensorcopy.worker import hardware, instruction_count, operations
 from tests.conftest import require
 
@@ -28,15 +28,15 @@ PLANTED = [  # an operation, and one with a planted extra call
 ]
 
 
-def counted(python: str, cases: str, folder: Path) -> functions.Profiles:
+def counted(python: str, cases: str, folder: Path) -> function_profiles.Profiles:
     """The profile of a Python's torch, as `measure` stores it."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
-    path = folder / f"one{functions.ENDING}"
+    path = folder / f"one{function_profiles.ENDING}"
     environment = environments.inspected(Path(python), shipped())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
-        functions.write(path, counting.counted(environment, shipped().profiler, cases))
-    return functions.read(path)
+        function_profiles.write(path, profiling.counted(environment, shipped().profiler, cases))
+    return function_profiles.read(path)
 
 
 @pytest.mark.slow
@@ -47,12 +47,12 @@ def test_a_planted_extra_call_is_named(old_python, tmp_path):
     """
     profile = counted(old_python, CASES, tmp_path)
     once, twice = (profile.of(f"{name} 1 float32 contiguous") for name in ("detached_once", "detached_twice"))
-    difference = analysis.of_profiles(1, once, twice)
-    assert difference.share_named >= analysis.NAMED
+    difference = function_changes.of_profiles(1, once, twice)
+    assert difference.share_named >= function_changes.NAMED
     calls = {change.function[1]: (change.status, change.before.calls, change.after.calls) for change in difference.calls_changed}
     assert calls["torch::autograd::THPVariable_detach"] == ("called more often", 1, 2)
     assert calls["at::Tensor::detach"] == ("called more often", 1, 2)
-    assert "2× instead of 1×" in why.sentence(difference)
+    assert "2× instead of 1×" in explanation.sentence(difference)
 
 
 @pytest.mark.weekly

@@ -13,7 +13,7 @@ from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_interval
 from tensorcopy.releases import release_table, uv
-from tensorcopy.report import why
+from tensorcopy.report import explanation
 from tensorcopy.results import select
 from tensorcopy.worker.methods import METHODS
 from tests.conftest import ROOT
@@ -25,19 +25,19 @@ PAIRS = [("detach", "2.5.1", "2.15.0"), ("numpy", "1.12.1@3.9", "1.13.1@3.9"), (
 
 @pytest.fixture(scope="module")
 def causes():
-    return {pair[0]: why.of_pair(select.pair(pair[1], pair[2], ROOT / "results", release_table.load()), pair[0]) for pair in PAIRS}
+    return {pair[0]: explanation.of_pair(select.pair(pair[1], pair[2], ROOT / "results", release_table.load()), pair[0]) for pair in PAIRS}
 
 
 @pytest.mark.parametrize(
-    ("file", "shown"), [("detach.py", "detach.py"), ("my scripts/detach.py", "'my scripts/detach.py'"), ("a\nexit()", why.SCRIPT)]
+    ("file", "shown"), [("detach.py", "detach.py"), ("my scripts/detach.py", "'my scripts/detach.py'"), ("a\nexit()", explanation.SCRIPT)]
 )
 def test_the_commands_of_a_script_name_its_file(causes, file, shown):
     """As a shell reads it; a comment has one line."""
-    script = why.script(causes["detach"], file)
+    script = explanation.script(causes["detach"], file)
     ast.parse(script)
     for result in (causes["detach"].before, causes["detach"].after):
-        assert why.command(result, file).endswith(f" {shown}")
-        assert f"\n#   {why.command(result, file)}\n" in script
+        assert explanation.command(result, file).endswith(f" {shown}")
+        assert f"\n#   {explanation.command(result, file)}\n" in script
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_the_commands_of_a_script_name_its_file(causes, file, shown):
     ],
 )
 def test_a_script_makes_the_tensor_that_was_measured(name, expression):
-    assert why.tensor(name) == expression
+    assert explanation.tensor(name) == expression
 
 
 def test_the_script_s_codes_are_those_of_the_registry():
-    assert json.loads(why.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
+    assert json.loads(explanation.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
 
 
-def renamed(cause: why.Cause, **provenance: str) -> why.Cause:
+def renamed(cause: explanation.Cause, **provenance: str) -> explanation.Cause:
     """Return a cause whose later result is of a release that is not in the table, and has other provenance."""
     return replace(cause, after=replace(cause.after, sha="9" * 40, release=None, provenance={**cause.after.provenance, **provenance}))
 
@@ -76,15 +76,15 @@ def renamed(cause: why.Cause, **provenance: str) -> why.Cause:
 )
 def test_no_script_is_written_with_anybody_s_code(causes, change, message):
     changed = change(causes["detach"])
-    assert why.script_problem(changed)
+    assert explanation.script_problem(changed)
     with pytest.raises(TensorcopyError, match=message) as error:
-        why.script(changed)
+        explanation.script(changed)
     assert "\n" not in str(error.value)
 
 
 def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
     """A line break in the name of a processor starts no line of code."""
-    script = why.script(renamed(causes["detach"], cpu="Xeon\nexit()\rexit()"))
+    script = explanation.script(renamed(causes["detach"], cpu="Xeon\nexit()\rexit()"))
     assert "exit()" in script
     assert all(line.startswith("#") for line in script.splitlines() if "exit()" in line)
 
@@ -93,12 +93,12 @@ def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
 def test_a_script_shows_a_real_change_in_a_folder_of_its_own(tmp_path, causes):
     """Run as its first lines say, the script is faster with the release that needs fewer instructions."""
     cause = causes["detach"]
-    (tmp_path / why.SCRIPT).write_text(why.script(cause), encoding="utf-8")
+    (tmp_path / explanation.SCRIPT).write_text(explanation.script(cause), encoding="utf-8")
     times: dict[str, list[float]] = {result.sha: [] for result in (cause.before, cause.after)}
     before, after = times.values()
     for _ in range(ROUNDS):  # other work on the machine slows a run by half and more
         for result in (cause.before, cause.after):
-            command = why.command(result).split()
+            command = explanation.command(result).split()
             command[command.index("--python") + 1] = str(uv.find_python(result.python))
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
@@ -117,7 +117,7 @@ def percent(ratio: float) -> str:
 def test_an_issue_has_the_fields_of_the_form_in_order(causes):
     """Title, description and versions, as blocks that render; what it says is what `why` prints."""
     cause = causes["cpu"]
-    text = why.issue(cause, HISTORY)
+    text = explanation.issue(cause, HISTORY)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     slower = f", and {percent(cause.time.ratio)} more time (95 % interval {signed_interval(cause.time.interval)})"
     headings = [following.content for token, following in zip(tokens, tokens[1:]) if token.type == "heading_open"]
@@ -128,16 +128,16 @@ def test_an_issue_has_the_fields_of_the_form_in_order(causes):
     ]
     assert [token.info for token in tokens if token.type == "fence"] == ["python", "sh", ""]
     assert [token.type for token in tokens].count("table_open") == 1
-    assert why.script(cause) in text
-    assert why.sentence(cause.difference) in text
-    assert why.named_text(cause.difference) in text
+    assert explanation.script(cause) in text
+    assert explanation.sentence(cause.difference) in text
+    assert explanation.named_text(cause.difference) in text
     assert f"/compare/{cause.before.sha}...{cause.after.sha}\n" in text
     assert f"History of this call over releases: {HISTORY}" in text
-    assert "History" not in why.issue(cause)
+    assert "History" not in explanation.issue(cause)
 
 
 def test_text_of_a_result_ends_no_block_of_an_issue(causes):
-    text = why.issue(renamed(causes["cpu"], cpu="Xeon\n```\n# mine"))
+    text = explanation.issue(renamed(causes["cpu"], cpu="Xeon\n```\n# mine"))
     assert "\n# mine" not in text
 
 
@@ -156,4 +156,4 @@ def test_a_script_and_an_issue_can_be_redirected_into_a_file(capsys, form, start
     assert cli.main(["why", "cpu", "2.9.1", "2.10.0", form]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith(start)
-    assert (why.NEW_ISSUE in printed.err) == (form == "--issue")
+    assert (explanation.NEW_ISSUE in printed.err) == (form == "--issue")

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.analysis import functions as analysis
+from tensorcopy.analysis import function_changes
 from tensorcopy.releases import release_table
-from tensorcopy.report import findings, why
-from tensorcopy.results import functions, select
+from tensorcopy.report import explanation, findings
+from tensorcopy.results import function_profiles, select
 from tensorcopy.results.cases import Case
-from tensorcopy.results.functions import FunctionCost, Profile
+from tensorcopy.results.function_profiles import FunctionCost, Profile
 from tensorcopy.site.changes import CountedChange, cause_link
 from tests.conftest import NEWEST_SHIPPED, ROOT
 
@@ -34,7 +34,7 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
 
 @pytest.fixture(scope="module")
 def causes():
-    return {pair: why.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0]) for pair in PAIRS}
+    return {pair: explanation.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0]) for pair in PAIRS}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{case} {before} {after}" for case, before, after in PAIRS])
@@ -42,7 +42,7 @@ def test_the_named_functions_explain_four_fifths_of_a_shipped_change(causes, pai
     """All functions together add up to the whole."""
     difference = causes[pair].difference
     assert difference.changed
-    assert difference.share_named >= analysis.NAMED
+    assert difference.share_named >= function_changes.NAMED
     assert sum(change.difference for change in difference.functions) == pytest.approx(difference.total, rel=0.02)
     assert sum(group.difference for group in difference.groups) == pytest.approx(difference.total, rel=0.02)
     assert len(difference.named) < len(difference.functions)
@@ -50,7 +50,7 @@ def test_the_named_functions_explain_four_fifths_of_a_shipped_change(causes, pai
 
 def test_the_sentence_comes_first(causes):
     """The total, then the groups by their part in it, and the calls that changed."""
-    text = why.text(causes[PAIRS[0]])
+    text = explanation.text(causes[PAIRS[0]])
     answer = text.split("\n\n")[1]
     assert answer.startswith("−1\u2009")
     assert "TensorImpl and metadata −" in answer
@@ -61,7 +61,7 @@ def test_the_sentence_comes_first(causes):
     assert len(re.findall(r" [+−][\d\u2009]+", named)) + int(more) == len(rows)
     assert re.search(r"^Time per call: .* ns → .* ns \(−[\d.]+ %, 95 % interval −[\d.]+ to −[\d.]+ %\)\.$", text, re.MULTILINE)
     known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
-    assert why.text(causes[PAIRS[1]], known=known).endswith("before it makes the array, pytorch/pytorch#78564\n")
+    assert explanation.text(causes[PAIRS[1]], known=known).endswith("before it makes the array, pytorch/pytorch#78564\n")
     assert text.split("\n\n")[-1].count(" other functions and in those that the profile omits (together 1 % of a call)") == 1
 
 
@@ -72,12 +72,12 @@ def test_the_sentence_comes_first(causes):
 def test_a_finding_is_of_the_releases_between_which_it_came(before, after, is_told):
     """Another change of the same method has another cause."""
     known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
-    text = why.text(why.of_pair(select.pair(before, after, RESULTS, release_table.load()), "detach"), known=known)
+    text = explanation.text(explanation.of_pair(select.pair(before, after, RESULTS, release_table.load()), "detach"), known=known)
     assert ("Finding: detach() makes one TensorImpl" in text) is is_told
 
 
 def test_json_has_the_figures_of_the_text(causes):
-    document = json.loads(why.as_json(causes[PAIRS[0]]))
+    document = json.loads(explanation.as_json(causes[PAIRS[0]]))
     difference = causes[PAIRS[0]].difference
     assert document["instructions"]["difference"] == difference.total
     assert [row["name"] for row in document["functions"] if row["named"]] == [change.function[1] for change in difference.named]
@@ -85,19 +85,19 @@ def test_json_has_the_figures_of_the_text(causes):
 
 def test_what_is_named_is_said_of_a_change_only():
     """Of an unchanged case it would be a share of noise; one function explains, several explain."""
-    same = analysis.of_profiles(1, profile((COPY, 200, 1)), profile((MALLOC, 200.5, 1)))
-    assert why.named_text(same) == ""
-    single = analysis.of_profiles(1, profile((COPY, 200, 1)), profile((COPY, 300, 1)))
-    assert why.named_text(single).startswith("1 named function explains 100 % of the difference. The remaining 0 are in those that")
+    same = function_changes.of_profiles(1, profile((COPY, 200, 1)), profile((MALLOC, 200.5, 1)))
+    assert explanation.named_text(same) == ""
+    single = function_changes.of_profiles(1, profile((COPY, 200, 1)), profile((COPY, 300, 1)))
+    assert explanation.named_text(single).startswith("1 named function explains 100 % of the difference. The remaining 0 are in those that")
 
 
 def test_python_functions_are_named_with_their_calls_on_both_sides():
     """Those whose number changed first; a call without any has no such line."""
     sides = (replace(profile((COPY, 200, 1)), python=python) for python in ({"mine.a": 1, "mine.b": 2}, {"mine.a": 1, "mine.c": 3}))
-    assert why.python_text(analysis.of_profiles(1, *sides)) == (
+    assert explanation.python_text(function_changes.of_profiles(1, *sides)) == (
         "Python functions called in one call: mine.c 0 → 3×, mine.b 2 → 0×, mine.a 1×."
     )
-    assert why.python_text(analysis.of_profiles(1, profile(), profile())) == ""
+    assert explanation.python_text(function_changes.of_profiles(1, profile(), profile())) == ""
 
 
 @pytest.mark.parametrize(
@@ -112,30 +112,30 @@ def test_python_functions_are_named_with_their_calls_on_both_sides():
 def test_a_case_is_found_by_the_name_that_compare_prints(case, name):
     """Of own operations, too; an asv suite has no profile, and bisect takes it by its own name."""
     suite, *parameters = case.split()
-    assert why.name_of(Case(suite, tuple(tuple(each.split("=")) for each in parameters))) == name
+    assert explanation.name_of(Case(suite, tuple(tuple(each.split("=")) for each in parameters))) == name
 
 
 def test_a_profile_without_instructions_is_compared():
     """It divides by none of both sides."""
     nothing, something = Profile(0.0, {}), profile((COPY, 200, 1))
-    assert analysis.of_profiles(1, something, nothing).changed
-    assert analysis.of_profiles(1, nothing, something).changed
-    assert not analysis.of_profiles(1, nothing, nothing).changed
+    assert function_changes.of_profiles(1, something, nothing).changed
+    assert function_changes.of_profiles(1, nothing, something).changed
+    assert not function_changes.of_profiles(1, nothing, nothing).changed
 
 
 def test_a_function_that_is_called_more_often_is_named():
-    difference = analysis.of_profiles(1, profile((COPY, 200, 1), (MALLOC, 40, 1)), profile((COPY, 400, 2), (MALLOC, 80, 2)))
+    difference = function_changes.of_profiles(1, profile((COPY, 200, 1), (MALLOC, 40, 1)), profile((COPY, 400, 2), (MALLOC, 80, 2)))
     assert difference.total == 240
     assert [(change.function, change.status) for change in difference.calls_changed] == [
         (COPY, "called more often"),
         (MALLOC, "called more often"),
     ]
-    assert "native::copy_ 2× instead of 1×" in why.sentence(difference)
+    assert "native::copy_ 2× instead of 1×" in explanation.sentence(difference)
 
 
 def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
     """A profile leaves out the cheapest functions, which may still run."""
-    difference = analysis.of_profiles(1, profile((COPY, 10, 1), rest=500), profile((MALLOC, 40, 1), rest=600))
+    difference = function_changes.of_profiles(1, profile((COPY, 10, 1), rest=500), profile((MALLOC, 40, 1), rest=600))
     by_function = {change.function: change.status for change in difference.functions}
     assert (by_function[COPY], by_function[MALLOC]) == ("changed", "gained")
 
@@ -151,17 +151,17 @@ def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
 )
 def test_a_function_that_moves_to_another_library_did_not_change(before, after, changes):
     """An inline function is in each library that uses it, and the loader takes any: its costs count together."""
-    difference = analysis.of_profiles(1, profile(*before), profile(*after))
+    difference = function_changes.of_profiles(1, profile(*before), profile(*after))
     assert {change.function: change.difference for change in difference.functions} == changes
 
 
 AVX2, DEFAULT, MEMSET = "at::native::AVX2::copy_kernel", "at::native::DEFAULT::copy_kernel", "__memset_avx2_unaligned_erms"
 
 
-def on_kernels(before: tuple[str, float, float], after: tuple[str, float, float], numel: int = 2**20) -> analysis.Difference:
+def on_kernels(before: tuple[str, float, float], after: tuple[str, float, float], numel: int = 2**20) -> function_changes.Difference:
     """Return the difference of two kernels by their name, instructions per element, and calls."""
     sides = [profile((("libc" if name == MEMSET else "libtorch_cpu", name), cost * numel, calls)) for name, cost, calls in (before, after)]
-    return analysis.of_profiles(numel, *sides)
+    return function_changes.of_profiles(numel, *sides)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def on_kernels(before: tuple[str, float, float], after: tuple[str, float, float]
 )
 def test_a_lost_vectorisation_is_said_with_evidence_only(before, after, words):
     """Instructions per element and the instruction set of the symbol are shown of large tensors whose elements a kernel runs over."""
-    text = why.kernel_text(on_kernels(before, after))
+    text = explanation.kernel_text(on_kernels(before, after))
     assert "instructions per element (" in text
     assert text.endswith(words)
     assert ("vectoris" in text) is bool(words)
@@ -204,7 +204,7 @@ def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, of):
 
 def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, capsys):
     """It says which command counts them."""
-    for path in small_checkout.glob(f"results/*/*{functions.ENDING}"):
+    for path in small_checkout.glob(f"results/*/*{function_profiles.ENDING}"):
         path.unlink()
     assert cli.main(["why", "detach_clone", "2.4.1", "2.15.0"]) == 2
     printed = capsys.readouterr().err

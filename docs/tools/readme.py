@@ -24,7 +24,7 @@ from tensorcopy.copying import advise, campaign
 from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
-from tensorcopy.report import why
+from tensorcopy.report import explanation
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader, writing
@@ -64,7 +64,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
         BADGE: data_files.badge(data_files.BADGE_LABEL, data_files.badge_message(machine)),
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
-        why.CODES: json.dumps(codes, indent=2) + "\n",
+        explanation.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
     }
 
@@ -177,12 +177,12 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
     if not {(before, python), (after, python)} <= results.keys():
         return None
     try:
-        explained = why.of_pair(Pair(results[before, python], results[after, python]), case)
+        explained = explanation.of_pair(Pair(results[before, python], results[after, python]), case)
     except TensorcopyError:
         return None
-    sentences = [why.sentence(explained.difference), why.time_text(explained.time)]
+    sentences = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]
     quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
-    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {why.case_text(explained.name)}:\n\n{quoted}"
+    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {explanation.case_text(explained.name)}:\n\n{quoted}"
 
 
 def _day(machine: Machine) -> str:

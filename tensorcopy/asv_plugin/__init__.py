@@ -8,7 +8,7 @@ a projection of the launches.
 from tensorcopy.asv_plugin.commands import end_in_one_line, prepare
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment
 from tensorcopy.asv_plugin.measuring import measure_in_turns
-from tensorcopy.asv_plugin.publisher import Pages
+from tensorcopy.asv_plugin.publishing import Pages
 from tensorcopy.asv_plugin.repository import TorchReleases
 
 __all__ = ["InterpreterEnvironment", "Pages", "ReleaseEnvironment", "TorchReleases", "setup"]

@@ -39,28 +39,28 @@ def add(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import findings, terminal, why
+    from tensorcopy.report import explanation, findings, terminal
     from tensorcopy.results import select
 
     own = campaign()
     pair = select.pair(options.before, options.after, RESULTS, own.releases, options.machine)
     print_warnings(pair.warnings)
-    cause = why.of_pair(pair, options.case, own.verdicts)
+    cause = explanation.of_pair(pair, options.case, own.verdicts)
     print_errors(pair.problems)
     if options.script:
-        text = why.script(cause)
+        text = explanation.script(cause)
     elif options.issue:
         from tensorcopy import configuration
         from tensorcopy.site import addresses
 
         web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
-        text = why.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
-        print_line(f"search PyTorch's issues for the same slowdown first, then open one: {why.NEW_ISSUE}")
+        text = explanation.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
+        print_line(f"search PyTorch's issues for the same slowdown first, then open one: {explanation.NEW_ISSUE}")
     elif options.format == "json":
-        text = why.as_json(cause)
+        text = explanation.as_json(cause)
     else:
         known = [each for path in Path("docs").glob("findings.md") for each in findings.read(path.read_text(encoding="utf-8"))]
-        console.print(terminal.Prose(why.text(cause, console.width, known).rstrip()))
+        console.print(terminal.Prose(explanation.text(cause, console.width, known).rstrip()))
         text = ""
     sys.stdout.write(text)
     return 2 if pair.problems else 0
@@ -72,7 +72,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import bisect, plan
     from tensorcopy.measure.taking import Job
     from tensorcopy.releases import uv, wheel_index
-    from tensorcopy.report import why
+    from tensorcopy.report import explanation
     from tensorcopy.results import reader, select
     from tensorcopy.worker import hardware
 
@@ -93,8 +93,8 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     results = reader.load_results(RESULTS, own.releases).results
     if not results:
         raise select.no_results()
-    name = why.selected_name(results, options.case)
-    case = next(case for result in reversed(results) for case in result.timings if why.name_of(case) == name)
+    name = explanation.selected_name(results, options.case)
+    case = next(case for result in reversed(results) for case in result.timings if explanation.name_of(case) == name)
     builds = wheel_index.between(first.version, last.version, python, own.releases)
     console.print(f"{name}: {len(builds)} builds from torch {builds[0]} to {builds[-1]} on Python {python}")
     folder = paths.environments.parent / bisect.FOLDER / f"{name.replace(' ', '-')}-py{python}-{hardware.identity()}"

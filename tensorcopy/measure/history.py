@@ -11,7 +11,7 @@ from time import monotonic
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.paired import Change
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import functions, plan, taking
+from tensorcopy.measure import plan, profiling, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Missing, Suites
 from tensorcopy.numbers import counted
@@ -90,7 +90,7 @@ def take(
         taken.launches += launches
         taken.problems += problems
         if with_functions and not hardware.missing_valgrind() and monotonic() < until:
-            written, problems = functions.count_all(functions.not_counted(own, job), job, report_progress)
+            written, problems = profiling.count_all(profiling.not_counted(own, job), job, report_progress)
             taken.problems += problems
             taken.profiled += len(written)
 

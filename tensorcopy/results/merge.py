@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import functions, launches
+from tensorcopy.results import function_profiles, launches
 
 
 def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
@@ -53,6 +53,6 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(folder.rglob("*.json")):
         if launches.is_name(path.name):
             yield path, launches.read(path).machine
-    for path in sorted(folder.rglob(f"*{functions.ENDING}")):
-        functions.read(path)
+    for path in sorted(folder.rglob(f"*{function_profiles.ENDING}")):
+        function_profiles.read(path)
         yield path, path.parent.name

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from tensorcopy.analysis import functions as analysis
-from tensorcopy.analysis.functions import COMPONENTS
+from tensorcopy.analysis import function_changes
+from tensorcopy.analysis.function_changes import COMPONENTS
 from tensorcopy.numbers import duration, percent, signed, unbroken, whole
-from tensorcopy.results import functions
+from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
@@ -98,7 +98,7 @@ class Anatomy:
         """The question: "Where do 1.35 µs go?"; of a case that was not timed, about its instructions."""
         timing = self.newest.result.timings.get(self.case)
         amount = duration(timing.seconds) if timing else f"{whole(self.newest.total)} instructions"
-        return f"Where do {amount} go{' if x requires grad' if functions.name_of(self.case).endswith(' grad') else ''}?"
+        return f"Where do {amount} go{' if x requires grad' if function_profiles.name_of(self.case).endswith(' grad') else ''}?"
 
     @property
     def text(self) -> str:
@@ -114,7 +114,7 @@ class Anatomy:
 
     def cause_address(self, result: Result) -> str:
         """Return the address of the functions behind the change at a result; "" where they have no page."""
-        cause = self.machine.causes.get((result.place, functions.name_of(self.case)))
+        cause = self.machine.causes.get((result.place, function_profiles.name_of(self.case)))
         return cause.address if cause else ""
 
     def svg(self, page: str) -> Markup:
@@ -139,7 +139,7 @@ class Anatomy:
 
 def of_case(machine: Machine, case: Case) -> Anatomy | None:
     """Return the anatomy of a timed or counted case; None where its functions were not counted."""
-    name = functions.name_of(case)
+    name = function_profiles.name_of(case)
     by_series = [bars for series in machine.joined_series if (bars := _bars(machine, series.results, name))]
     if not by_series:
         return None
@@ -151,7 +151,7 @@ def of_case(machine: Machine, case: Case) -> Anatomy | None:
         if shared:
             before, since = bars[0].parts, bars[0].release
             changes = {part: change + shared.parts.get(part, 0) - before.get(part, 0) for part, change in changes.items()}
-    heaviest = analysis.heaviest(machine.profiles[newest.result.place].of(name), LISTED_FUNCTIONS, LISTED_SHARE)
+    heaviest = function_changes.heaviest(machine.profiles[newest.result.place].of(name), LISTED_FUNCTIONS, LISTED_SHARE)
     parts = [
         Part(
             name=component,
@@ -170,5 +170,5 @@ def of_case(machine: Machine, case: Case) -> Anatomy | None:
 def _bars(machine: Machine, results: Sequence[Result], name: str) -> list[Bar]:
     """Return the bar of each result whose functions of a profiled case were counted."""
     profiles = [(result, machine.profiles.get(result.place)) for result in results]
-    parts = [(result, analysis.by_component(each, name)) for result, each in profiles if each and name in each.cases]
+    parts = [(result, function_changes.by_component(each, name)) for result, each in profiles if each and name in each.cases]
     return [Bar(result.version, result, by_component) for result, by_component in parts if by_component]

@@ -16,16 +16,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import functions as analysis
+from tensorcopy.analysis import function_changes
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import labels
-from tensorcopy.analysis.functions import Difference
+from tensorcopy.analysis.function_changes import Difference
 from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.sentences import against_text, step_size, step_text
-from tensorcopy.results import functions
+from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
-from tensorcopy.results.functions import Profiles
+from tensorcopy.results.function_profiles import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 
@@ -93,7 +93,7 @@ class CountedChange:
         before, after = (profiles_of(result) for result in (self.before, self.after))
         assert before is not None  # the case was counted on both sides
         assert after is not None
-        return analysis.between(before, after, self.name)
+        return function_changes.between(before, after, self.name)
 
     @property
     def address(self) -> str:
@@ -133,7 +133,7 @@ class CauseLink:
 
 def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: Case) -> CauseLink | None:
     """Return the link to the page about a case's change at a result, or about the most similar case of its method; None for none."""
-    name = functions.name_of(case)
+    name = function_profiles.name_of(case)
     if not name:
         return None
     method, numel, *kind = name.split()
@@ -168,7 +168,7 @@ def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
     for (method, _, _), name in shown.items():
         counts = (first.cases[name].instructions, second.cases[name].instructions)
         expected = counts[0] + explained.get(method, 0.0)
-        if not analysis.is_changed(*counts) or not analysis.is_changed(expected, counts[1]):
+        if not function_changes.is_changed(*counts) or not function_changes.is_changed(expected, counts[1]):
             continue
         explained.setdefault(method, counts[1] - counts[0])
         yield name
@@ -177,6 +177,6 @@ def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
 def profiles_of(result: Result) -> Profiles | None:
     """Return the functions of a result; None where they were not counted, or cannot be read."""
     try:
-        return functions.profiles_of(result)
+        return function_profiles.profiles_of(result)
     except TensorcopyError:
         return None  # `tensorcopy why` reports it

@@ -16,9 +16,9 @@ from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import functions, related, select, suite_specs
+from tensorcopy.results import function_profiles, related, select, suite_specs
 from tensorcopy.results.cases import Case, Timing
-from tensorcopy.results.functions import Profiles
+from tensorcopy.results.function_profiles import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import SeriesKey, by_history, by_series
 from tensorcopy.results.suite_specs import NUMEL, N
@@ -256,7 +256,7 @@ class Machine:
     @cached_property
     def profiled(self) -> dict[str, Case]:
         """The case under whose name functions are counted; of several, the first."""
-        return {functions.name_of(case): case for case in reversed(self.cases)}
+        return {function_profiles.name_of(case): case for case in reversed(self.cases)}
 
     @cached_property
     def profiles(self) -> dict[tuple[Any, ...], Profiles]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tensorcopy import configuration
 from tensorcopy.analysis import comparisons
-from tensorcopy.asv_plugin import publisher
+from tensorcopy.asv_plugin import publishing
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import reader
@@ -26,7 +26,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Tens
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = (*loaded.problems, *loaded.superseded)
     writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=problems)
-    publisher.warn([*loaded.warnings, *comparisons.unmatched_rows(campaign.verdicts, reader.cases(loaded.results))])
+    publishing.warn([*loaded.warnings, *comparisons.unmatched_rows(campaign.verdicts, reader.cases(loaded.results))])
     return loaded.problems
 
 
@@ -35,4 +35,4 @@ def documentation(checkout: Path = Path()) -> dict[str, str]:
     return {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in sorted((checkout / "docs").glob("*.md"))}
 
 
-publisher.register(publish)
+publishing.register(publish)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
-from tensorcopy.report import sentences, why
+from tensorcopy.report import explanation, sentences
 from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -151,7 +151,7 @@ def _comparison_page(content: Content, address: str) -> Page:
         "releases": [release for release in series.releases if release.sha == after.sha],
         "arguments": [_argument(content, result) for result in (before, after)],
         "causes": [
-            (machine.code(each.name.split()[0]), why.case_text(each.name), each.address)
+            (machine.code(each.name.split()[0]), explanation.case_text(each.name), each.address)
             for each in machine.causes.values()
             if (each.before, each.after) == (before, after)
         ],

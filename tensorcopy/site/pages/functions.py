@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tensorcopy.report import why
+from tensorcopy.report import explanation
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
@@ -20,25 +20,25 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
         case = machine.profiled[change.name]
         comparison = content.comparison_address(change.before, change.after)
         time = content.comparisons[comparison].changes.get(case) if comparison else None
-        result = why.of_results(change.before, change.after, change.name, change.difference, time, case)
-        script = addresses.data(change.address, "py") if why.script_problem(result) is None else ""
+        result = explanation.of_results(change.before, change.after, change.name, change.difference, time, case)
+        script = addresses.data(change.address, "py") if explanation.script_problem(result) is None else ""
         file_name = PurePosixPath(script).name
         values = {
             "cause": result,
-            "circumstances_text": why.case_text(result.name),
-            "sentence": why.sentence(change.difference),
-            "clock_only": why.TIME_ONLY if result.only_the_clock else "",
-            "kernel": why.kernel_text(change.difference),
-            "named": why.named_text(change.difference),
-            "time": why.time_text(result.time),
-            "rows": list(why.rows(change.difference)),
+            "circumstances_text": explanation.case_text(result.name),
+            "sentence": explanation.sentence(change.difference),
+            "clock_only": explanation.TIME_ONLY if result.only_the_clock else "",
+            "kernel": explanation.kernel_text(change.difference),
+            "named": explanation.named_text(change.difference),
+            "time": explanation.time_text(result.time),
+            "rows": list(explanation.rows(change.difference)),
             "history": machine.case_address(case),
             "comparison": comparison,
             "findings": [each for each in known if each.is_about(result.code, change.before.version, change.after.version)],
             "script": script,
-            "commands": [why.command(side, file_name) for side in (change.before, change.after)] if script else [],
+            "commands": [explanation.command(side, file_name) for side in (change.before, change.after)] if script else [],
         }
         title = f"Why {result.code} changed with {result.labels[1]}, {values['circumstances_text']}"
         yield Page(change.address, "why.html", title, values)
         if script:
-            yield File(script, why.script(result, file_name))
+            yield File(script, explanation.script(result, file_name))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.numbers import size
-from tensorcopy.results import functions, related, suite_specs
+from tensorcopy.results import function_profiles, related, suite_specs
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, anatomy
 from tensorcopy.site.anatomy import Anatomy
@@ -103,7 +103,7 @@ def _method_pages(content: Content) -> Iterator[Page]:
 def _anatomies(machine: Machine, name: str) -> list[Anatomy]:
     """Return the anatomy of a method's smallest tensor without grad, and with grad."""
     counted = {
-        functions.name_of(case): machine.timed_by_count.get(case, case)
+        function_profiles.name_of(case): machine.timed_by_count.get(case, case)
         for case in machine.cases
         if case.spec.metric == suite_specs.INSTRUCTIONS and dict(case.parameters)["method"] == name
     }

@@ -9,7 +9,7 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_percent
-from tensorcopy.report import why
+from tensorcopy.report import explanation
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import acknowledged_text, against_text, extent_text, margins
 from tensorcopy.results.cases import Case
@@ -133,7 +133,7 @@ def _explained(content: Content, machine: Machine, regression: OpenRegression, k
                 "release": release,
                 "findings": about,
                 "cause": link,
-                "sentence": why.sentence(link.change.difference) if link else "",
+                "sentence": explanation.sentence(link.change.difference) if link else "",
                 "issue": _issue(content, machine, link) if link and not link.of else "",
             }
 
@@ -144,9 +144,9 @@ def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
     case = machine.profiled[link.change.name]
     comparison = content.comparison_address(before, after)
     time = content.comparisons[comparison].changes.get(case) if comparison else None
-    cause = why.of_results(before, after, link.change.name, link.change.difference, time, case)
+    cause = explanation.of_results(before, after, link.change.name, link.change.difference, time, case)
     try:
-        return why.issue(cause, content.web.absolute(machine.case_address(case)))
+        return explanation.issue(cause, content.web.absolute(machine.case_address(case)))
     except TensorcopyError:
         return ""
 

@@ -12,7 +12,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import interpreters
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import functions, suite_specs
+from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.launches import Place
 from tensorcopy.worker.processes import ReportProgress
 
@@ -26,7 +26,7 @@ def not_counted(measurements: Sequence[Measurement], job: Job) -> list[Measureme
                 machines.setdefault(side.place, {job.machine}).add(each.machine)
 
     def is_profiled(place: Place) -> bool:
-        return any(functions.paths_of(job.results / machine, *place[:2]) for machine in machines[place])
+        return any(function_profiles.paths_of(job.results / machine, *place[:2]) for machine in machines[place])
 
     return [each for each in measurements if each.place in machines and not is_profiled(each.place)]
 
@@ -47,8 +47,8 @@ def count_all(measurements: Sequence[Measurement], job: Job, report_progress: Re
         report_progress(index / len(measurements), f"functions of {measurement}")
         try:
             job.side(measurement)
-            path = functions.path_of(job.results / job.machine, *measurement.place[:2])
-            functions.write(path, counted(job.opened[measurement], job.campaign.profiler, job.campaign.profiled))
+            path = function_profiles.path_of(job.results / job.machine, *measurement.place[:2])
+            function_profiles.write(path, counted(job.opened[measurement], job.campaign.profiler, job.campaign.profiled))
             written.append(path)
         except DiskError:
             raise  # the next file could not be stored either
@@ -58,7 +58,7 @@ def count_all(measurements: Sequence[Measurement], job: Job, report_progress: Re
 
 
 def counted(environment: Environment, profiler: str, pattern: str = "") -> dict[str, Any]:
-    """Return the functions of an environment's cases, as `results.functions.Profiles` describes them.
+    """Return the functions of an environment's cases, as `results.function_profiles.Profiles` describes them.
 
     profiler : the probe that counts them
     pattern : a regular expression on the names of cases; default: all
@@ -71,4 +71,4 @@ def counted(environment: Environment, profiler: str, pattern: str = "") -> dict[
         raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
     provenance = environment.report["ledger"]
     of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")}
-    return {"version": functions.VERSION, **of_release, "started": started, **document}
+    return {"version": function_profiles.VERSION, **of_release, "started": started, **document}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.results.functions import Function, FunctionCost, Profile, Profiles
+from tensorcopy.results.function_profiles import Function, FunctionCost, Profile, Profiles
 
 NAMED = 0.8  # share of the difference that the named functions make at least
 CALLED_MORE = 0.5  # calls of one call of the case; a smaller difference is the loop's

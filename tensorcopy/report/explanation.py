@@ -16,9 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis import functions as analysis
-from tensorcopy.analysis.functions import Difference, FunctionChange, GroupChange
+from tensorcopy.analysis import comparisons, function_changes
+from tensorcopy.analysis.function_changes import Difference, FunctionChange, GroupChange
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
@@ -26,9 +25,9 @@ from tensorcopy.numbers import change_size, duration, number, percent, signed, s
 from tensorcopy.releases import release_table
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
-from tensorcopy.results import functions, select
+from tensorcopy.results import function_profiles, select
 from tensorcopy.results.cases import Case
-from tensorcopy.results.functions import Function
+from tensorcopy.results.function_profiles import Function
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
 
@@ -91,14 +90,14 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
 
 def of_pair(pair: Pair, pattern: str, verdicts: Verdicts = NO_VERDICTS) -> Cause:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
-    before, after = functions.profiles_of(pair.before), functions.profiles_of(pair.after)
+    before, after = function_profiles.profiles_of(pair.before), function_profiles.profiles_of(pair.after)
     if before is None or after is None:
-        raise functions.not_counted(pair.after if before else pair.before)
+        raise function_profiles.not_counted(pair.after if before else pair.before)
     cases = _cases((pair.before, pair.after), [name for name in before.cases if name in after.cases])
     name = _selected(cases, pattern)
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
     change = comparisons.between(pair.before, pair.after, verdicts).changes[timed] if timed else None
-    return of_results(pair.before, pair.after, name, analysis.between(before, after, name), change, timed)
+    return of_results(pair.before, pair.after, name, function_changes.between(before, after, name), change, timed)
 
 
 def of_results(before: Result, after: Result, name: str, difference: Difference, time: Change | None, case: Case | None = None) -> Cause:
@@ -116,7 +115,7 @@ def selected_name(results: Sequence[Result], pattern: str) -> str:
 
 def name_of(case: Case) -> str:
     """Return the name of the profile of a case; of one that has none, such as of an asv suite, its own."""
-    return functions.name_of(case) or comparisons.case_name(case)
+    return function_profiles.name_of(case) or comparisons.case_name(case)
 
 
 def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:

@@ -1,6 +1,6 @@
 """Profile the functions of every counted case under callgrind: the exclusive instructions of each, and how often it is called.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.functions REGEX` prints the profile as JSON, for `tensorcopy measure`. The
+`python -m tensorcopy.worker.processes tensorcopy.worker.profiler REGEX` prints the profile as JSON, for `tensorcopy measure`. The
 cases are those of `instruction_count`, and their instructions are counted in the same way. The regular expression selects sections by name;
 "" selects all.
 """
@@ -48,7 +48,7 @@ class Cost(NamedTuple):
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return "valgrind", "functions" and "cases", as `results.functions` reads them.
+    """Return "valgrind", "functions" and "cases", as `results.function_profiles` reads them.
 
     The first argument is a regular expression on names of sections; "" for those that `instruction_count` counts. Raises TensorcopyError
     where valgrind is missing or fails.
@@ -82,7 +82,7 @@ def _case(
     loops: tuple[Mapping[Function, Cost], Mapping[Function, Cost]],
     numbers: dict[Function, int],
 ) -> dict[str, Any]:
-    """Return a case as `results.functions` reads it, and number its functions: the most expensive ones.
+    """Return a case as `results.function_profiles` reads it, and number its functions: the most expensive ones.
 
     loops : the empty loop of many and of few turns
     """
