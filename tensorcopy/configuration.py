@@ -45,7 +45,7 @@ def paths(values: Mapping[str, Any] | None = None) -> Paths:
 
     values : of its fields, where asv has read it
     """
-    read = _read() if values is None else _converted(values, Path(FILE), _File)
+    read = _read() if values is None else _converted(values, Path(FILE), _AsvConfiguration)
     results, html, environments = (Path(each).absolute() for each in (read.results_dir, read.html_dir, read.env_dir))
     return Paths(results, html, environments, tuple(read.pythons))
 
@@ -62,7 +62,7 @@ def web_address(remote: str) -> str:
     return f"https://{match[1]}/{match[2]}" if match and "." in match[1].strip(".") else ""
 
 
-class _File(Struct):
+class _AsvConfiguration(Struct):
     """What tensorcopy reads of asv.conf.json, with asv's defaults."""
 
     results_dir: str = "results"
@@ -73,7 +73,7 @@ class _File(Struct):
     site_url: str = ""
 
 
-def _read() -> _File:
+def _read() -> _AsvConfiguration:
     path = Path(FILE)
     if not path.exists():
         raise TensorcopyError(
@@ -82,7 +82,7 @@ def _read() -> _File:
             allowed=f"a folder with {FILE}",
             next="tensorcopy init, or git clone tensorcopy and run it there",
         )
-    return read(path, _File)
+    return read(path, _AsvConfiguration)
 
 
 def read(path: Path, kind: type[Kind]) -> Kind:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Union
 
 from tensorcopy.measure import launch
-from tensorcopy.measure.launch import Side, Turns
+from tensorcopy.measure.launch import LocalSide, Turns
 from tensorcopy.releases import release_table
 from tensorcopy.results import launches, reader, suite_specs
 from tensorcopy.results.cases import Case
@@ -225,14 +225,14 @@ def case(text: str) -> Case:
     return Case(suite, tuple(named))
 
 
-def side(name: str, *, build: str = "cuda", **provenance: Any) -> Side:
+def side(name: str, *, build: str = "cuda", **provenance: Any) -> LocalSide:
     """Return a side by its name."""
     name, _, revision = name.partition("#")
     version, _, python = name.partition("@")
     python = python or "3.11"
     sha = sha_of(version)
     own = {"torch": f"{version}+cu132", "torch_sha": sha, "python": f"{python}.7", "build": build.partition("-")[0], **provenance}
-    return Side(sha=sha, environment=f"py{python}-{build}", provenance={**PROVENANCE, **own}, revision=revision)
+    return LocalSide(sha=sha, environment=f"py{python}-{build}", provenance={**PROVENANCE, **own}, revision=revision)
 
 
 def sha_of(version: str) -> str:
@@ -259,7 +259,7 @@ def _turns(microseconds: float) -> list[float]:
 
 def _stored(
     folder: Path,
-    sides: Sequence[Side],
+    sides: Sequence[LocalSide],
     by_case: Mapping[str, Turns],
     machine: str,
     start: datetime,

@@ -34,15 +34,15 @@ MORE, ALONE = "undecided, more launches needed: -a rounds=N", "cannot be compare
 )
 def test_more_launches_are_advised_only_where_they_decide(changes, worse, sentences):
     """A case that only one side has stays unknown, however often it is timed, and a tracked value is measured in three launches."""
-    rows = [measuring._Line(measuring.MARKS[change.verdict], "a", change, 1.1) for change in changes]
+    rows = [measuring._CaseLine(measuring.MARKS[change.verdict], "a", change, 1.1) for change in changes]
     assert measuring._summary(rows) == (worse, sentences)
 
 
 def test_a_tracked_value_has_its_unit():
     """And five digits; a count that has fallen to nothing is exact."""
-    assert measuring._Line(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
+    assert measuring._CaseLine(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
     gone = Change(Verdict.FEWER, Reason.COUNT_CHANGED, 0.0, before=5.0, after=0.0, unit="objects")
-    assert measuring._Line(" ", "a", gone, 1.1).cells()[3] == "0.00"
+    assert measuring._CaseLine(" ", "a", gone, 1.1).cells()[3] == "0.00"
 
 
 def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):

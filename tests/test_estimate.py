@@ -12,7 +12,7 @@ import pytest
 from tensorcopy.analysis import paired
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.measure import history, launch
-from tensorcopy.measure.launch import Side, Turns, differing_in_faults
+from tensorcopy.measure.launch import LocalSide, Turns, differing_in_faults
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import UNIT
 from tensorcopy.worker import turns
@@ -67,7 +67,7 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
     logs[:, 0] += log(1.05)
     by_case = {("a.time_it", number): Turns(dict(enumerate(np.exp(case).tolist())), 9) for number, case in enumerate(logs)}
     suites = {"a.time_it": {"version": "1", "param_names": ["number"], "params": [list(map(str, range(200)))]}}
-    made = [Side("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
+    made = [LocalSide("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
     taken = launch.document(made, suites, by_case, machine="box", id="", started="", ended="")
     effects = np.array([row.effects for row in taken.suites["a.time_it"].rows.values()]) / UNIT
     assert np.mean(effects[:, 0] - effects[:, 1]) == pytest.approx(log(1.05), abs=0.006)

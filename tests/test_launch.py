@@ -18,7 +18,7 @@ import pytest
 
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch
-from tensorcopy.measure.launch import Side, SideFailed
+from tensorcopy.measure.launch import LocalSide, SideFailed
 from tensorcopy.results import launches
 from tensorcopy.results.launches import ALL, UNIT, Launch
 from tests.conftest import ROOT
@@ -110,12 +110,12 @@ class On:
 
 
 @pytest.fixture
-def sides(tmp_path, monkeypatch) -> list[Side]:
+def sides(tmp_path, monkeypatch) -> list[LocalSide]:
     monkeypatch.setattr(launch, "TURNS", 8)  # more of them make a time more certain
     return made_sides(tmp_path)
 
 
-def made_sides(tmp_path: Path) -> list[Side]:
+def made_sides(tmp_path: Path) -> list[LocalSide]:
     """Return a fast side and a slow one, of an asv suite that is written into a folder."""
     suites = tmp_path / "suites"
     suites.mkdir()
@@ -126,7 +126,7 @@ def made_sides(tmp_path: Path) -> list[Side]:
     (tmp_path / "libraries" / "pympler.py").write_text("raise ImportError")  # asv_runner imports it, and it numpy, for 0.2 seconds
     search_path = os.pathsep.join([str(tmp_path / "libraries"), str(ROOT)])
     return [
-        Side(
+        LocalSide(
             sha=sha_of(version),
             environment="py3.11-cuda",
             provenance={**PROVENANCE, "torch": version, "torch_sha": sha_of(version)},

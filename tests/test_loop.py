@@ -176,13 +176,13 @@ NEW_PAGES = """
 import os, sys, torch
 from pathlib import Path
 from asv_runner.discovery import disc_benchmarks
-from tensorcopy.worker.turns import Side, page_faults
+from tensorcopy.worker.turns import RequestHandler, page_faults
 
 for _ in disc_benchmarks("benchmarks"):
     pass
 for _ in range(4):
     if os.fork() == 0:
-        timed = Side(Path("benchmarks"), sys.stdin, 1)._loop("copies.BySize.time_copy", CASE)
+        timed = RequestHandler(Path("benchmarks"), sys.stdin, 1)._loop("copies.BySize.time_copy", CASE)
         timed.calibrate()
         for _ in range(6):
             timed.move()

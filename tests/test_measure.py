@@ -25,7 +25,7 @@ from tensorcopy.configuration import Paths
 from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, now, plan
-from tensorcopy.measure.launch import Side, SideFailed, Turns
+from tensorcopy.measure.launch import LocalSide, SideFailed, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
@@ -92,7 +92,7 @@ class Machine:
         report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
         return Environment(Path("python"), report)
 
-    def take(self, sides: Sequence[Side], machine: str, *, selection: str, reference: int | None, **_: Any) -> Launch:
+    def take(self, sides: Sequence[LocalSide], machine: str, *, selection: str, reference: int | None, **_: Any) -> Launch:
         self.before_a_launch()
         names = [f"{side.provenance['torch'].partition('+')[0]}@{side.environment[2:].partition('-')[0]}" for side in sides]
         for name, side in zip(names, sides):
@@ -109,7 +109,7 @@ class Machine:
         times = {"id": launches.new_id(started), "started": started.isoformat(), "ended": "2026-11-22T09:00:00+00:00"}
         return launch.document(sides, suites, by_case, machine=machine, reference=reference, **times)
 
-    def count(self, side: Side, machine: str, *, selection: str, **_: Any) -> Launch:
+    def count(self, side: LocalSide, machine: str, *, selection: str, **_: Any) -> Launch:
         self.counted.append(side.provenance["torch"].partition("+")[0])
         suites = launch.selected(self.suites, selection, (), timed=False)
         document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), started="2026-11-21T08", ended="")
@@ -267,7 +267,7 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
 
 def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
     """No launch can give it one."""
-    sides = [Side("a" * 40, "py3.11-cuda", PROVENANCE, revision=number * 40) for number in "12"]
+    sides = [LocalSide("a" * 40, "py3.11-cuda", PROVENANCE, revision=number * 40) for number in "12"]
     by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, 1), (BY_SIZE, 1): Turns({1: [1e-6]}, 1)}
     times = {"id": launches.new_id(), "started": "2026-11-21T08:00:00+00:00", "ended": ""}
     taken = launch.document(sides, SUITES, by_case, machine="box", **times)

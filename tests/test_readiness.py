@@ -154,7 +154,7 @@ def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
 
 def test_findings_are_text_without_markup(monkeypatch, capsys):
     """Neither a style in the program nor brackets in the name of a processor."""
-    warning = readiness.Finding("cpu [x]", "a[/]b", Level.WARNING, "[red]")
+    warning = readiness.Condition("cpu [x]", "a[/]b", Level.WARNING, "[red]")
     monkeypatch.setattr(readiness, "findings", lambda *_: [warning])
     monkeypatch.setattr(readiness, "host", lambda *_: None)
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([], ""))

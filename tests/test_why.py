@@ -158,7 +158,7 @@ def test_a_function_that_moves_to_another_library_did_not_change(before, after, 
 AVX2, DEFAULT, MEMSET = "at::native::AVX2::copy_kernel", "at::native::DEFAULT::copy_kernel", "__memset_avx2_unaligned_erms"
 
 
-def on_kernels(before: tuple[str, float, float], after: tuple[str, float, float], numel: int = 2**20) -> function_changes.Difference:
+def on_kernels(before: tuple[str, float, float], after: tuple[str, float, float], numel: int = 2**20) -> function_changes.ProfileDifference:
     """Return the difference of two kernels by their name, instructions per element, and calls."""
     sides = [profile((("libc" if name == MEMSET else "libtorch_cpu", name), cost * numel, calls)) for name, cost, calls in (before, after)]
     return function_changes.of_profiles(numel, *sides)

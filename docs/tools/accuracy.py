@@ -39,7 +39,7 @@ from tensorcopy.analysis.paired import MARGIN, Change, Verdict
 from tensorcopy.copying.campaign import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch
-from tensorcopy.measure.launch import Side
+from tensorcopy.measure.launch import LocalSide
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import counted, percent
 from tensorcopy.releases import environments, release_table, uv
@@ -113,7 +113,7 @@ def take(machine: str, count: int, selection: str) -> None:
         sys.stdout.flush()
 
 
-def _side(version: str, revision: str = "", extra: float = 0.0) -> Side:
+def _side(version: str, revision: str = "", extra: float = 0.0) -> LocalSide:
     """Return a side with an installed release; extra : share of calls that it makes without counting them."""
     paths, measurement = configuration.paths(), Measurement(shipped().releases.find(version), PYTHON)
     side = measurement.side(_inspected(measurement.path(paths)), shipped(), paths)

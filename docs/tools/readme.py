@@ -30,7 +30,7 @@ from tensorcopy.report.words import translate
 from tensorcopy.results import reader, writing
 from tensorcopy.results.cases import Timing
 from tensorcopy.results.reader import Result
-from tensorcopy.results.select import Pair
+from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.drawings import draw_methods
@@ -177,7 +177,7 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
     if not {(before, python), (after, python)} <= results.keys():
         return None
     try:
-        explained = explanation.of_pair(Pair(results[before, python], results[after, python]), case)
+        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case)
     except TensorcopyError:
         return None
     sentences = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]

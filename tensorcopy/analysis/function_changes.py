@@ -152,7 +152,7 @@ class GroupChange:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelCost:
     """The kernels of a side.
 
     per_element : instructions
@@ -178,8 +178,8 @@ class KernelChange:
     shown : whether a side runs a kernel over the elements, of a tensor so large that the kernel matters
     """
 
-    before: Kernel
-    after: Kernel
+    before: KernelCost
+    after: KernelCost
     shown: bool
 
     @property
@@ -198,7 +198,7 @@ class KernelChange:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ProfileDifference:
     """The functions behind the difference of a case between two profiles.
 
     numel : elements of the case
@@ -278,12 +278,12 @@ def is_changed(before: float, after: float) -> bool:
     return high >= low * (1 + comparisons.LEAST_COUNT) and high > low
 
 
-def between(first: Profiles, second: Profiles, name: str) -> Difference:
+def between(first: Profiles, second: Profiles, name: str) -> ProfileDifference:
     """Return the difference of a case that both sides have."""
     return of_profiles(int(name.split()[1]), first.of(name), second.of(name))
 
 
-def of_profiles(numel: int, before: Profile, after: Profile) -> Difference:
+def of_profiles(numel: int, before: Profile, after: Profile) -> ProfileDifference:
     """Return the difference of a case of `numel` elements."""
     libraries = _libraries(before, after)
     first, second = (_costs(side, libraries) for side in (before, after))
@@ -295,7 +295,7 @@ def of_profiles(numel: int, before: Profile, after: Profile) -> Difference:
         if old != new and (change.difference or change.status != "changed"):
             changed.append(change)
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
-    return Difference(numel, before, after, tuple(changed), _fewest(changed, after.instructions - before.instructions))
+    return ProfileDifference(numel, before, after, tuple(changed), _fewest(changed, after.instructions - before.instructions))
 
 
 @lru_cache(maxsize=65536)  # releases have some thousand functions together
@@ -378,15 +378,15 @@ def _fewest(functions: Sequence[FunctionChange], total: float) -> int:
     return number
 
 
-def _kernel(numel: int, profile: Profile) -> Kernel:
+def _kernel(numel: int, profile: Profile) -> KernelCost:
     """Return the kernels of a profile of a case of `numel` elements."""
     costs = {function: cost for function, cost in profile.functions.items() if group_of(function) == KERNEL}
     if not costs:
-        return Kernel(0.0, "", None, 0.0)
+        return KernelCost(0.0, "", None, 0.0)
     by_cost = sorted(costs, key=lambda function: -costs[function].own)
     in_torch = (function for function in by_cost if "at::native::" in function[1] and _variant(function))
     kernel = by_cost[0] if _variant(by_cost[0]) else next(in_torch, by_cost[0])  # its loop may be a function without the variant
-    return Kernel(sum(cost.own for cost in costs.values()) / numel, _variant(kernel), kernel, costs[kernel].calls)
+    return KernelCost(sum(cost.own for cost in costs.values()) / numel, _variant(kernel), kernel, costs[kernel].calls)
 
 
 def _variant(function: Function) -> str:

@@ -17,11 +17,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil, exp, inf, isfinite, log
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.results.effects import alike, fit, met
+from tensorcopy.results.effects import Numbers, alike, fit, met
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 MARGIN = 0.03  # the smallest change to report
@@ -33,8 +33,7 @@ MOST_LAUNCHES = 100  # more than this many more are not worth suggesting
 LEAST_SPREAD = 1e-4  # of a difference within a launch: effects are stored in these units
 PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"
 
-Numbers = Any  # an array of floats; numpy's types differ from release to release
-Case = TypeVar("Case", bound=Hashable)
+CaseKey = TypeVar("CaseKey", bound=Hashable)
 
 
 class Verdict(str, Enum):
@@ -320,12 +319,12 @@ def _trigamma_inverse(value: float) -> float:
 
 
 def judge(
-    differences: Mapping[Case, Difference],
+    differences: Mapping[CaseKey, Difference],
     *,
-    margin: Callable[[Case], float] = lambda _: MARGIN,
-    kind: Callable[[Case], Hashable] = bool,
+    margin: Callable[[CaseKey], float] = lambda _: MARGIN,
+    kind: Callable[[CaseKey], Hashable] = bool,
     alpha: float = ALPHA,
-) -> dict[Case, Change]:
+) -> dict[CaseKey, Change]:
     """Return the change of every case; all are judged together.
 
     margin : the smallest change of a case to report, as a share of the time
@@ -334,7 +333,7 @@ def judge(
     """
     from scipy.special import stdtr, stdtrit
 
-    changes: dict[Case, Change] = {}
+    changes: dict[CaseKey, Change] = {}
     testable = {case: each for case, each in differences.items() if min(each.launches) >= FEWEST}
     for case, each in differences.items():
         if case not in testable:
@@ -361,7 +360,7 @@ def judge(
     return {case: changes[case] for case in differences}
 
 
-def _moderated_by_kind(differences: Mapping[Case, Difference], kind: Callable[[Case], Hashable]) -> tuple[Numbers, Numbers]:
+def _moderated_by_kind(differences: Mapping[CaseKey, Difference], kind: Callable[[CaseKey], Hashable]) -> tuple[Numbers, Numbers]:
     """Return the variance of each difference and its degrees of freedom, drawn towards the prior of its kind and way."""
     kinds: dict[Hashable, list[int]] = {}
     for number, (case, each) in enumerate(differences.items()):
@@ -402,7 +401,7 @@ def _verdict(each: Difference, p: float, error: float, half: float, threshold: f
     )
 
 
-def tracked(values: Mapping[Case, tuple[str, Sequence[float], Sequence[float]]]) -> dict[Case, Change]:
+def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]]) -> dict[CaseKey, Change]:
     """Return the change of every tracked value; all are judged together.
 
     values : by case, the unit, and the value of each launch before and after
@@ -412,8 +411,8 @@ def tracked(values: Mapping[Case, tuple[str, Sequence[float], Sequence[float]]])
     """
     from scipy.special import stdtr, stdtrit
 
-    pairs: dict[Case, CountPair] = {}
-    ps: dict[Case, float] = {}
+    pairs: dict[CaseKey, CountPair] = {}
+    ps: dict[CaseKey, float] = {}
     for case, (unit, before, after) in values.items():
         first, second = (float(np.mean(side)) for side in (before, after))
         spreads = [(float(np.var(side, ddof=1)), len(side) - 1) for side in (before, after) if len(side) > 1]

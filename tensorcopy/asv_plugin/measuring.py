@@ -180,7 +180,7 @@ def _continuous(conf: Any, options: Namespace) -> int:
     given = settings.from_environment()
     until = monotonic() + given.budget
     names = (options.base or f"{options.branch}^", options.branch)
-    rows: list[_Line] = []
+    rows: list[_CaseLine] = []
     with _job(conf, options, given.device) as job:
         pairs = _pairs(conf, options, job, (before, after), names)
         if isinstance(pairs[0][0], Revision):
@@ -201,7 +201,7 @@ def _continuous(conf: Any, options: Namespace) -> int:
     return int(worse)
 
 
-def _summary(rows: Sequence[_Line]) -> tuple[bool, list[str]]:
+def _summary(rows: Sequence[_CaseLine]) -> tuple[bool, list[str]]:
     """Return whether a case is slower or fails now, and what `asv continuous` prints below its table."""
     marks = {row.mark for row in rows if not row.change.acknowledged}
     worse = bool(marks & {"+", "!"})
@@ -499,7 +499,7 @@ def _print_values(conf: Any, measurement: Measurement, suites: Collection[str], 
 
 
 @dataclass(frozen=True)
-class _Line:
+class _CaseLine:
     """A line of the table of `asv continuous`."""
 
     mark: str
@@ -527,7 +527,7 @@ class _Line:
         return [self.mark, before, "failed" if self.mark == "!" else after, ratio, self.name]
 
 
-def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str) -> list[_Line]:
+def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str) -> list[_CaseLine]:
     """Return a line for each selected case of a comparison.
 
     launches : that describe the suites; place : the environment, where there are several
@@ -540,11 +540,11 @@ def _lines(comparison: Comparison, launches: Collection[Launch], selection: str,
                 change = comparison.changes[case]
                 fails = case in before.timings and case in after.failures and case not in after.timings
                 mark = "!" if fails else MARKS.get(change.verdict, " ")  # a tracked value is neither better nor worse
-                lines.append(_Line(mark, f"{text} [{place}]" if place else text, change, options.factor))
+                lines.append(_CaseLine(mark, f"{text} [{place}]" if place else text, change, options.factor))
     return lines
 
 
-def _print_changes(rows: Sequence[_Line], sides: Sequence[tuple[str, str]], options: Namespace) -> None:
+def _print_changes(rows: Sequence[_CaseLine], sides: Sequence[tuple[str, str]], options: Namespace) -> None:
     """Print the table of changes as asv does; sides : SHA and name of both."""
     shown = [row for row in rows if not (options.only_changed and row.mark == " ")]
     if options.sort == "ratio":

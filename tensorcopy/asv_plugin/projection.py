@@ -40,7 +40,7 @@ COLUMNS = (
 IN_99, IN_50 = 2.576, 0.674  # standard errors: half widths of asv's two intervals
 KEPT_SECONDS = 3600.0  # a projection of other launches may still be read by an asv that has begun with it
 
-Row = list[Any]  # the columns of a benchmark
+Columns = list[Any]  # the columns of a benchmark
 
 
 def folder_of(folders: Sequence[Path], projections: Path, releases: ReleaseIndex) -> Path:
@@ -145,10 +145,10 @@ def _machine(result: Result) -> dict[str, str]:
     }
 
 
-def _rows(result: Result, launches: Sequence[Launch]) -> dict[str, Row]:
+def _rows(result: Result, launches: Sequence[Launch]) -> dict[str, Columns]:
     """Return the row of every benchmark that a result has; launches : of its machine."""
     started = int(datetime.fromisoformat(max(result.launches)).timestamp() * 1000)
-    rows: dict[str, Row] = {}
+    rows: dict[str, Columns] = {}
     for name, suite in newest(launches).items():
         cases = stored_cases(name, suite)
         if not any(case in values for values in (result.timings, result.counts, result.failures) for case in cases):

@@ -40,7 +40,7 @@ OURS = {
 }
 
 
-class _File(Struct):
+class _SuiteConfiguration(Struct):
     """What is read of the configuration."""
 
     project: str = ""
@@ -77,7 +77,7 @@ def benchmarks(folder: Path) -> Path:
     if not (folder / "__init__.py").exists():
         for path in (folder / name for name in NAMES):
             if path.is_file():
-                return folder / configuration.read(path, _File).benchmark_dir
+                return folder / configuration.read(path, _SuiteConfiguration).benchmark_dir
     return folder
 
 
@@ -96,7 +96,7 @@ def find(suites: Path, folder: Path) -> AsvSuite | None:
 
 
 def _read(path: Path, folder: Path) -> AsvSuite:
-    known, ignored = configuration.read(path, _File), [key for key in configuration.read(path, dict) if key not in OURS]
+    known, ignored = configuration.read(path, _SuiteConfiguration), [key for key in configuration.read(path, dict) if key not in OURS]
     top, requires = _package(path.parent, known), list[str]()
     if top:
         below = os.path.relpath(top, folder)
@@ -127,7 +127,7 @@ def _read(path: Path, folder: Path) -> AsvSuite:
     )
 
 
-def _package(place: Path, known: _File) -> Path | None:
+def _package(place: Path, known: _SuiteConfiguration) -> Path | None:
     """Return the folder of the package that a configuration measures, which is the repository it is in; None without one there."""
     is_local = (place / known.repo).is_dir()
     around = (parent for parent in (place, *place.parents) if (parent / ".git").exists())

@@ -32,8 +32,7 @@ from msgspec import UNSET, structs
 
 from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.results import launches, suite_specs
-from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Suite
-from tensorcopy.results.launches import Side as StoredSide
+from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Side, Suite
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.files import kernel_text
 from tensorcopy.worker.operations import FILE
@@ -60,7 +59,7 @@ ReportCase = Callable[[int, int, str], None]  # cases done, of how many, and the
 
 
 @dataclass(frozen=True)
-class Side:
+class LocalSide:
     """One side of a launch.
 
     sha : of torch; environment : its name in results; revision : of the project, "" for what is checked out
@@ -108,10 +107,10 @@ class Turns:
 class SideFailed(CannotRun):
     """A side that cannot import torch, or its suites, or whose process ends before its launch does."""
 
-    side: Side
+    side: LocalSide
 
     @staticmethod
-    def of(side: Side, got: str) -> SideFailed:
+    def of(side: LocalSide, got: str) -> SideFailed:
         """Return the error of a side that cannot import torch or its suites."""
         following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
         if missing := re.search(r"No module named '(\w+)", got):
@@ -127,10 +126,10 @@ class SideFailed(CannotRun):
         return error
 
 
-class _Process:
+class _SideProcess:
     """The process of one side, see `worker.turns`."""
 
-    def __init__(self, side: Side, folder: str) -> None:
+    def __init__(self, side: LocalSide, folder: str) -> None:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
         self._side = side
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
@@ -244,7 +243,7 @@ class _Process:
 
 
 @contextmanager
-def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool = True) -> Iterator[list[_Process]]:
+def started(sides: Sequence[LocalSide], core: int | None = None, *, draws_pages: bool = True) -> Iterator[list[_SideProcess]]:
     """Yield a process of each side that has imported torch and the suites.
 
     core : to which they are pinned then; they import on all cores of its memory
@@ -256,12 +255,12 @@ def started(sides: Sequence[Side], core: int | None = None, *, draws_pages: bool
     if draws_pages and (len(sides) == 1 or len(folders) > 1):  # what the page cache does with one torch, it does to all sides
         for folder in folders:
             forget_pages(folder)
-    by_number: dict[int, _Process] = {}
+    by_number: dict[int, _SideProcess] = {}
     # what a killed benchmark has started may still write into the folder
     with tempfile.TemporaryDirectory(prefix="tensorcopy-", ignore_cleanup_errors=True) as temporary:
         try:
             for number in _shuffled(range(len(sides))):
-                by_number[number] = _Process(sides[number], temporary)
+                by_number[number] = _SideProcess(sides[number], temporary)
                 if core is not None:
                     by_number[number].pin(_cores_beside(core))
             processes = [by_number[number] for number in range(len(sides))]
@@ -302,7 +301,7 @@ def forget_pages(folder: Path) -> None:
 
 
 def take(
-    sides: Sequence[Side],
+    sides: Sequence[LocalSide],
     machine: str,
     *,
     selection: str = "",
@@ -378,7 +377,7 @@ def sizes_of(name: str, suite: Mapping[str, Any]) -> dict[str, int]:
 
 
 def count(
-    side: Side,
+    side: LocalSide,
     machine: str,
     *,
     selection: str = "",
@@ -413,7 +412,7 @@ def count(
     return structs.replace(taken, kind="counts", suites=stored, methods=report.get("methods", {}), article=report.get("article", {}))
 
 
-def suites_of(side: Side) -> dict[str, dict[str, Any]]:
+def suites_of(side: LocalSide) -> dict[str, dict[str, Any]]:
     """Return the benchmarks of a side by name, as asv describes them."""
     with started([side], draws_pages=False) as processes:
         return _suites([side], processes)[0]
@@ -437,7 +436,7 @@ def selected(
     return chosen
 
 
-def devices_of(sides: Iterable[Side]) -> set[str]:
+def devices_of(sides: Iterable[LocalSide]) -> set[str]:
     """Return the accelerators that any of the sides can use."""
     return {device for side in sides for device in side.provenance.get("accelerators", ())}
 
@@ -448,7 +447,7 @@ def _times(start: datetime) -> dict[str, Any]:
     return {"id": launches.new_id(start), "started": start.isoformat(timespec="seconds"), "ended": ended}
 
 
-def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
+def _suites(sides: Sequence[LocalSide], processes: Sequence[_SideProcess]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
     """Return the benchmarks of all sides by name, as asv describes them, and for each side the number of each of its cases by name.
 
     Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Of another version of
@@ -506,7 +505,7 @@ def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
 
 
 def time_case(
-    processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE, *, alone: bool = True
+    processes: Sequence[_SideProcess], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE, *, alone: bool = True
 ) -> Turns:
     """Let all sides time one case in turns, in random order.
 
@@ -552,7 +551,7 @@ def differing_in_faults(faults: Mapping[int, float]) -> set[int]:
     return {number for number, own in faults.items() if abs(own - middle) > MANY_FAULTS and not middle / 2 <= own <= middle * 2}
 
 
-def _turns(processes: Sequence[_Process], name: str, indices: Sequence[int | None], longest: float) -> Turns:
+def _turns(processes: Sequence[_SideProcess], name: str, indices: Sequence[int | None], longest: float) -> Turns:
     """Let the fork of each side time one case in turns."""
     calls = 0  # in a turn: the first side that can run the case calibrates it for all
     skipped: dict[int, str] = {}
@@ -604,7 +603,7 @@ def _shuffled(numbers: Iterable[int]) -> list[int]:
 
 
 def document(
-    sides: Sequence[Side],
+    sides: Sequence[LocalSide],
     suites: Mapping[str, Mapping[str, Any]],
     by_case: Mapping[tuple[str, int], Turns],
     *,
@@ -633,10 +632,7 @@ def document(
         started=started,
         ended=ended,
         machine=machine,
-        sides=[
-            StoredSide(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each)
-            for side, each in zip(sides, own)
-        ],
+        sides=[Side(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each) for side, each in zip(sides, own)],
         reference=UNSET if reference is None else reference,
         provenance=shared,
         suites=stored,

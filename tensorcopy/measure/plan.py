@@ -21,7 +21,7 @@ from typing import Any
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.launch import Side, names_of, sizes_of, usable_cores
+from tensorcopy.measure.launch import LocalSide, names_of, sizes_of, usable_cores
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment
@@ -85,7 +85,7 @@ class Measurement:
             return environments.inspected(interpreters.executable(self.interpreter), campaign)
         return environments.build(paths.environments, self.release, self.python, self.build or environments.expected_build(), campaign)
 
-    def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> Side:
+    def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> LocalSide:
         """Return the side of a launch in its opened environment."""
         folders = [interpreters.package_folder(paths.environments)]
         provenance = dict(environment.report["ledger"])
@@ -93,7 +93,7 @@ class Measurement:
             folders.append(interpreters.runner_folder(paths.environments))
             provenance["asv_runner"] = environments.runner()
         search_path = interpreters.search_path(folders, environment.python)
-        return Side(
+        return LocalSide(
             sha=self.release.sha,
             environment=self.environment,
             provenance=provenance,

@@ -50,7 +50,7 @@ class Host:
 
 
 class Level(str, Enum):
-    """The severity of a finding."""
+    """The severity of a condition."""
 
     OK = "ok"
     WARNING = "warning"
@@ -58,7 +58,7 @@ class Level(str, Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Condition:
     """A property of the machine and its severity.
 
     advice : what to do about it; "" where it is OK
@@ -106,16 +106,16 @@ def _processor_share(process: psutil.Process) -> float:
         return 0.0  # it has ended
 
 
-def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str) -> list[Finding]:
+def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str) -> list[Condition]:
     """Check a machine for measuring on `device` ("cpu" or "cuda").
 
     no_gpu : the reason why `gpus` is empty
     """
-    found: list[Finding] = []
+    found: list[Condition] = []
 
     def report(subject: str, observed: str, advice: str, *, warning: bool = False, refused: bool = False) -> None:
         level = Level.REFUSED if refused else Level.WARNING if warning else Level.OK
-        found.append(Finding(subject, observed, level, "" if level is Level.OK else advice))
+        found.append(Condition(subject, observed, level, "" if level is Level.OK else advice))
 
     names = ", ".join(host.busiest[:5])
     load = f"{percent(host.busy, 0)} of the processors in use" + (f", by {names}" if names else "")

@@ -17,7 +17,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, plan
-from tensorcopy.measure.launch import Side
+from tensorcopy.measure.launch import LocalSide
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.releases.environments import Environment
@@ -58,7 +58,7 @@ class Revision(Measurement):
     def opened(self, campaign: Campaign, paths: Paths) -> Environment:
         return super().opened(of_folder(self.folder, campaign), replace(paths, environments=self.environments))
 
-    def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> Side:
+    def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> LocalSide:
         made = super().side(environment, of_folder(self.folder, campaign), replace(paths, environments=self.environments))
         if not campaign.is_shipped:
             return replace(made, revision=self.commit)

@@ -32,14 +32,14 @@ class Runner(Struct, frozen=True, forbid_unknown_fields=True):
     environments: Annotated[int, Meta(ge=2, le=64)] = 2  # a hosted runner has 14 GB
 
 
-class _File(Struct, forbid_unknown_fields=True):
+class _RunnerTable(Struct, forbid_unknown_fields=True):
     runner: list[Runner] = []
 
 
 def load(path: Path = FILE) -> list[Runner]:
     """Read the list of runners. Raises TensorcopyError for an unreadable file or an invalid row."""
     try:
-        runners = msgspec.convert(files.read_toml(path), _File).runner
+        runners = msgspec.convert(files.read_toml(path), _RunnerTable).runner
         names = [runner.machine for runner in runners]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{twice[0]} twice")

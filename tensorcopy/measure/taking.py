@@ -58,7 +58,7 @@ class Job:
     device: str = ""
     folder: Path | None = None
     opened: dict[Measurement, Environment] = field(default_factory=dict)
-    described: dict[tuple[Path, str], dict[str, dict[str, Any]]] = field(default_factory=dict)  # by `Side.benchmarks`
+    described: dict[tuple[Path, str], dict[str, dict[str, Any]]] = field(default_factory=dict)  # by `LocalSide.benchmarks`
     failed: dict[Measurement, TensorcopyError] = field(default_factory=dict)  # with the reason why no launch has it
 
     @property
@@ -70,7 +70,7 @@ class Job:
         """Return what the folder of launch files has."""
         return reader.load_results(self.results, self.campaign.releases)
 
-    def side(self, measurement: Measurement) -> launch.Side:
+    def side(self, measurement: Measurement) -> launch.LocalSide:
         """Return the side of a measurement, whose environment is opened once. Raises TensorcopyError."""
         if measurement not in self.opened:
             environment = measurement.opened(self.campaign, self.paths)
@@ -83,7 +83,7 @@ class Job:
         names = [re.escape(text) for suite in suites.values() for text in suite["selected"]]
         return replace(self, selection=f"^({'|'.join(names)})$")
 
-    def usable(self, measurements: Iterable[Measurement]) -> dict[Measurement, launch.Side]:
+    def usable(self, measurements: Iterable[Measurement]) -> dict[Measurement, launch.LocalSide]:
         """Return the sides that can be opened; the others are `failed`. Raises DiskError."""
         sides = {}
         for measurement in dict.fromkeys(measurements):

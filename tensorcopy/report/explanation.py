@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tensorcopy.analysis import comparisons, function_changes
-from tensorcopy.analysis.function_changes import Difference, FunctionChange, GroupChange
+from tensorcopy.analysis.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
@@ -29,7 +29,7 @@ from tensorcopy.results import function_profiles, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import Function
 from tensorcopy.results.reader import Result
-from tensorcopy.results.select import Pair
+from tensorcopy.results.select import SelectedPair
 
 RESULTS = Path("results")
 GROUPS_IN_A_SENTENCE = 4
@@ -55,7 +55,7 @@ class Cause:
     before: Result
     after: Result
     labels: tuple[str, str]
-    difference: Difference
+    difference: ProfileDifference
     time: Change | None
     case: Case | None = None
 
@@ -88,7 +88,7 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
     return of_pair(select.pair(before, after, RESULTS, release_table.load(), machine), case)
 
 
-def of_pair(pair: Pair, pattern: str, verdicts: Verdicts = NO_VERDICTS) -> Cause:
+def of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts = NO_VERDICTS) -> Cause:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
     before, after = function_profiles.profiles_of(pair.before), function_profiles.profiles_of(pair.after)
     if before is None or after is None:
@@ -100,7 +100,9 @@ def of_pair(pair: Pair, pattern: str, verdicts: Verdicts = NO_VERDICTS) -> Cause
     return of_results(pair.before, pair.after, name, function_changes.between(before, after, name), change, timed)
 
 
-def of_results(before: Result, after: Result, name: str, difference: Difference, time: Change | None, case: Case | None = None) -> Cause:
+def of_results(
+    before: Result, after: Result, name: str, difference: ProfileDifference, time: Change | None, case: Case | None = None
+) -> Cause:
     """Return the cause of the change of a profiled case; `time` is the verdict on the time of `case`."""
     method = name.split()[0]
     row = after.methods.get(method) or before.methods.get(method) or {}
@@ -206,7 +208,7 @@ def as_json(cause: Cause) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def sentence(difference: Difference) -> str:
+def sentence(difference: ProfileDifference) -> str:
     """Return the difference in one sentence.
 
     "−1 642 instructions (−29.0 %): TensorImpl and metadata −604 (TensorImpl::TensorImpl 2× instead of 4×), allocator −210."
@@ -222,7 +224,7 @@ def sentence(difference: Difference) -> str:
     return f"{total}: {', '.join(parts)}{more}."
 
 
-def _group_part(difference: Difference, group: GroupChange) -> str:
+def _group_part(difference: ProfileDifference, group: GroupChange) -> str:
     """Return a group's difference, with its function whose calls changed and made most of it."""
     part = f"{group.group} {signed(group.difference)}"
     for change in difference.calls_changed:
@@ -246,12 +248,12 @@ class FunctionRow:
     is_group: bool = False
 
 
-def shown_groups(difference: Difference) -> list[GroupChange]:
+def shown_groups(difference: ProfileDifference) -> list[GroupChange]:
     """Return the groups of the table, which the sentence counts."""
     return [group for group in difference.groups if group.named or abs(group.difference) >= 1]
 
 
-def rows(difference: Difference) -> Iterator[FunctionRow]:
+def rows(difference: ProfileDifference) -> Iterator[FunctionRow]:
     """Yield a row for each group, followed by those of its named functions."""
     names = unique_names(difference.functions)
     for group in shown_groups(difference):
@@ -273,7 +275,7 @@ def unique_names(changes: Iterable[FunctionChange]) -> dict[Function, str]:
     return {(library, name): f"{name} ({library})" if several[name] > 1 else name for library, name in named}
 
 
-def table(difference: Difference, width: int) -> list[str]:
+def table(difference: ProfileDifference, width: int) -> list[str]:
     """Return the groups with their named functions, in lines; a long name has its own line, in which it is whole."""
     room = min(WIDTH, width - FIGURES)
     title = FunctionRow("exclusive instructions", "before", "after", "change", "calls", is_group=True)
@@ -286,7 +288,7 @@ def table(difference: Difference, width: int) -> list[str]:
     return lines
 
 
-def kernel_text(difference: Difference) -> str:
+def kernel_text(difference: ProfileDifference) -> str:
     """Return a sentence about the kernels; "" for a small tensor, or one that no kernel runs over."""
     kernel = difference.kernel
     if not kernel.shown:
@@ -299,7 +301,7 @@ def kernel_text(difference: Difference) -> str:
     return f"Kernel: {per_element} ({variant or 'its symbol names no instruction set'}; {names}).{vectorised}"
 
 
-def named_text(difference: Difference) -> str:
+def named_text(difference: ProfileDifference) -> str:
     """Return how much of a change is named, and how much is not; "" where nothing changed."""
     if not difference.changed:
         return ""
@@ -310,7 +312,7 @@ def named_text(difference: Difference) -> str:
     return f"{named} {percent(difference.share_named, 0)} of the difference. {unnamed}"
 
 
-def python_text(difference: Difference) -> str:
+def python_text(difference: ProfileDifference) -> str:
     """Return which Python functions a call calls, those whose number changed first; "" where it calls none.
 
     Their instructions are not told apart: the interpreter runs all of them.

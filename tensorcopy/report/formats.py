@@ -42,7 +42,7 @@ HEADER = (
     "text",
 )
 
-Row = tuple[str, Change]
+NamedChange = tuple[str, Change]
 
 
 def markdown(comparison: Comparison) -> str:
@@ -131,7 +131,7 @@ def _six(number: float | None) -> float | None:
     return None if number is None or not isfinite(number) else float(f"{number:.6g}")
 
 
-def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[Row], notes: Sequence[str] = ()) -> str:
+def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedChange], notes: Sequence[str] = ()) -> str:
     """Return headline, summary and changes.
 
     The other cases are folded, and the text is cut if it is too long.
@@ -162,7 +162,7 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[Row], 
     return cut("\n".join(lines), LONGEST) + "\n"
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _table(rows: Sequence[NamedChange]) -> str:
     cells = []
     for name, change in rows:
         before, after = (quantity(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))

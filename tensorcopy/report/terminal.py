@@ -55,7 +55,6 @@ WIDTH = 56  # columns of the axis of differences: a line is about 80 columns wit
 ZERO, DIFFERENCE, LOW, HIGH = "│", "●", "├", "┤"
 
 KEPT = "\xa0"  # a space at which no line is folded
-Row = tuple[Case, Change]
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     """
     changes = comparison.changes
     ranked = ordered(changes.items())
-    shown: list[Row] = ranked if all_cases else []
+    shown: list[tuple[Case, Change]] = ranked if all_cases else []
     notes, more = [*reasons(comparison), *caption(comparison)], list[str]()
     if not all_cases:
         for verdict in CHANGED:

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from tensorcopy.results.cases import Case, Timing
-from tensorcopy.results.launches import UNIT, Launch
+from tensorcopy.results.launches import UNIT, Launch, Place
 
 Numbers = Any  # an array; numpy's types differ from release to release
-Column = tuple[str, str, str]  # SHA, environment and revision
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class Effects:
 
     launches: tuple[str, ...]
     started: tuple[str, ...]
-    columns: Mapping[Column, int]
+    columns: Mapping[Place, int]
     cases: Mapping[Case, int]
     logs: Numbers
 
@@ -174,7 +173,7 @@ def gathered(launches: Sequence[tuple[Launch, Mapping[str, tuple[Case, ...]]]]) 
     launches : each with the cases of its suites, in asv's order, by suite
     """
     ordered = sorted(launches, key=lambda each: each[0].id)
-    columns: dict[Column, int] = {}
+    columns: dict[Place, int] = {}
     cases: dict[Case, int] = {}
     for launch, by_suite in ordered:
         for side in launch.sides:

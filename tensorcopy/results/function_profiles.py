@@ -58,7 +58,7 @@ class Profile:
 
 
 NAME = r"^\w+ [1-9][0-9]{0,11} \w+ \w+( grad)?$"
-Cost = Annotated[float, Meta(ge=0, le=1e18)]
+Amount = Annotated[float, Meta(ge=0, le=1e18)]
 Text = Annotated[str, Meta(max_length=100_000)]  # C++ names are long
 Name = Annotated[str, Meta(max_length=300)]
 
@@ -70,9 +70,9 @@ class CaseRow(Struct, frozen=True, forbid_unknown_fields=True):
     python : how often one call calls each Python function, by module and name; their instructions are those of the interpreter
     """
 
-    instructions: Cost
-    functions: list[Cost]
-    python: dict[Name, Cost] = {}
+    instructions: Amount
+    functions: list[Amount]
+    python: dict[Name, Amount] = {}
 
 
 class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):

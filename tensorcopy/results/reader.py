@@ -21,7 +21,7 @@ from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import effects, launches, shared_counts
 from tensorcopy.results.cases import Case, Timing, stored_cases
 from tensorcopy.results.effects import Effects
-from tensorcopy.results.launches import FileProblem, Launch
+from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.series_key import SeriesKey, machine_names, two_machines
 
 SHOWN = 6  # suites that a sentence names
@@ -228,7 +228,7 @@ def _of_machine(
         for each in (read, elsewhere)
     )
     timed = effects.gathered([each for each in current if each[0].kind == "times"])
-    by_place: dict[effects.Column, list[tuple[Launch, Cases, int]]] = {}
+    by_place: dict[Place, list[tuple[Launch, Cases, int]]] = {}
     for launch, cases in current:
         for number, side in enumerate(launch.sides):
             by_place.setdefault(side.place, []).append((launch, cases, number))

@@ -18,7 +18,7 @@ from tensorcopy.results.series_key import SeriesKey, by_history, in_order
 
 
 @dataclass(frozen=True)
-class Pair:
+class SelectedPair:
     """Two results to compare.
 
     warnings : of the folders they come from
@@ -32,7 +32,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class _Name:
+class _ResultName:
     """A parsed name.
 
     text : as it was typed
@@ -97,7 +97,7 @@ def newest(
     return max(in_order(on_machine), key=lambda result: (result.release, result.series_key.order))
 
 
-def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "") -> Pair:
+def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "") -> SelectedPair:
     """Return the results that `before` and `after` select.
 
     Both are of one machine and one Python if any has measured both, and of one build of the machine unless a name selects one.
@@ -150,17 +150,17 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
     machines = {first_result.machine, second_result.machine}
     warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
     problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines))
-    return Pair(first_result, second_result, warnings, problems)
+    return SelectedPair(first_result, second_result, warnings, problems)
 
 
-def _parse(text: str, folder: Path) -> _Name:
+def _parse(text: str, folder: Path) -> _ResultName:
     typed, (before_colon, colon, after_colon) = text, text.rpartition(":")
     if colon or "/" in text or Path(text).is_dir():
         folder, text = (Path(before_colon), after_colon) if colon else (Path(text), "")
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder of launches", next="check the path")
     release, *words = text.split("@")
-    return _Name(typed, folder, release.removeprefix("v"), tuple(words))
+    return _ResultName(typed, folder, release.removeprefix("v"), tuple(words))
 
 
 def _loaded(folder: Path, releases: ReleaseIndex) -> Results:
@@ -177,7 +177,7 @@ def _loaded(folder: Path, releases: ReleaseIndex) -> Results:
     return results
 
 
-def _matching(name: _Name, results: Results, releases: ReleaseIndex, machine: str) -> list[Result]:
+def _matching(name: _ResultName, results: Results, releases: ReleaseIndex, machine: str) -> list[Result]:
     """Return the results of released versions that a name selects.
 
     Raises TensorcopyError where there is none.

@@ -19,7 +19,7 @@ from typing import Any
 from tensorcopy.analysis import function_changes
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import labels
-from tensorcopy.analysis.function_changes import Difference
+from tensorcopy.analysis.function_changes import ProfileDifference
 from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.sentences import against_text, step_size, step_text
@@ -88,7 +88,7 @@ class CountedChange:
     name: str
 
     @cached_property
-    def difference(self) -> Difference:
+    def difference(self) -> ProfileDifference:
         """The functions of both sides; reading them takes long."""
         before, after = (profiles_of(result) for result in (self.before, self.after))
         assert before is not None  # the case was counted on both sides

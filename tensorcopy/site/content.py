@@ -22,10 +22,8 @@ from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.machine import Machine, Series, longest_history
 from tensorcopy.worker.devices import DEVICES
 
-Pair = tuple[Result, Result]  # before and after
 
-
-def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
+def compared_pairs(all_series: Sequence[Series]) -> list[tuple[Result, Result]]:
     """Return the pairs of results that have a comparison page, the earlier first.
 
     In each series every release with the one before it and, where its newest release is the machine's, with that; for the newest release
@@ -35,7 +33,7 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
     by_machine: dict[str, list[Series]] = {}
     for series in all_series:
         by_machine.setdefault(series.machine, []).append(series)
-    pairs: list[Pair] = []
+    pairs: list[tuple[Result, Result]] = []
     for first, *others in by_machine.values():
         for series in (first, *others):
             pairs += pairwise(series.results)

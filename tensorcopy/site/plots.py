@@ -25,11 +25,11 @@ from tensorcopy.site.svg import (
     RIGHT,
     Band,
     Bars,
+    Coordinates,
     Dots,
     Line,
     NameAxis,
     NumelAxis,
-    Place,
     Plot,
     PlotPoint,
     RatioAxis,
@@ -244,7 +244,7 @@ def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = N
         for release, value in zip(series.releases, logs)
     ]
 
-    def path(points: Sequence[Place | None]) -> str:
+    def path(points: Sequence[Coordinates | None]) -> str:
         """Join points, with a gap at each None; a point between two gaps is a dash."""
         return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
 

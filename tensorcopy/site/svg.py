@@ -36,7 +36,7 @@ SHAPES = (
 ENDS = ("dots", "squares")  # of a point that draws the first of SHAPES; such a point takes a fifth of the text
 FIRST_POINT = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)")
 T = TypeVar("T")
-Place = tuple[int, int]  # coordinates
+Coordinates = tuple[int, int]  # x and y
 SLANT = radians(-55)  # of names
 BELOW_NAMES, BELOW_NUMBERS, BELOW_NOTHING = 46, 34, 14  # height below the plot; names are slanted
 BAR_SHARE = 0.74  # of the distance between two bars, their width
@@ -262,9 +262,9 @@ class Rule:
 class Stroke(NamedTuple):
     """A part of a path, relative to its start."""
 
-    start: Place
+    start: Coordinates
     path: str
-    end: Place
+    end: Coordinates
 
 
 @dataclass(frozen=True)
@@ -389,7 +389,7 @@ def _marks(plot: Plot, line: Line) -> str:
     return f'<g class="mark s{line.colour}{_kind(ends)}{_kind(line.kind)}">{"".join(marks)}</g>'
 
 
-def _shapes(number: int, places: Sequence[Place]) -> str:
+def _shapes(number: int, places: Sequence[Coordinates]) -> str:
     """Return the path of a mark at each place."""
     if number % len(SHAPES) < len(ENDS):
         return _points(places)
@@ -457,7 +457,7 @@ def _joined(strokes: Sequence[Stroke]) -> str:
     return "".join([f"M{first.start[0]} {first.start[1]}{first.path}", *moves])
 
 
-def _points(places: Sequence[Place]) -> str:
+def _points(places: Sequence[Coordinates]) -> str:
     """Return a path of points."""
     return _joined([Stroke(place, "h0", place) for place in places])
 
@@ -505,19 +505,19 @@ def stretches(points: Sequence[T | None]) -> list[list[T]]:
     return [stretch for stretch in stretches if stretch]
 
 
-def outline(points: Sequence[Place]) -> str:
+def outline(points: Sequence[Coordinates]) -> str:
     """Return a path through points, each relative to the one before, which takes less text."""
     lines = [f"h{end[0] - start[0]}" if start[1] == end[1] else f"l{_step(start, end)}" for start, end in zip(points, points[1:])]
     return "".join([f"M{points[0][0]} {points[0][1]}", *lines])
 
 
-def _step(start: Place, end: Place) -> str:
+def _step(start: Coordinates, end: Coordinates) -> str:
     """Return the way from one point to another; a minus sign needs no space before it."""
     across, down = end[0] - start[0], end[1] - start[1]
     return f"{across}{'' if down < 0 else ' '}{down}"
 
 
-def _place(plot: Plot, x: float, y: float) -> Place:
+def _place(plot: Plot, x: float, y: float) -> Coordinates:
     """Return the coordinates of a value in whole numbers."""
     across, down = plot.at(x, y)
     return round(across - 0.01), round(down)  # a half is always rounded down, so that equal distances stay equal

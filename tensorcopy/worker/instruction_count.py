@@ -64,7 +64,7 @@ LONGEST_CALL = 0.5  # seconds under valgrind, before it counts: counting takes t
 INPUTS = "inputs"  # in place of the dtype, of an operation that declares its inputs
 ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
 
-Loop = Callable[[Any, int], None]
+LoopFunction = Callable[[Any, int], None]
 
 EMPTY, EMPTY_SHORT = -1, -2  # the numbers of the empty loop of `CALLS` turns, and of one with `FEWEST_CALLS`
 
@@ -182,7 +182,7 @@ def _work() -> None:
     torch.set_num_threads(1)
     gc.disable()
     only, all_sections = re.compile(os.environ.get(ONLY, "")), all_of_them()
-    loops: dict[int, Loop] = {}
+    loops: dict[int, LoopFunction] = {}
     for number, section in enumerate(all_sections):
         if only.search(str(section)) and (loop := warmed_up(section)):
             loops[number] = loop
@@ -198,7 +198,7 @@ def _work() -> None:
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
-def warmed_up(section: Section) -> Loop | None:
+def warmed_up(section: Section) -> LoopFunction | None:
     """Return the loop of a section; None where its code raises for such a tensor, takes too long, or is not in this torch."""
     has_inputs = section.dtype == INPUTS
     method = own_with_inputs()[section.method] if has_inputs else find_method(section.method)
@@ -231,14 +231,14 @@ def _is_short(call: Callable[[], object]) -> bool:
     return False
 
 
-def _loop(code: str, names: Mapping[str, Any]) -> Loop:
+def _loop(code: str, names: Mapping[str, Any]) -> LoopFunction:
     namespace = {**names}
     exec(LOOP.format(code=code), namespace)  # noqa: S102 - a method's code
-    loop: Loop = namespace["loop"]
+    loop: LoopFunction = namespace["loop"]
     return loop
 
 
-def _count(number: int, loop: Loop, x: Any, calls: int) -> None:
+def _count(number: int, loop: LoopFunction, x: Any, calls: int) -> None:
     """Count a loop repeatedly, and print the section's number for each count."""
     import torch
 

@@ -93,7 +93,7 @@ class AsvLoop:
         return sum(float(timer.timeit(1)) for _ in range(calls))  # each runs setup first
 
 
-class Side:
+class RequestHandler:
     """Answers the requests of a launch."""
 
     def __init__(self, suites: Path, requests: TextIO, answers: int) -> None:
@@ -320,7 +320,7 @@ def main(suites: str) -> None:
     update_sys_path(suites)
     for _ in disc_benchmarks(suites, ignore_import_errors=True):
         pass
-    Side(Path(suites), requests, answers).run()
+    RequestHandler(Path(suites), requests, answers).run()
 
 
 if __name__ == "__main__":
