@@ -54,9 +54,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
 class Timing:
-    """The time of one case with one release, or its count in the same form.
+    """The time of one case with one release.
 
-    seconds : a call's, at the machine's usual speed; of a count, its value
+    seconds : a call's, at the machine's usual speed
     error : relative standard error of the release's part in it, over launches; 0 where one launch cannot tell it
     launches : in how many it was measured
     """

@@ -38,6 +38,20 @@ class Count:
         return max(self.repeats) / min(self.repeats) - 1 if len(self.repeats) > 1 and min(self.repeats) > 0 else None
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What one result has of a case: its time, count or tracked value.
+
+    value : in the unit of the case's suite
+    error : of a time, its relative standard error; of a count, the relative difference of its repeats; 0 where that is unknown
+    launches : in how many it was measured
+    """
+
+    value: float
+    error: float
+    launches: int
+
+
 def own_group(methods: Mapping[str, Any], case: Case) -> str:
     """Return the group of the own operation of a case, where there are several groups; "" otherwise.
 
@@ -81,12 +95,13 @@ def count_of(result: Result, case: Case) -> Count | None:
     return Count(result.counts[counted], repeats)
 
 
-def measured(result: Result, case: Case) -> Timing | None:
-    """Return a case's time, or its count in the same form; None where it was not measured."""
+def measured(result: Result, case: Case) -> Measured | None:
+    """Return what a result has of a case; None where it was not measured."""
     if case.spec.timed:
-        return result.timings.get(case)
+        timing = result.timings.get(case)
+        return Measured(timing.seconds, timing.error, timing.launches) if timing else None
     count = count_of(result, case)
-    return Timing(count.value, count.spread or 0.0, len(count.repeats)) if count else None
+    return Measured(count.value, count.spread or 0.0, len(count.repeats)) if count else None
 
 
 def nbytes(case: Case) -> int | None:

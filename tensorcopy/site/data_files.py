@@ -40,21 +40,21 @@ def machine_csv(machine: Machine) -> str:
 
 def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
     """Return the numbers of a case in one result; empty where it was not measured."""
-    timing = related.measured(result, case)
-    if not timing:
+    measured = related.measured(result, case)
+    if not measured:
         return []
     memcpy, counted = related.baseline_timing(result, case), machine.count_of(case)
     count = related.measured(result, counted) if counted else None
     change, metric = _change(machine, result, case), case.spec.metric
     _, ratio, *_ = change if metric == INSTRUCTIONS else _change(machine, result, counted)
     return [
-        six_digits(timing.seconds),
-        float(f"{timing.error:.2g}") if isfinite(timing.error) else None,
-        timing.launches,
+        six_digits(measured.value),
+        float(f"{measured.error:.2g}") if isfinite(measured.error) else None,
+        measured.launches,
         six_digits(memcpy.seconds) if memcpy else "",
         *(change if metric == TIME else [""] * len(change)),
         change[1] if metric not in (TIME, INSTRUCTIONS) else "",
-        *(six_digits(count.seconds) if count else "", ratio),
+        *(six_digits(count.value) if count else "", ratio),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log
+from typing import TypeVar
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
@@ -13,7 +14,7 @@ from tensorcopy.campaign import Verdicts
 from tensorcopy.numbers import duration, signed_percent, unbroken
 from tensorcopy.report.sentences import against_text
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import N
 from tensorcopy.site.addresses import of_section
@@ -49,6 +50,7 @@ ARTICLE_NUMEL = 2**14  # of the article's largest tensor
 SPARK_STRIDE, SPARK_HEIGHT, SPARK_MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
 SPARK_SPAN = log(1.6)  # of the vertical axis, so that noise does not look like a change
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
+Value = TypeVar("Value")
 
 
 def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
@@ -62,10 +64,11 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     lines, bands, dots, values = [], [], [], []
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
-        timings = _timings(series, lambda result: related.measured(result, case), versions)
-        points = [PlotPoint(position, timing.seconds) if timing else None for position, timing in enumerate(timings)]
+        measured = _by_version(series, lambda result: related.measured(result, case), versions)
+        points = [PlotPoint(position, each.value) if each else None for position, each in enumerate(measured)]
         if case.spec.timed:  # a count is its level, and exact
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
+            timings = _by_version(series, lambda result: result.timings.get(case), versions)
             band = [(position, *timing.interval) if timing else None for position, timing in enumerate(timings)]
             bands += [Band(_zone(series, case, versions, machine.verdicts), colour, "zone"), Band(band, colour)]
             dots.append(Dots(_launches(series, case, versions), colour))
@@ -73,7 +76,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         lines.append(Line(points, colour, number, "" if number == 0 else "old"))
         values += [point.y for point in points if point]
     if shows_baseline(machine, case):
-        timings = _timings(machine.series[0], lambda result: related.baseline_timing(result, case), versions)
+        timings = _by_version(machine.series[0], lambda result: related.baseline_timing(result, case), versions)
         points = [PlotPoint(position, timing.seconds) if timing else None for position, timing in enumerate(timings)]
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
@@ -265,10 +268,10 @@ def whole_percent(ratio: float) -> str:
     return unbroken(signed_percent(ratio, 0))
 
 
-def _timings(series: Series, measured: Callable[[Result], Timing | None], versions: Sequence[str]) -> list[Timing | None]:
-    """Return what a series measured with each of the versions."""
-    timings = {release.version: measured(result) for release, result in zip(series.releases, series.results)}
-    return [timings.get(version) for version in versions]
+def _by_version(series: Series, value: Callable[[Result], Value | None], versions: Sequence[str]) -> list[Value | None]:
+    """Return a value of the series' result of each version; None for a version that it lacks."""
+    values = {release.version: value(result) for release, result in zip(series.releases, series.results)}
+    return [values.get(version) for version in versions]
 
 
 def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.numbers import duration, unbroken
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
@@ -192,16 +192,20 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
     """
     columns: dict[str, list[Any]] = {}
     for series in all_series:
-        timings: list[Timing | None] = [None] * len(position)
+        values: list[float | None] = [None] * len(position)
+        widths: list[int | None] = [None] * len(position)
         for release, result in zip(series.releases, series.results):
-            timings[position[release.version]] = related.measured(result, case)
-        measured = [index for index, timing in enumerate(timings) if timing]
-        if measured:
-            rows: list[list[Any]] = [[None if timing is None else _compact(timing.seconds, case.spec.unit) for timing in timings]]
+            if measured := related.measured(result, case):
+                values[position[release.version]] = _compact(measured.value, case.spec.unit)
+            if timing := result.timings.get(case):
+                widths[position[release.version]] = round(UNIT * (timing.interval[1] / timing.seconds - 1))
+        places = [index for index, value in enumerate(values) if value is not None]
+        if places:
+            rows: list[Sequence[float | None]] = [values]
             if case.spec.timed:
-                rows.append([timing and round(UNIT * (timing.interval[1] / timing.seconds - 1)) for timing in timings])
-                rows += [sizes for sizes in [_detectable(series, case, position, judged)] if any(sizes)]
-            columns[series.results[0].python] = [measured[0], *(row[measured[0] : measured[-1] + 1] for row in rows)]
+                detectable = _detectable(series, case, position, judged)
+                rows += [widths, detectable] if any(detectable) else [widths]
+            columns[series.results[0].python] = [places[0], *(row[places[0] : places[-1] + 1] for row in rows)]
     return columns
 
 

@@ -89,7 +89,7 @@ def _index_sections(machine: Machine, metric: str) -> list[tuple[str, list[dict[
 
     metric : `TIME` or `TRACKED`; "" for every exact count
 
-    timing : the newest time or count; last : the last of its changes; standing : of a time, None of a count
+    measured : the newest time or count; last : the last of its changes; standing : of a time, None of a count
     """
     shown = (suite_specs.TIME, suite_specs.TRACKED)
     sections = group_by_section(
@@ -102,7 +102,7 @@ def _index_sections(machine: Machine, metric: str) -> list[tuple[str, list[dict[
             {
                 "case": case,
                 "address": machine.case_address(case),
-                "timing": related.measured(result, case),
+                "measured": related.measured(result, case),
                 "unit": case.spec.unit,
                 "failed": case in result.failures,
                 "times_memcpy": related.times_memcpy(result, case),
@@ -159,11 +159,11 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "counted": counted,
         "has_anatomy": (counted or case).spec.metric == suite_specs.INSTRUCTIONS and case["method"] in machine.counted_methods,
         "svg": ""
-        if not any(row.timing for row in rows)
+        if not any(row.measured for row in rows)
         else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG
         "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.cases],
-        "linear": any(row.timing and row.timing.seconds <= 0 for row in rows),
-        "releases": len({row.release for row in rows if row.timing or row.count}),
+        "linear": any(row.measured and row.measured.value <= 0 for row in rows),
+        "releases": len({row.release for row in rows if row.measured or row.count}),
         "scaled": _scaled(history),
         "shows_baseline": plots.shows_baseline(machine, case),
         "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
@@ -218,10 +218,10 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
         for release, result in zip(series.releases, series.results):
             address = content.comparison_address(before, result) if before else ""
             before = result
-            timing, count = related.measured(result, case), related.measured(result, counted) if counted else None
+            measured, count = related.measured(result, case), related.measured(result, counted) if counted else None
             failure = result.failures.get(case, "")
             place = release.version, series.environment
-            if timing is None and count is None and not failure:
+            if measured is None and count is None and not failure:
                 continue
             is_followed = series in joins and joined.get(release.version, result) is not result
             if is_followed and not failure and place not in changes and place not in count_changes:
@@ -231,7 +231,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
                     release=release.version,
                     python=python_of(machine, result),
                     anchor=anchor(machine, *place),
-                    timing=timing,
+                    measured=measured,
                     failure=failure,
                     extent=value_range(result.count_repeats[case], case.spec.unit)
                     if case in result.count_repeats and case.tracked
