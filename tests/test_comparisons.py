@@ -14,6 +14,7 @@ from tensorcopy.cli import main
 from tensorcopy.copying.campaign import shipped
 from tensorcopy.measure import git
 from tensorcopy.report import sentences
+from tensorcopy.results.differences import within
 from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
@@ -308,7 +309,7 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
     before, after = launch_files.load(tmp_path / "results", *NAMES)
     (case,) = (case for case in before.timings if case["method"] == "tensor")
     logs = before.effects.logs[:, :, [before.effects.cases[case]]]
-    alone = paired.judge(paired.within(logs, before.column, after.column))[0]
+    alone = paired.judge(within(logs, before.column, after.column))[0]
     assert alone.verdict is Verdict.SLOWER
 
 

@@ -14,6 +14,7 @@ from tensorcopy.analysis.paired import Verdict
 from tensorcopy.measure import history, launch
 from tensorcopy.measure.launch import LocalSide, Turns, differing_in_faults
 from tensorcopy.results.cases import Case
+from tensorcopy.results.differences import of_launches
 from tensorcopy.results.launches import UNIT
 from tensorcopy.worker import turns
 from tensorcopy.worker.turns import fastest, usual, waiting
@@ -95,7 +96,7 @@ def test_choosing_cases_by_their_width_keeps_the_level():
     chance, covered, alarms = np.random.default_rng(1), [], 0
 
     def judged(differences):
-        return paired.judge({case: paired.of_launches(np.array(each)) for case, each in differences.items()}, kind=lambda case: 0)
+        return paired.judge({case: of_launches(np.array(each)) for case, each in differences.items()}, kind=lambda case: 0)
 
     cases = [Case("copies.BySize.time_copy", (("method", "clone"), ("numel", str(number)))) for number in range(1, 101)]
     for _ in range(40):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tensorcopy.analysis import paired
-from tensorcopy.analysis.paired import ALPHA, JOINED, MARGIN, PAIRED, UNPAIRED, Difference, Reason, Verdict, judge, moderated, within
+from tensorcopy.analysis.paired import ALPHA, MARGIN, Reason, Verdict, judge, moderated
+from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED, Difference, summed, within
 
 VARIANCES = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1]
 NAN = float("nan")
@@ -120,7 +121,7 @@ def test_by_way_of_a_chain_of_groups_intervals_cover_the_truth():
 def test_the_sum_of_two_differences_has_the_variance_of_both():
     """As computed by hand, and its intervals cover the truth: so a cost is that of two Pythons."""
     first, second = Difference(0.1, 4e-4, 8, 7, (8, 9)), Difference(-0.02, 1e-4, 12, 11, (12, 12))
-    total, errors = paired.summed([first, second]), (4e-4 / 8, 1e-4 / 12)
+    total, errors = summed([first, second]), (4e-4 / 8, 1e-4 / 12)
     assert total.size == pytest.approx(0.08)
     assert total.variance / total.count == pytest.approx(sum(errors))
     assert total.freedom == pytest.approx(sum(errors) ** 2 / (errors[0] ** 2 / 7 + errors[1] ** 2 / 11))
@@ -129,7 +130,7 @@ def test_the_sum_of_two_differences_has_the_variance_of_both():
     for _ in range(10):
         older = within(launches(random, np.log([[1.0], [1.2]]).repeat(CASES, 1), count=6), 0, 1)
         newer = within(launches(random, np.log([[1.0], [1.1]]).repeat(CASES, 1), count=12, layout=0.03), 0, 1)
-        judged = judge({case: paired.summed([older[case], newer[case]]) for case in older})
+        judged = judge({case: summed([older[case], newer[case]]) for case in older})
         covered += [low <= 1.2 * 1.1 <= high for low, high in (change.interval for change in judged.values())]
     assert 0.93 <= np.mean(covered) <= 0.97
 

@@ -44,7 +44,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import counted, percent
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import launches, reader, select, suite_specs, writing
+from tensorcopy.results import differences, launches, reader, select, suite_specs, writing
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
@@ -217,7 +217,7 @@ def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
                 comparison = _in_halves(result, random if way else None)
                 if comparison is None:
                     continue
-                changes = [change for change in comparison.changes.values() if change.interval and change.way != paired.UNPAIRED]
+                changes = [change for change in comparison.changes.values() if change.interval and change.way != differences.UNPAIRED]
                 alarms.append(any(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in changes))
                 covered += [covers(change) for change in changes]
                 if not way:
@@ -295,7 +295,7 @@ def occasions(before: Result, after: Result) -> dict[Case, Change]:
         within = within[~np.isnan(within)]
         half = len(within) // 2
         if case.spec.torch and half >= paired.FEWEST:
-            apart[case] = paired.unpaired(within[:half], within[-half:])
+            apart[case] = differences.unpaired(within[:half], within[-half:])
     return paired.judge(apart, kind=comparisons.kind)
 
 

@@ -20,12 +20,13 @@ import numpy as np
 
 from tensorcopy import numbers
 from tensorcopy.analysis import paired
-from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
+from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, CountPair, FieldDifference, Reason, Verdict
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import WITH_NUMPY_2
-from tensorcopy.results import related
+from tensorcopy.results import differences, related
 from tensorcopy.results.cases import Case
+from tensorcopy.results.differences import UNPAIRED
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
 from tensorcopy.worker.operations import FILE
@@ -143,14 +144,14 @@ def between(
     failing = [case for result in (before, after) for case in result.failures if case.spec.timed or case.tracked]
     values = [case for result in (before, after) for case in result.counts if case.tracked]
     cases = {case: None for case in [*before.timings, *after.timings, *values, *failing] if case.spec.torch}
-    differences = _differences(before, after)
+    measured = differences.between(before, after)
     changes: dict[Case, Change] = {}
     for case in cases:
         if untestable := _untestable(before, after, case):
             changes[case] = untestable
-        elif case.spec.timed and differences[case] is None:
+        elif case.spec.timed and measured[case] is None:
             changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=_launches(before, after, case), way=UNPAIRED)
-    testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
+    testable = {case: difference for case, difference in measured.items() if difference and case in cases and case not in changes}
     judged = paired.judge(testable, margin=(lambda _: margin) if everywhere else margin_of(verdicts, margin), kind=kind, alpha=alpha)
     repeats = {case: (before.count_repeats[case], after.count_repeats[case]) for case in cases if case.tracked and case not in changes}
     judged |= paired.tracked({case: (case.spec.unit, *sides) for case, sides in repeats.items()})
@@ -196,21 +197,6 @@ def unmatched_rows(verdicts: Verdicts, cases: Iterable[Case]) -> list[Tensorcopy
     ]
 
 
-def _differences(before: Result, after: Result) -> dict[Case, Difference | None]:
-    """Return the difference of every case that both sides have; None of those that never met."""
-    first, second = before.effects, after.effects
-    if first is None or second is None or before.column is None or after.column is None:
-        return {}
-    if first is second:
-        differences = paired.within(first.logs, before.column, after.column)
-        return {case: differences[number] for case, number in first.cases.items() if number in differences}
-    return {
-        case: paired.unpaired(first.logs[:, before.column, first.cases[case]], second.logs[:, after.column, second.cases[case]])
-        for case in before.timings
-        if case in after.timings
-    }
-
-
 @lru_cache(maxsize=256)  # pairs of releases
 def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VERDICTS) -> Mapping[Case, Change]:
     """Return the change of each case over a chain of pairs of results.
@@ -219,61 +205,19 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
     """
     if len(pairs) == 1:
         return between(*pairs[0], verdicts).changes
-    steps = [_differences(before, after) for before, after in pairs]
-    differences = {}
+    steps = [differences.between(before, after) for before, after in pairs]
+    total = {}
     for case in steps[0]:
         parts = [difference for step in steps if (difference := step.get(case))]
         if len(parts) == len(pairs) and case.spec.torch and not any(_untestable(*pair, case) for pair in pairs):
-            differences[case] = paired.summed(parts)
-    return paired.judge(differences, margin=margin_of(verdicts), kind=kind)
+            total[case] = differences.summed(parts)
+    return paired.judge(total, margin=margin_of(verdicts), kind=kind)
 
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
-    """Return the change of the geometric mean of some cases.
-
-    None of two sides that were not measured on one machine.
-    """
-    effects = before.effects
-    if effects is None or effects is not after.effects or before.column is None or after.column is None:
-        return None
-    logs = effects.logs[:, :, [effects.cases[case] for case in cases]].mean(axis=2, keepdims=True)
-    differences = {number: each for number, each in paired.within(logs, before.column, after.column).items() if each}
-    return paired.judge(differences).get(0)
-
-
-@dataclass(frozen=True)
-class Point:
-    """What one launch says of a case.
-
-    started : when it began
-    side : 0 for before, 1 for after; None for the difference of both within it
-    size : log(time after / time before); of one side, how far its time in this launch lies above the fitted time before
-    """
-
-    started: str
-    side: int | None
-    size: float
-
-
-def points(comparison: Comparison, case: Case) -> list[Point]:
-    """Return what each launch says of a timed case, as `paired.within` uses it, in order of their starts."""
-    before, after = comparison.before, comparison.after
-    first, second = before.effects, after.effects
-    if first is None or second is None or before.column is None or after.column is None:
-        return []
-    if comparison.changes[case].reason is Reason.NEVER_MET or not (case in before.timings and case in after.timings):
-        return []
-    own = [effects.logs[:, column, effects.cases[case]] for effects, column in ((first, before.column), (second, after.column))]
-    if first is second:
-        if (np.isnan(own[0]) == np.isnan(own[1])).all():
-            return [Point(start, None, float(size)) for start, size in zip(first.started, own[1] - own[0]) if not np.isnan(size)]
-        parts = paired.launch_parts(first.logs[:, :, first.cases[case]], before.column)
-        own = [each - parts for each in own]
-    level = float(np.nanmean(own[0]))
-    started = [
-        (start, side, float(size)) for side, effects in enumerate((first, second)) for start, size in zip(effects.started, own[side])
-    ]
-    return [Point(start, side, size - level) for start, side, size in sorted(started) if not np.isnan(size)]
+    """Return the change of the geometric mean of some cases; None of two sides that were not measured on one machine."""
+    difference = differences.of_mean(before, after, cases)
+    return paired.judge({"mean": difference})["mean"] if difference else None
 
 
 def kind(case: Case) -> tuple[str, int]:
@@ -387,7 +331,7 @@ def distance(before: Sequence[float], after: Sequence[float]) -> float:
 
     before, after : seconds by launch
     """
-    change = paired.judge({0: paired.of_launches(np.log(after) - np.log(before))}, margin=lambda _: 0.0)[0]
+    change = paired.judge({0: differences.of_launches(np.log(after) - np.log(before))}, margin=lambda _: 0.0)[0]
     return abs(log(change.size)) if change.reason is Reason.CHANGED else 0.0
 
 

@@ -1,10 +1,4 @@
-"""Judge the differences of two sides, case by case.
-
-The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once. Where both sides were
-in the same launches, the difference is the mean of their differences within launches, and what disturbed the launches cancels. Otherwise
-it is that of the least-squares fit to all launches (`results.effects`), by way of sides that met both, such as the reference release. Sides
-that never met in any way cannot be compared, unless neither of them has met any: then by their seconds, with all the variation of the
-machine in the interval.
+"""Judge the measured differences of two sides, case by case: slower, faster, unchanged or unknown.
 
 A few launches estimate a variance badly, and there are hundreds of cases. So the test is a moderated t (Smyth, 2004, "Linear models and
 empirical Bayes methods", doi:10.2202/1544-6115.1027): the variances of cases of one kind estimate a prior, and each case's own is drawn
@@ -21,7 +15,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.results.effects import Numbers, alike, fit, met
+from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
+from tensorcopy.results.effects import Numbers
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 MARGIN = 0.03  # the smallest change to report
@@ -31,7 +26,6 @@ FEWEST = 3  # launches on each side
 FEWEST_CASES = 4  # whose variances estimate a prior
 MOST_LAUNCHES = 100  # more than this many more are not worth suggesting
 LEAST_SPREAD = 1e-4  # of a difference within a launch: effects are stored in these units
-PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"
 
 CaseKey = TypeVar("CaseKey", bound=Hashable)
 
@@ -125,25 +119,6 @@ class CountPair:
         return self.verdict not in (Verdict.EQUAL, Verdict.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The measured difference of one case.
-
-    size : log(time after / time before)
-    variance : of one launch's difference, with `freedom` degrees of freedom
-    count : launches; of two sides that did not meet, the number that gives their difference the same variance
-    launches : of either side
-    way : `PAIRED`, `JOINED` or `UNPAIRED`
-    """
-
-    size: float
-    variance: float
-    count: float
-    freedom: float
-    launches: tuple[int, int]
-    way: str = PAIRED
-
-
 @dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
 class Change:
     """The verdict on one case, with its reason and the numbers behind it.
@@ -193,91 +168,6 @@ class Change:
     def size(self) -> float:
         """The ratio that the verdict is about; 1 if unknown."""
         return 1.0 if self.ratio is None else self.ratio
-
-
-def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
-    """Return the difference of two columns in every case that both have, by its number; None of sides that never met.
-
-    logs : log seconds by launch, column and case, NaN where it was not measured
-    """
-    first, second = (~np.isnan(logs[:, column]) for column in (before, after))
-    together = (first == second).all(axis=0)
-    counts = first.sum(axis=0)
-    from_before = np.where(first & second, logs[:, after] - logs[:, before], 0.0)
-    sizes = from_before.sum(axis=0) / np.maximum(counts, 1)
-    squares = np.where(first & second, from_before - sizes, 0.0) ** 2
-    variances = squares.sum(axis=0) / np.maximum(counts - 1, 1)
-    both = first.any(axis=0) & second.any(axis=0)
-    differences: dict[int, Difference | None] = {}
-    for case in np.flatnonzero(both & together).tolist():
-        n = int(counts[case])
-        differences[case] = Difference(float(sizes[case]), float(variances[case]), n, n - 1, (n, n))
-    apart = np.flatnonzero(both & ~together)
-    for group in alike(~np.isnan(logs[:, :, apart])):
-        differences.update(zip(apart[group].tolist(), _by_way(logs[:, :, apart[group]], before, after)))
-    return differences
-
-
-def _by_way(logs: Numbers, before: int, after: int) -> list[Difference | None]:
-    """Return the difference of two columns that were not always in the same launches, in each case; None of sides that never met.
-
-    logs : log seconds by launch, column and case, of cases that were measured in the same places
-    """
-    measured = ~np.isnan(logs[:, :, 0])
-    first, second = measured[:, before], measured[:, after]
-    launches, cases = (int(first.sum()), int(second.sum())), range(logs.shape[2])
-    group = next(group for group in met(measured) if before in group)
-    if after not in group:
-        alone = all(
-            measured[:, column].sum() and measured[measured[:, column]].sum() == measured[:, column].sum() for column in (before, after)
-        )
-        return [unpaired(logs[:, before, case], logs[:, after, case]) if alone else None for case in cases]
-    used = measured[:, group].any(axis=1)
-    place = np.ix_(used, group)
-    fitted = fit(logs[place], measured[place].astype(float))
-    one, other = (int(np.flatnonzero(group == column)[0]) for column in (before, after))
-    inverse = fitted.inverse
-    count = 2 / float(inverse[one, one] + inverse[other, other] - 2 * inverse[one, other])
-    sizes = (fitted.columns[other] - fitted.columns[one]).tolist()
-    # of these two alone: an outlier of one side would look small among the residuals of all the others
-    (first_variances, first_freedom), (second_variances, second_freedom) = (fitted.variances_of(column) for column in (one, other))
-    variances, freedom = (first_variances + second_variances).tolist(), first_freedom + second_freedom
-    return [Difference(sizes[case], variances[case], count, freedom, launches, JOINED) for case in cases]
-
-
-def launch_parts(logs: Numbers, column: int) -> Numbers:
-    """Return the part of each launch in one case, by the fit to all sides that met a column; 0 where that tells nothing."""
-    measured = ~np.isnan(logs)
-    group = next(group for group in met(measured) if column in group)
-    used = measured[:, group].any(axis=1)
-    parts, place = np.zeros(len(logs)), np.ix_(used, group)
-    if len(group) > 1:
-        parts[used] = fit(logs[place][:, :, None], measured[place].astype(float)).launches[:, 0]
-    return parts
-
-
-def of_launches(differences: Numbers) -> Difference:
-    """Return the difference from those within launches."""
-    n = len(differences)
-    return Difference(float(np.mean(differences)), float(np.var(differences, ddof=1)) if n > 1 else 0.0, n, n - 1, (n, n))
-
-
-def summed(differences: Sequence[Difference]) -> Difference:
-    """Return the sum of independent differences, such as of two Pythons.
-
-    Its degrees of freedom are those of Welch (1947).
-    """
-    errors = [(each.variance / each.count, each.freedom) for each in differences]
-    error, count = sum(error for error, _ in errors), 1 / sum(1 / each.count for each in differences)
-    freedom = error**2 / sum(error**2 / free for error, free in errors if free) if error else 0.0
-    launches = min(each.launches[0] for each in differences), min(each.launches[1] for each in differences)
-    return Difference(sum(each.size for each in differences), error * count, count, freedom, launches, JOINED)
-
-
-def unpaired(before: Numbers, after: Numbers) -> Difference:
-    """Return the difference of two sides by the log seconds of their launches (Welch, 1947)."""
-    first, second = (values[~np.isnan(values)] for values in (np.asarray(before), np.asarray(after)))
-    return replace(summed([of_launches(-first), of_launches(second)]), launches=(len(first), len(second)), way=UNPAIRED)
 
 
 def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, float]:

@@ -17,7 +17,7 @@ import numpy as np
 from tensorcopy.analysis import paired
 from tensorcopy.analysis.comparisons import kind
 from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.results import related, suite_specs
+from tensorcopy.results import differences, related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 
@@ -259,9 +259,13 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
         return {}
     fastest = min(measured, key=lambda case: result.timings[case].seconds)
     logs = {case: result.effects.logs[:, result.column, result.effects.cases[case]] for case in measured}
-    apart = {case: (difference := logs[case] - logs[fastest])[~np.isnan(difference)] for case in measured if case != fastest}
-    differences = {case: paired.of_launches(each) for case, each in apart.items() if len(each)}
-    changes = {case: change for case, change in paired.judge(differences, kind=kind).items() if change.interval}
+    from_fastest = {}
+    for case in measured:
+        in_launches = logs[case] - logs[fastest]
+        together = in_launches[~np.isnan(in_launches)]
+        if case != fastest and len(together):
+            from_fastest[case] = differences.of_launches(together)
+    changes = {case: change for case, change in paired.judge(from_fastest, kind=kind).items() if change.interval}
     return {fastest: None, **changes} if changes or len(measured) == 1 else {}
 
 

@@ -14,12 +14,9 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import (
     FAILED,
-    JOINED,
     MARGIN,
     MOST_LAUNCHES,
     ONE_SIDED,
-    PAIRED,
-    UNPAIRED,
     Change,
     CountPair,
     Reason,
@@ -39,6 +36,7 @@ from tensorcopy.numbers import (
     tracked,
     tracked_difference,
 )
+from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 

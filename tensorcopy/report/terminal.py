@@ -13,8 +13,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
-from tensorcopy.analysis.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, PAIRED, Change, Verdict
+from tensorcopy.analysis.comparisons import Comparison, case_name
+from tensorcopy.analysis.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.analysis.series import CaseSeries, changes_by_release, directions, releases_of
 from tensorcopy.analysis.standings import open_regressions, standing
 from tensorcopy.numbers import INSIDE, counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
@@ -41,6 +41,7 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case, half_interval
+from tensorcopy.results.differences import PAIRED, Point, points
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
@@ -137,8 +138,10 @@ def evidence(comparison: Comparison, case: Case) -> str:
 
 def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
     """Return a line for each launch with its difference on a common axis, and the interval below; no lines where nothing was compared."""
+    if change.reason is Reason.NEVER_MET:
+        return []
     by_launch: dict[str, list[Point]] = {}
-    for point in points(comparison, case):
+    for point in points(comparison.before, comparison.after, case):
         by_launch.setdefault(point.started, []).append(point)
     if not by_launch:
         return []
@@ -156,7 +159,7 @@ def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
     left, right = signed_percent(exp(low)), signed_percent(exp(high))
     lines = [f"launches ({what}, {ZERO} none)", f"{'':14}{left}{right:>{WIDTH - len(left)}}"]
     for started, of_launch in by_launch.items():
-        marks = axis(*((point.size, DIFFERENCE if point.side is None else "AB"[point.side]) for point in of_launch))
+        marks = axis(*((point.size, point.side or DIFFERENCE) for point in of_launch))
         values = ", ".join(signed_percent(exp(point.size)) for point in of_launch)
         lines.append(f"  {started[5:10]} {started[11:16]} {marks}  {values}")
     if change.interval and change.ratio:

@@ -1,0 +1,190 @@
+"""The differences of two results, case by case, from the launches that have them. Pure.
+
+The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once. Where both sides were
+in the same launches, the difference is the mean of their differences within launches, and what disturbed the launches cancels. Otherwise
+it is that of the least-squares fit to all launches (`effects`), by way of sides that met both, such as the reference release. Sides that
+never met in any way have no difference, unless neither of them has met any: then it is that of their seconds, with all the variation of
+the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Numbers, alike, fit, met
+from tensorcopy.results.reader import Result
+
+PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The measured difference of one case.
+
+    size : log(time after / time before)
+    variance : of one launch's difference, with `freedom` degrees of freedom
+    count : launches; of two sides that did not meet, the number that gives their difference the same variance
+    launches : of either side
+    way : `PAIRED`, `JOINED` or `UNPAIRED`
+    """
+
+    size: float
+    variance: float
+    count: float
+    freedom: float
+    launches: tuple[int, int]
+    way: str = PAIRED
+
+
+def between(before: Result, after: Result) -> dict[Case, Difference | None]:
+    """Return the difference of every case that both results have; None of those that never met."""
+    first, second = before.effects, after.effects
+    if first is None or second is None or before.column is None or after.column is None:
+        return {}
+    if first is second:
+        by_number = within(first.logs, before.column, after.column)
+        return {case: by_number[number] for case, number in first.cases.items() if number in by_number}
+    return {
+        case: unpaired(first.logs[:, before.column, first.cases[case]], second.logs[:, after.column, second.cases[case]])
+        for case in before.timings
+        if case in after.timings
+    }
+
+
+def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Difference | None:
+    """Return the difference of the geometric mean of some cases; None of two results of different machines, or that never met."""
+    effects = before.effects
+    if effects is None or effects is not after.effects or before.column is None or after.column is None:
+        return None
+    means = effects.logs[:, :, [effects.cases[case] for case in cases]].mean(axis=2, keepdims=True)
+    return within(means, before.column, after.column).get(0)
+
+
+def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
+    """Return the difference of two columns in every case that both have, by its number; None of sides that never met.
+
+    logs : log seconds by launch, column and case, NaN where it was not measured
+    """
+    first, second = (~np.isnan(logs[:, column]) for column in (before, after))
+    together = (first == second).all(axis=0)
+    counts = first.sum(axis=0)
+    from_before = np.where(first & second, logs[:, after] - logs[:, before], 0.0)
+    sizes = from_before.sum(axis=0) / np.maximum(counts, 1)
+    squares = np.where(first & second, from_before - sizes, 0.0) ** 2
+    variances = squares.sum(axis=0) / np.maximum(counts - 1, 1)
+    both = first.any(axis=0) & second.any(axis=0)
+    differences: dict[int, Difference | None] = {}
+    for case in np.flatnonzero(both & together).tolist():
+        n = int(counts[case])
+        differences[case] = Difference(float(sizes[case]), float(variances[case]), n, n - 1, (n, n))
+    apart = np.flatnonzero(both & ~together)
+    for group in alike(~np.isnan(logs[:, :, apart])):
+        differences.update(zip(apart[group].tolist(), _by_way(logs[:, :, apart[group]], before, after)))
+    return differences
+
+
+def _by_way(logs: Numbers, before: int, after: int) -> list[Difference | None]:
+    """Return the difference of two columns that were not always in the same launches, in each case; None of sides that never met.
+
+    logs : log seconds by launch, column and case, of cases that were measured in the same places
+    """
+    measured = ~np.isnan(logs[:, :, 0])
+    cases = range(logs.shape[2])
+    group = next(group for group in met(measured) if before in group)
+    if after not in group:
+        if _is_alone(measured, before) and _is_alone(measured, after):
+            return [unpaired(logs[:, before, case], logs[:, after, case]) for case in cases]
+        return [None for _ in cases]
+    used = measured[:, group].any(axis=1)
+    place = np.ix_(used, group)
+    fitted = fit(logs[place], measured[place].astype(float))
+    one, other = (int(np.flatnonzero(group == column)[0]) for column in (before, after))
+    inverse = fitted.inverse
+    count = 2 / float(inverse[one, one] + inverse[other, other] - 2 * inverse[one, other])
+    sizes = (fitted.columns[other] - fitted.columns[one]).tolist()
+    # of these two alone: an outlier of one side would look small among the residuals of all the others
+    (first_variances, first_freedom), (second_variances, second_freedom) = (fitted.variances_of(column) for column in (one, other))
+    variances, freedom = (first_variances + second_variances).tolist(), first_freedom + second_freedom
+    launches = int(measured[:, before].sum()), int(measured[:, after].sum())
+    return [Difference(sizes[case], variances[case], count, freedom, launches, JOINED) for case in cases]
+
+
+def _is_alone(measured: Numbers, column: int) -> bool:
+    """Return whether a column was the only one in each of its launches; measured : by launch and column."""
+    own_launches = measured[measured[:, column]]
+    return bool((own_launches.sum(axis=1) == 1).all())
+
+
+def of_launches(differences: Numbers) -> Difference:
+    """Return the difference from those within launches."""
+    n = len(differences)
+    return Difference(float(np.mean(differences)), float(np.var(differences, ddof=1)) if n > 1 else 0.0, n, n - 1, (n, n))
+
+
+def summed(differences: Sequence[Difference]) -> Difference:
+    """Return the sum of independent differences, such as of two Pythons.
+
+    Its degrees of freedom are those of Welch (1947).
+    """
+    errors = [(each.variance / each.count, each.freedom) for each in differences]
+    error, count = sum(error for error, _ in errors), 1 / sum(1 / each.count for each in differences)
+    freedom = error**2 / sum(error**2 / free for error, free in errors if free) if error else 0.0
+    launches = min(each.launches[0] for each in differences), min(each.launches[1] for each in differences)
+    return Difference(sum(each.size for each in differences), error * count, count, freedom, launches, JOINED)
+
+
+def unpaired(before: Numbers, after: Numbers) -> Difference:
+    """Return the difference of two sides by the log seconds of their launches (Welch, 1947)."""
+    first, second = (values[~np.isnan(values)] for values in (np.asarray(before), np.asarray(after)))
+    return replace(summed([of_launches(-first), of_launches(second)]), launches=(len(first), len(second)), way=UNPAIRED)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one launch says of a case.
+
+    started : when it began
+    side : "A" for before, "B" for after; "" for the difference of both within it
+    size : log(time after / time before); of one side, how far its time in this launch lies above the fitted time before
+    """
+
+    started: str
+    side: str
+    size: float
+
+
+def points(before: Result, after: Result, case: Case) -> list[Point]:
+    """Return what each launch says of a timed case, as `between` uses it, in order of their starts; nothing where a side lacks it."""
+    first, second = before.effects, after.effects
+    if first is None or second is None or before.column is None or after.column is None:
+        return []
+    if not (case in before.timings and case in after.timings):
+        return []
+    own_before, own_after = first.logs[:, before.column, first.cases[case]], second.logs[:, after.column, second.cases[case]]
+    if first is second:
+        if (np.isnan(own_before) == np.isnan(own_after)).all():
+            sizes = own_after - own_before
+            return [Point(start, "", float(size)) for start, size in zip(first.started, sizes) if not np.isnan(size)]
+        parts = _launch_parts(first.logs[:, :, first.cases[case]], before.column)
+        own_before, own_after = own_before - parts, own_after - parts
+    level = float(np.nanmean(own_before))
+    by_start = [
+        *((start, "A", float(size)) for start, size in zip(first.started, own_before)),
+        *((start, "B", float(size)) for start, size in zip(second.started, own_after)),
+    ]
+    return [Point(start, side, size - level) for start, side, size in sorted(by_start) if not np.isnan(size)]
+
+
+def _launch_parts(logs: Numbers, column: int) -> Numbers:
+    """Return the part of each launch in one case, by the fit to all sides that met a column; 0 where that tells nothing."""
+    measured = ~np.isnan(logs)
+    group = next(group for group in met(measured) if column in group)
+    used = measured[:, group].any(axis=1)
+    parts, place = np.zeros(len(logs)), np.ix_(used, group)
+    if len(group) > 1:
+        parts[used] = fit(logs[place][:, :, None], measured[place].astype(float)).launches[:, 0]
+    return parts
