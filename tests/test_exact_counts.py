@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.analysis import comparisons, series
+from tensorcopy.analysis import counts, series
 from tensorcopy.analysis.paired import CountPair
 from tensorcopy.results import related
 from tests.conftest import NEW, OLD, measured
@@ -15,7 +15,7 @@ COUNTED, TIMED = case(f"{BY_SIZE} clone_detach 16 False"), case("copies.BySize.t
 
 
 def count(before: float, after: float, repeatability: float = 0.002) -> CountPair:
-    return CountPair("instructions", before, after, repeatability, max(comparisons.LEAST_COUNT, 2 * repeatability))
+    return CountPair("instructions", before, after, repeatability, counts.least_change(repeatability))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_repeated_counts_give_the_repeatability():
     """Beside the smallest of them: a disturbance only adds to a count."""
     before = replace(measured(OLD, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_000.0}, count_repeats={COUNTED: (10_100.0, 10_000.0)})
     after = replace(measured(NEW, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_150.0})
-    change = comparisons.count_change(before, after, TIMED)
+    change = counts.pair(before, after, TIMED)
     assert (change.before, change.after) == (10_000, 10_150)
     assert change.repeatability == pytest.approx(0.01)
     assert not change.changed
@@ -56,10 +56,20 @@ def test_counts_of_two_machines_are_not_compared():
         replace(measured(release, {("clone_detach", 16): 1e-6}, machine=machine), counts={COUNTED: 1000.0})
         for release, machine in ((OLD, "a"), (NEW, "b"))
     ]
-    assert comparisons.count_change(*sides, TIMED) is None
+    assert counts.pair(*sides, TIMED) is None
 
 
 def test_a_counted_case_has_exact_steps():
     """Each release against the one before; a gap is skipped."""
     steps = series.exact_steps([1000, 1000, None, 1050, 1049, 900], 0.0)
     assert [(step.index, round(step.ratio, 3)) for step in steps] == [(3, 1.05), (5, round(900 / 1049, 3))]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"), [(1000, 1010, True), (1010, 1000, True), (1000, 1009, False), (0, 1, True), (1, 0, True), (0, 0, False)]
+)
+def test_a_comparison_and_a_history_agree_on_what_has_changed(before, after, changed):
+    """In either direction, from and to nothing."""
+    assert count(before, after).changed is changed
+    if before and after:
+        assert bool(series.exact_steps([before, after], 0.002)) is changed

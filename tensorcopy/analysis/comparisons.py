@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from tensorcopy import numbers
-from tensorcopy.analysis import paired
-from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, CountPair, FieldDifference, Reason, Verdict
+from tensorcopy.analysis import counts, paired
+from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, FieldDifference, Reason, Verdict
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import WITH_NUMPY_2
@@ -54,10 +54,6 @@ NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot
 KINDS = (2**14, 2**17, 2**20)  # elements
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 
-LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
-REPEATS = 2  # a change of a count is at least so many times the repeatability
-UNREPEATED = 0.005  # repeatability where a case was counted once in every result: of half of the cases it is better, of all 1.2 %
-ROUNDED = 1e-4  # counts are stored with five digits
 NAMED = 6  # names in an error
 
 
@@ -140,7 +136,6 @@ def between(
     margin : of cases for which `verdicts` have none; with `everywhere`, of all
     alpha : chance of a false alarm, smaller where this is one of several looks
     """
-    least = _least(margin)
     failing = [case for result in (before, after) for case in result.failures if case.spec.timed or case.tracked]
     values = [case for result in (before, after) for case in result.counts if case.tracked]
     cases = {case: None for case in [*before.timings, *after.timings, *values, *failing] if case.spec.torch}
@@ -162,7 +157,7 @@ def between(
             changes[case] = replace(change, before=sides[0], after=sides[1], unit=case.spec.unit) if case in changes else change
             continue
         times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
-        count = count_change(before, after, case, (), least)
+        count = counts.pair(before, after, case, margin=margin)
         why = verdicts.why(case_name(case), after.version) if change.verdict is Verdict.SLOWER else ""
         changes[case] = replace(change, before=times[0], after=times[1], count=count, acknowledged=why)
     compared = sum(change.interval is not None for change in changes.values())
@@ -273,57 +268,19 @@ def _launches(before: Result, after: Result, case: Case) -> tuple[int, int]:
     return first.launches if first else 0, second.launches if second else 0
 
 
-def _least(margin: float) -> float:
-    """Return the smallest change of a count: a margin above that of times is the reader's, and holds for counts too."""
-    return LEAST_COUNT if margin <= MARGIN else margin
-
-
 def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:
     """Compare the exact counts of two results, in one unit such as "instructions".
 
     margin : the smallest change that counts, where it is larger than that of times
     """
     around = [result for result in others if result.series_key == before.series_key]
-    least = _least(margin)
     changes = {}
     for case in before.counts:
-        count = count_change(before, after, case, around, least) if case.spec.unit == unit else None
+        count = counts.pair(before, after, case, around, margin=margin) if case.spec.unit == unit else None
         if count:
             reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
             changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
-    return Comparison(before, after, labels(before, after), changes, least)
-
-
-def repeatability(case: Case, results: Iterable[Result]) -> float:
-    """Return by how much repeated counts of a case differ: the median over results.
-
-    case : the counted case
-    """
-    spreads = [spreads[case] for result in results if case in (spreads := _spreads(result))]
-    return max(median(spreads), ROUNDED) if spreads else UNREPEATED
-
-
-@lru_cache(maxsize=64)  # results: more than a machine has
-def _spreads(result: Result) -> dict[Case, float]:
-    """Return by how much the counts of a result differ, of each case that was counted repeatedly."""
-    by_case = {case: count.spread for case in result.counts if (count := related.count_of(result, case))}
-    return {case: spread for case, spread in by_case.items() if spread is not None}
-
-
-def count_change(before: Result, after: Result, case: Case, others: Sequence[Result] = (), least: float = LEAST_COUNT) -> CountPair | None:
-    """Return the exact counts of a timed or counted case on both sides.
-
-    None where it is not counted on both sides, or on two machines.
-
-    others : results of the same machine, which show the repeatability
-    """
-    counted = case if case in before.counts else related.counted_case(case)
-    first, second = related.count_of(before, case), related.count_of(after, case)
-    if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
-        return None
-    own = [spread for spread in (first.spread, second.spread) if spread is not None]
-    repeats = max([repeatability(counted, [before, after, *others]), *own])
-    return CountPair(counted.spec.unit, first.value, second.value, repeats, max(least, REPEATS * repeats))
+    return Comparison(before, after, labels(before, after), changes, counts.least_change(margin=margin))
 
 
 def distance(before: Sequence[float], after: Sequence[float]) -> float:

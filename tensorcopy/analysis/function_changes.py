@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.paired import has_changed
 from tensorcopy.results.function_profiles import Function, FunctionCost, Profile, Profiles
 
 NAMED = 0.8  # share of the difference that the named functions make at least
@@ -224,7 +224,7 @@ class ProfileDifference:
     @property
     def changed(self) -> bool:
         """Whether the instructions differ by more than counts of the same release do."""
-        return is_changed(self.before.instructions, self.after.instructions)
+        return has_changed(self.before.instructions, self.after.instructions)
 
     @property
     def named(self) -> tuple[FunctionChange, ...]:
@@ -270,12 +270,6 @@ class ProfileDifference:
         before, after = (_kernel(self.numel, profile) for profile in (self.before, self.after))
         shown = self.numel >= KERNEL_NUMEL and max(before.per_element, after.per_element) >= LEAST_PER_ELEMENT
         return KernelChange(before, after, shown)
-
-
-def is_changed(before: float, after: float) -> bool:
-    """Return whether two counts of instructions differ by more than counts of the same release do."""
-    low, high = sorted((before, after))
-    return high >= low * (1 + comparisons.LEAST_COUNT) and high > low
 
 
 def between(first: Profiles, second: Profiles, name: str) -> ProfileDifference:

@@ -19,7 +19,8 @@ from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
 from tensorcopy.results.effects import Numbers
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
-MARGIN = 0.03  # the smallest change to report
+MARGIN = 0.03  # relative, the smallest change of a time to report
+LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
 NINE_OF_TEN = 1.28  # standard errors by which nine of ten estimates lie less too low
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
 FEWEST = 3  # launches on each side
@@ -78,6 +79,15 @@ class FieldDifference(NamedTuple):
     after: str
 
 
+def has_changed(before: float, after: float, least: float = LEAST_COUNT) -> bool:
+    """Return whether an exact count has changed.
+
+    least : the smallest change that counts, as a share of the smaller count
+    """
+    low, high = sorted((before, after))
+    return high > low and high >= low * (1 + least)
+
+
 @dataclass(frozen=True, slots=True)
 class CountPair:
     """An exact count of a case on both sides, such as its instructions, or a value that it tracks.
@@ -109,7 +119,7 @@ class CountPair:
             if not self.known:
                 return Verdict.UNKNOWN
             return Verdict.EQUAL if self.after == self.before else Verdict.HIGHER if self.after > self.before else Verdict.LOWER
-        if max(self.ratio, 1 / self.ratio if self.ratio else inf) < 1 + self.least:
+        if not has_changed(self.before, self.after, self.least):
             return Verdict.EQUAL
         return Verdict.MORE if self.ratio > 1 else Verdict.FEWER
 

@@ -15,9 +15,9 @@ from itertools import pairwise
 from math import exp, log
 from statistics import fmean, median
 
-from tensorcopy.analysis import change_points, comparisons
+from tensorcopy.analysis import change_points, comparisons, counts
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.analysis.paired import Change, Verdict, has_changed
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.releases import release_table
 from tensorcopy.results import related
@@ -193,7 +193,7 @@ def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | Non
     if case.tracked:
         return tuple(result.counts.get(case) for result in results), (0.0,) * len(results)
     by_result = [related.count_of(result, case) for result in results]
-    spread = comparisons.repeatability(case, results)
+    spread = counts.repeatability(case, results)
     return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
 
 
@@ -210,7 +210,7 @@ def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
     """
     case, values = case_series.case, case_series.values
     if not case.spec.timed and not case.tracked:
-        return tuple(exact_steps(values, comparisons.repeatability(case, case_series.results)))
+        return tuple(exact_steps(values, counts.repeatability(case, case_series.results)))
     measured = [index for index, value in enumerate(values) if value is not None]
     changes = {index: comparisons.between(*case_series.sides(index), case_series.verdicts).changes.get(case) for index in measured[1:]}
     if case.tracked:
@@ -246,15 +246,11 @@ def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mappi
 def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
     """Return the changes of a counted case over the releases, each from the count before it.
 
-    A change is a count that differs by `comparisons.LEAST_COUNT`, and by `comparisons.REPEATS` times its repeatability.
+    repeats : the repeatability of the case
     """
-    threshold = 1 + max(comparisons.LEAST_COUNT, comparisons.REPEATS * repeats)
+    least = counts.least_change(repeats)
     measured = [(index, value) for index, value in enumerate(values) if value]
-    return [
-        Step(index, before, after, p=0.0)
-        for (_, before), (index, after) in pairwise(measured)
-        if max(after / before, before / after) >= threshold
-    ]
+    return [Step(index, before, after, p=0.0) for (_, before), (index, after) in pairwise(measured) if has_changed(before, after, least)]
 
 
 def directions(unit: str) -> tuple[Verdict, Verdict]:

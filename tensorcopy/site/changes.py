@@ -20,6 +20,7 @@ from tensorcopy.analysis import function_changes
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import labels
 from tensorcopy.analysis.function_changes import ProfileDifference
+from tensorcopy.analysis.paired import has_changed
 from tensorcopy.analysis.series import CaseSeries, directions
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.sentences import against_text, step_size, step_text
@@ -168,7 +169,7 @@ def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
     for (method, _, _), name in shown.items():
         counts = (first.cases[name].instructions, second.cases[name].instructions)
         expected = counts[0] + explained.get(method, 0.0)
-        if not function_changes.is_changed(*counts) or not function_changes.is_changed(expected, counts[1]):
+        if not has_changed(*counts) or not has_changed(expected, counts[1]):
             continue
         explained.setdefault(method, counts[1] - counts[0])
         yield name
