@@ -10,12 +10,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.paired import Change, FieldDifference, Reason, Verdict
+from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences
+from tensorcopy.results.conditions import FieldDifference
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 

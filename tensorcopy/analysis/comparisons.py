@@ -14,42 +14,20 @@ from itertools import islice
 from math import log
 from os.path import relpath
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from tensorcopy import numbers
 from tensorcopy.analysis import counts, paired
-from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, FieldDifference, Reason, Verdict
+from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason, Verdict
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases.release_table import WITH_NUMPY_2
-from tensorcopy.results import differences, related
+from tensorcopy.results import conditions, differences, related
 from tensorcopy.results.cases import Case
-from tensorcopy.results.differences import UNPAIRED
+from tensorcopy.results.conditions import FieldDifference
+from tensorcopy.results.differences import UNPAIRED, Difference
 from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
 from tensorcopy.worker.operations import FILE
-
-SAME_MACHINE = (
-    "cpu",
-    "cores",
-    "governor",
-    "cpu_quota",
-    "hugepages",
-    "cpu_capability",
-    "threads",
-    "arch",
-    "os",
-    "driver",
-    "accelerators",
-    "settings",
-)
-SAME_GPU = "gpu"  # for cases on CUDA: each of its values that both sides have
-FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of several equal GPUs
-FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
-SAME_TIMER = ("asv_runner",)  # it takes the samples
-NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
 KINDS = (2**14, 2**17, 2**20)  # elements
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
@@ -106,18 +84,7 @@ class Comparison:
     @property
     def environment(self) -> list[FieldDifference]:
         """The fields of the provenance that differ and can change a time; "" where a side has none."""
-        first, second = _texts(self.before.provenance), _texts(self.after.provenance)
-        fields = [FieldDifference(name, *(each.get(name, "") for each in (first, second))) for name in {**first, **second}]
-        return [each for each in fields if each.field not in NOT_EVIDENCE and each.before != each.after]
-
-
-def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of a provenance as text, those of a group such as the hardware each under its name; "" for none."""
-    texts = {}
-    for name, value in provenance.items():
-        parts = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
-        texts.update({key: ", ".join(map(str, part)) if isinstance(part, list) else str(part or "") for key, part in parts.items()})
-    return texts
+        return conditions.differing(self.before.provenance, self.after.provenance)
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
@@ -136,32 +103,64 @@ def between(
     margin : of cases for which `verdicts` have none; with `everywhere`, of all
     alpha : chance of a false alarm, smaller where this is one of several looks
     """
-    failing = [case for result in (before, after) for case in result.failures if case.spec.timed or case.tracked]
-    values = [case for result in (before, after) for case in result.counts if case.tracked]
-    cases = {case: None for case in [*before.timings, *after.timings, *values, *failing] if case.spec.torch}
+    cases = _cases(before, after)
     measured = differences.between(before, after)
+    unknown = {case: change for case in cases if (change := _incomparable(before, after, case, measured.get(case)))}
+    testable = {case: difference for case, difference in measured.items() if difference and case in cases and case not in unknown}
+    judged = paired.judge(testable, margin=margin_of(verdicts, margin, everywhere=everywhere), kind=kind, alpha=alpha)
+    tracked = [case for case in cases if case.tracked and case not in unknown]
+    judged |= paired.tracked({case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in tracked})
     changes: dict[Case, Change] = {}
     for case in cases:
-        if untestable := _untestable(before, after, case):
-            changes[case] = untestable
-        elif case.spec.timed and measured[case] is None:
-            changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=_launches(before, after, case), way=UNPAIRED)
-    testable = {case: difference for case, difference in measured.items() if difference and case in cases and case not in changes}
-    judged = paired.judge(testable, margin=(lambda _: margin) if everywhere else margin_of(verdicts, margin), kind=kind, alpha=alpha)
-    repeats = {case: (before.count_repeats[case], after.count_repeats[case]) for case in cases if case.tracked and case not in changes}
-    judged |= paired.tracked({case: (case.spec.unit, *sides) for case, sides in repeats.items()})
-    for case in cases:
-        change = changes.get(case) or judged[case]
+        first, second = related.measured(before, case), related.measured(after, case)
+        values = first.value if first else None, second.value if second else None
         if case.tracked:
-            sides = [result.counts.get(case) for result in (before, after)]
-            changes[case] = replace(change, before=sides[0], after=sides[1], unit=case.spec.unit) if case in changes else change
-            continue
-        times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
-        count = counts.pair(before, after, case, margin=margin)
-        why = verdicts.why(case_name(case), after.version) if change.verdict is Verdict.SLOWER else ""
-        changes[case] = replace(change, before=times[0], after=times[1], count=count, acknowledged=why)
+            changes[case] = judged.get(case) or replace(unknown[case], before=values[0], after=values[1], unit=case.spec.unit)
+        else:
+            change = unknown.get(case) or judged[case]
+            count = counts.pair(before, after, case, margin=margin)
+            why = verdicts.why(case_name(case), after.version) if change.verdict is Verdict.SLOWER else ""
+            changes[case] = replace(change, before=values[0], after=values[1], count=count, acknowledged=why)
     compared = sum(change.interval is not None for change in changes.values())
-    return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared, alpha)
+    return Comparison(before, after, labels(before, after), changes, margin, compared, alpha)
+
+
+def _cases(before: Result, after: Result) -> list[Case]:
+    """Return the timed and tracked cases of either side that torch can change, those with a time first."""
+    tracked = [case for result in (before, after) for case in result.counts if case.tracked]
+    failing = [case for result in (before, after) for case in result.failures if case.spec.timed or case.tracked]
+    return [case for case in dict.fromkeys([*before.timings, *after.timings, *tracked, *failing]) if case.spec.torch]
+
+
+def _incomparable(before: Result, after: Result, case: Case, difference: Difference | None) -> Change | None:
+    """Return the unknown change of a case that cannot be compared; None of one that can.
+
+    difference : as it was measured; None for sides that never met
+    """
+    if missing := _missing(after, case, Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER, Reason.ONLY_BEFORE):
+        return missing
+    if missing := _missing(before, case, Reason.FAILED_BEFORE, Reason.NOT_MEASURED_BEFORE, Reason.ONLY_AFTER):
+        return missing
+    first, second = related.measured(before, case), related.measured(after, case)
+    launches = first.launches if first else 0, second.launches if second else 0
+    fields = conditions.unequal(before, after, with_numpy=case.spec.numpy, with_gpu=case.device == "cuda")
+    if fields:
+        ratio = after.timings[case].seconds / before.timings[case].seconds if case.spec.timed else None
+        return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, launches=launches, differences=fields, way=UNPAIRED)
+    if case.spec.timed and difference is None:
+        return Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches, way=UNPAIRED)
+    return None
+
+
+def _missing(result: Result, case: Case, failed: Reason, skipped: Reason, absent: Reason) -> Change | None:
+    """Return the unknown change of a case that one side lacks, with one of these reasons; None of one that it has."""
+    if case in result.timings or case in result.counts:
+        return None
+    if case in result.failures:
+        return Change(Verdict.UNKNOWN, failed, failure=result.failures[case])
+    if case in result.skips:
+        return Change(Verdict.UNKNOWN, skipped, failure=result.skips[case])
+    return Change(Verdict.UNKNOWN, absent)
 
 
 def with_history(result: Result, stored: Iterable[Result], verdicts: Verdicts = NO_VERDICTS) -> Comparison | None:
@@ -171,9 +170,12 @@ def with_history(result: Result, stored: Iterable[Result], verdicts: Verdicts = 
     return between(alike[-1], result, verdicts) if alike and key[-1] else None
 
 
-def margin_of(verdicts: Verdicts, usual: float = MARGIN) -> Callable[[Case], float]:
-    """Return the function that returns the margin of a case: the declared one, or else the usual one."""
-    return (lambda case: verdicts.margin(case_name(case)) or usual) if verdicts.margins else lambda _: usual
+def margin_of(verdicts: Verdicts, usual: float = MARGIN, *, everywhere: bool = False) -> Callable[[Case], float]:
+    """Return the function that returns the margin of a case: the declared one, or else the usual one.
+
+    everywhere : whether the usual one is that of every case
+    """
+    return (lambda case: verdicts.margin(case_name(case)) or usual) if verdicts.margins and not everywhere else lambda _: usual
 
 
 def unmatched_rows(verdicts: Verdicts, cases: Iterable[Case]) -> list[TensorcopyError]:
@@ -200,12 +202,14 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
     """
     if len(pairs) == 1:
         return between(*pairs[0], verdicts).changes
-    steps = [differences.between(before, after) for before, after in pairs]
+    links = [(before, after, differences.between(before, after)) for before, after in pairs]
+    _, _, of_first = links[0]
     total = {}
-    for case in steps[0]:
-        parts = [difference for step in steps if (difference := step.get(case))]
-        if len(parts) == len(pairs) and case.spec.torch and not any(_untestable(*pair, case) for pair in pairs):
-            total[case] = differences.summed(parts)
+    for case in of_first:
+        measured = [difference for *_, of_link in links if (difference := of_link.get(case))]
+        is_whole = len(measured) == len(links) and case.spec.torch
+        if is_whole and not any(_incomparable(before, after, case, of_link[case]) for before, after, of_link in links):
+            total[case] = differences.summed(measured)
     return paired.judge(total, margin=margin_of(verdicts), kind=kind)
 
 
@@ -234,38 +238,6 @@ def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
     several = len({device for device, _ in by_kind}) > 1
     names = {key: f"{key[0]} " * several + (SIZES[key[1]] if key[1] >= 0 else "") for key in sorted(by_kind)}
     return {name.strip(): median(by_kind[key]) for key, name in names.items()}
-
-
-def _untestable(before: Result, after: Result, case: Case) -> Change | None:
-    """Return the unknown change of a case that cannot be compared; None of one that can."""
-    ends = (
-        (after, Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER, Reason.ONLY_BEFORE),
-        (
-            before,
-            Reason.FAILED_BEFORE,
-            Reason.NOT_MEASURED_BEFORE,
-            Reason.ONLY_AFTER,
-        ),
-    )
-    for result, failed, skipped, only in ends:
-        if case not in result.timings and case not in result.counts:
-            reason = failed if case in result.failures else skipped if case in result.skips else only
-            return Change(Verdict.UNKNOWN, reason, failure=result.failures.get(case) or result.skips.get(case, ""))
-    with_numpy, with_gpu = case.spec.numpy, case.device == "cuda"
-    ours = _provenance(before, after, with_numpy=with_numpy, with_gpu=with_gpu)
-    theirs = _provenance(after, before, with_numpy=with_numpy, with_gpu=with_gpu)
-    fields = tuple(FieldDifference(name, ours[name], theirs[name]) for name in ours if name in theirs and ours[name] != theirs[name])
-    if not fields:
-        return None
-    ratio = after.timings[case].seconds / before.timings[case].seconds if case.spec.timed else None
-    launches = _launches(before, after, case)
-    return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, launches=launches, differences=fields, way=UNPAIRED)
-
-
-def _launches(before: Result, after: Result, case: Case) -> tuple[int, int]:
-    """Return in how many launches each side has a case."""
-    first, second = (related.measured(result, case) for result in (before, after))
-    return first.launches if first else 0, second.launches if second else 0
 
 
 def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:
@@ -327,54 +299,12 @@ def some(names: Collection[str]) -> str:
     return ", ".join([*islice(names, NAMED), *(["…"] if len(names) > NAMED else [])]) or "none"
 
 
-def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:
-    """Return the fields of the machine that must be equal in two results of it, by name.
-
-    with_gpu : also those of its NVIDIA GPU; one that torch or the driver does not report is left out
-    """
-    provenance = result.provenance
-    fields = {name: provenance[name] for name in SAME_MACHINE if provenance.get(name) not in (None, "")}
-    if "cpu_quota" in provenance:
-        fields["cpu_quota"] = provenance["cpu_quota"] or "none"
-    if "settings" in fields:
-        fields["settings"] = {name: value for name, value in fields["settings"].items() if name not in FREE_SETTINGS}
-    if with_gpu:
-        gpu = provenance.get(SAME_GPU) or {}
-        fields.update({f"gpu {name}": value for name, value in gpu.items() if value is not None and name not in FREE_OF_GPU})
-    return {name: str(value) for name, value in fields.items()}
-
-
-@lru_cache(maxsize=16)  # two sides, with numpy and without, with a GPU and without
-def _provenance(result: Result, compared_with: Result, *, with_numpy: bool, with_gpu: bool) -> dict[str, str]:
-    """Return the fields that must be equal on both sides.
-
-    A difference that is itself the subject of the comparison is allowed.
-    """
-    names: list[str] = list(SAME_TIMER)
-    ours, theirs = result.series_key, compared_with.series_key
-    if with_numpy and not _differ_by_numpy(ours, theirs):
-        names.append("numpy")
-    if result.python == compared_with.python:
-        names.append("python")
-    fields = {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
-    if result.machine == compared_with.machine:
-        fields.update(machine_fields(result, with_gpu=with_gpu))
-    if ours.machine == theirs.machine and ours.identity != theirs.identity:  # of two folders with a machine of this name each
-        fields["identity"] = ours.identity or UNKNOWN_NAME
-    return fields
-
-
-def _differ_by_numpy(first: SeriesKey, second: SeriesKey) -> bool:
-    """Return whether numpy 2 stands in for the history's numpy in one of two series of one kind of wheel."""
-    return first.build != second.build and len({key.build.removesuffix(WITH_NUMPY_2) for key in (first, second)}) == 1
-
-
 def labels(before: Result, after: Result) -> tuple[str, str]:
     """Name each side by its release and by what else differs."""
     parts: list[tuple[str, str]] = [(f"torch {before.provenance['torch']}", f"torch {after.provenance['torch']}")]
     ours, theirs = before.series_key, after.series_key
     builds = ours.build, theirs.build
-    if _differ_by_numpy(ours, theirs):
+    if ours.differs_by_numpy(theirs):
         builds = f"numpy {before.provenance['numpy']}", f"numpy {after.provenance['numpy']}"
     for pair in ((f"Python {ours.python}", f"Python {theirs.python}"), builds, (ours.machine, theirs.machine)):
         parts += [pair] if pair[0] != pair[1] else []

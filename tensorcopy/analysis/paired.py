@@ -11,10 +11,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil, exp, inf, isfinite, log
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from tensorcopy.results.conditions import FieldDifference
 from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
 from tensorcopy.results.effects import Numbers
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
@@ -69,14 +70,6 @@ class Reason(str, Enum):
 
 FAILED = (Reason.FAILED_BEFORE, Reason.FAILED_AFTER)
 ONE_SIDED = (Reason.ONLY_BEFORE, Reason.ONLY_AFTER)
-
-
-class FieldDifference(NamedTuple):
-    """A field of the provenance that differs between the sides."""
-
-    field: str
-    before: str
-    after: str
 
 
 def has_changed(before: float, after: float, least: float = LEAST_COUNT) -> bool:

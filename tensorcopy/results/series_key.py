@@ -50,6 +50,11 @@ class SeriesKey:
         """Whether numpy 2 stands in for the history's numpy."""
         return self.build.endswith(release_table.WITH_NUMPY_2)
 
+    def differs_by_numpy(self, other: SeriesKey) -> bool:
+        """Return whether one of the two is beside numpy 2, and otherwise of the same kind of wheel."""
+        wheels = {key.build.removesuffix(release_table.WITH_NUMPY_2) for key in (self, other)}
+        return self.build != other.build and len(wheels) == 1
+
     @property
     def joined(self) -> SeriesKey:
         """The key of the history that joins the Pythons of this machine and build; its Python is ""."""
