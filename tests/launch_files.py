@@ -164,7 +164,7 @@ def write_counts(
         for name, values in repeats.items():
             if number < len(values):
                 suite, index = places[name]
-                stored = suites.setdefault(suite, launch._described(described[suite]))
+                stored = suites.setdefault(suite, launch.described(described[suite]))
                 stored.values[str(index)] = float(values[number])
         moment = start + timedelta(seconds=number)
         shared, own = launches.shared_provenance([made.provenance])

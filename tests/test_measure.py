@@ -113,7 +113,7 @@ class Machine:
         self.counted.append(side.provenance["torch"].partition("+")[0])
         suites = launch.selected(self.suites, selection, (), timed=False)
         document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), started="2026-11-21T08", ended="")
-        stored = {name: launch._described(suite) for name, suite in suites.items()}
+        stored = {name: launch.described(suite) for name, suite in suites.items()}
         for suite in stored.values():
             suite.values["0"] = 4096.0
         return launches.msgspec.structs.replace(document, kind="counts", suites=stored)
@@ -263,6 +263,15 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
     machine.cannot_start = ""
     assert measure("2.8.0", "2.15.0", "--launches", "2", "--no-counts") == 0
     assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+
+
+@pytest.mark.parametrize("field", ["version", "unit"])
+def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, field):
+    """Its values would be in no history."""
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    machine.suites[BY_SIZE][field] = "another"
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    assert len(machine.taken) == 2
 
 
 def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():

@@ -29,7 +29,7 @@ from tensorcopy import __version__
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, stored_cases
-from tensorcopy.results.launches import Launch, Suite
+from tensorcopy.results.launches import Launch, Suite, newest_suites
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import in_order
 
@@ -112,7 +112,7 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
 
 def newest(launches: Collection[Launch]) -> dict[str, Suite]:
     """Return every suite as the newest launch that has it describes it."""
-    return {name: suite for launch in sorted(launches, key=lambda each: each.id) for name, suite in launch.suites.items()}
+    return newest_suites(sorted(launches, key=lambda each: each.id))
 
 
 def _benchmarks(suites: Mapping[str, Suite]) -> dict[str, dict[str, Any]]:

@@ -395,7 +395,7 @@ def count(
         jobs = [(name, index) for name, suite in suites.items() for index in suite["selected"].values()]
         for done, (name, index) in enumerate(jobs):
             report_case(done, len(jobs), name)
-            suite = stored.setdefault(name, _described(suites[name]))
+            suite = stored.setdefault(name, described(suites[name]))
             if reason := suites[name].get("refused"):
                 suite.failed[str(index)] = {ALL: reason}
                 continue
@@ -617,7 +617,7 @@ def document(
     shared, own = launches.shared_provenance([side.provenance for side in sides])
     stored: dict[str, Suite] = {}
     for (name, index), turns in sorted(by_case.items()):
-        suite = stored.setdefault(name, _described(suites[name]))
+        suite = stored.setdefault(name, described(suites[name]))
         for reasons, place in ((turns.skipped, suite.skipped), (turns.failed, suite.failed)):
             if reasons:
                 texts = set(reasons.values())
@@ -639,7 +639,8 @@ def document(
     )
 
 
-def _described(suite: Mapping[str, Any]) -> Suite:
+def described(suite: Mapping[str, Any]) -> Suite:
+    """Return a suite as a launch stores it, still without times; suite : as `suites_of` returns it."""
     return Suite(
         version=str(suite["version"]),
         param_names=[str(name) for name in suite["param_names"]],

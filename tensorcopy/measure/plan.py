@@ -21,7 +21,7 @@ from typing import Any
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.launch import LocalSide, names_of, sizes_of, usable_cores
+from tensorcopy.measure.launch import LocalSide, described, names_of, sizes_of, usable_cores
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment
@@ -317,14 +317,14 @@ def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], k
 
     A git revision may lack a case that others have: it has the launches of these.
 
-    suites : as `launch.suites_of` returns them, with the selected cases; launches with another version of one have none of its cases
+    suites : as `launch.suites_of` returns them, with the selected cases; those with another form of one have none of its cases
     """
     counts: dict[Place, Counter[tuple[str, str]]] = {}
     for launch in launches:
         of_sides = {number: counts.setdefault(side.place, Counter()) for number, side in enumerate(launch.sides) if launch.kind == kind}
         for name, suite in suites.items():
             stored = launch.suites.get(name)
-            if stored is None or stored.version != str(suite["version"]):
+            if stored is None or stored.form != described(suite).form:
                 continue
             there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
             for text in suite["selected"]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from math import prod
@@ -150,6 +150,14 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     def identity(self) -> str:
         """The identity of the hardware."""
         return str(self.provenance.get("identity", ""))
+
+
+def newest_suites(launches: Iterable[Launch]) -> dict[str, Suite]:
+    """Return every suite as the newest launch describes it; what another launch has of another form of it cannot be compared.
+
+    launches : of one machine, in order
+    """
+    return {name: suite for launch in launches for name, suite in launch.suites.items()}
 
 
 def new_id(now: datetime | None = None) -> str:

@@ -219,10 +219,10 @@ def _of_machine(
 
     elsewhere : launches of counts of other machines that hold for this one too
     """
-    versions = _versions(launch for launch, _ in (*elsewhere, *read))
+    suites = launches.newest_suites(launch for launch, _ in (*elsewhere, *read))
     current, borrowed = (
         [
-            (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].form == versions[name]})
+            (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].form == suites[name].form})
             for launch, cases in each
         ]
         for each in (read, elsewhere)
@@ -265,15 +265,10 @@ def _of_machine(
         )
 
 
-def _versions(read: Iterable[Launch]) -> dict[str, tuple[str, str]]:
-    """Return the newest version and unit of each suite in the launches of one machine."""
-    return {name: suite.form for launch in read for name, suite in launch.suites.items()}
-
-
 def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
     """Yield an error for a machine of which some release has a suite in an earlier version only."""
-    versions, places = _versions(read), dict[tuple[str, ...], dict[tuple[str, str], set[str]]]()
-    several = {name for launch in read for name, suite in launch.suites.items() if suite.form != versions[name]}
+    suites, places = launches.newest_suites(read), dict[tuple[str, ...], dict[tuple[str, str], set[str]]]()
+    several = {name for launch in read for name, suite in launch.suites.items() if suite.form != suites[name].form}
     for launch in read:
         for name in several & launch.suites.keys():
             suite = launch.suites[name]
@@ -284,15 +279,15 @@ def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) ->
     shas: set[str] = set()
     for (name, sha, *_), by_version in places.items():
         cases = set[str]().union(*by_version.values())
-        if versions[name] not in by_version and cases:
+        if suites[name].form not in by_version and cases:
             earlier.setdefault(name, set()).update(cases)
             shas.add(sha)
     if earlier:
-        suites = [f"{name} ({len(cases)} cases)" for name, cases in sorted(earlier.items())]
+        names = [f"{name} ({len(cases)} cases)" for name, cases in sorted(earlier.items())]
         of_torch = " ".join(release.version for release in releases if release.sha in shas)
         yield TensorcopyError(
             f"results of {machine} do not count: of an earlier version of their suites",
-            got=f"{', '.join(suites[:SHOWN])}{', …' if len(suites) > SHOWN else ''} with torch {of_torch}",
+            got=f"{', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''} with torch {of_torch}",
             allowed="the newest version of each suite that the machine has measured",
             next=f"tensorcopy measure {of_torch} --machine {machine}",
         )
