@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-SMALLEST = math.log1p(0.01)  # step to report; with 2 % the same series are quiet, and a step of 2 % is missed half the time
+SMALLEST = math.log1p(0.01)  # log ratio, of a step to report; with 2 % the same series are quiet, and a step of 2 % is missed half the time
 NEARLY = 0.1  # of a step, on a logarithmic scale, may remain when a later step takes it back
 BACK = 3.0  # standard errors: two levels this close are the same
 
@@ -157,8 +157,9 @@ def steps(values: Sequence[float | None], spreads: Sequence[float] = (), *, know
     # the noise in successive differences: steps and slow drift hardly affect it
     between = max(SMALLEST / FINEST, _median_of(np.abs(np.diff(points.y))) / NORMAL_MAD / math.sqrt(2))
     cuts = _partition(points, between)
-    first, last = points.y[: (cuts or [n])[0]], points.y[(cuts or [0])[-1] :][::-1]
-    cuts = sorted({*cuts, *_end(first), *(n - count for count in _end(last)), *known})  # without 0
+    first_level, last_level = (points.y[: cuts[0]], points.y[cuts[-1] :]) if cuts else (points.y, points.y)
+    of_begin, of_end = _end(first_level), [n - count for count in _end(last_level[::-1])]
+    cuts = sorted({*cuts, *of_begin, *of_end, *known})  # without 0, where the first level begins
     while cuts:
         parts = _levels_between(cuts, n)
         noise = _noise(points, parts, between)
@@ -166,8 +167,8 @@ def steps(values: Sequence[float | None], spreads: Sequence[float] = (), *, know
         clipped = np.clip(points.y, middles - CLIP * noise.points, middles + CLIP * noise.points)
         straight = _straight(clipped, parts, noise)
         tests = {i: _test(points, clipped, parts, i, noise, line=i in straight) for i, cut in enumerate(cuts) if cut not in known}
-        worst = min(tests, key=lambda i: (tests[i].passed, not tests[i].spike, tests[i].t), default=-1)
-        if worst < 0 or tests[worst].passed:
+        worst = min(tests, key=lambda i: (tests[i].passed, not tests[i].spike, tests[i].t), default=None)
+        if worst is None or tests[worst].passed:
             ps = [known[cut] if cut in known else tests[i].p for i, cut in enumerate(cuts)]
             return _steps(points, measured, cuts, ps, noise)
         del cuts[worst]
@@ -196,7 +197,7 @@ def _steps(
         return remaining <= max(SMALLEST, BACK * error, NEARLY * abs(level[before + 1] - level[before]))
 
     result = []
-    for i, cut in enumerate(cuts):
+    for i, cut in enumerate(cuts):  # level i is before it, level i + 1 after it
         back = next((cuts[j] for j in range(i + 1, len(cuts)) if is_back(i, j + 1)), None)
         result.append(
             Step(
@@ -311,7 +312,8 @@ def _outlier_chance(sides: Sequence[slice], size: float, noise: _Noise) -> float
     if any(_is_inside(side, n) for side in singles) or not others.size:
         return 0.0  # see _is_spike; a known change between the only two points
     if singles:
-        return float(size / float(noise.points[singles[0]].item()) < LAST * float((others**4).mean()) ** 0.25)
+        distance = size / float(noise.points[singles[0]].item())
+        return 1.0 if distance < LAST * float((others**4).mean()) ** 0.25 else 0.0
     fewest = min(_length(side) for side in sides)
     shorter = [side for side in sides if _length(side) == fewest]
     outlying = noise.deviations >= OUTLYING * size / noise.level

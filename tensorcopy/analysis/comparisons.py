@@ -7,6 +7,7 @@ them are shown. The verdict on a time comes from the time alone; an exact count,
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -29,7 +30,7 @@ from tensorcopy.results.differences import UNPAIRED, Difference
 from tensorcopy.results.reader import Result
 from tensorcopy.worker.operations import FILE
 
-KINDS = (2**14, 2**17, 2**20)  # elements
+KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 
 NAMED = 6  # names in an error
@@ -220,9 +221,12 @@ def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | No
 
 
 def kind(case: Case) -> tuple[str, int]:
-    """Return the kind of a case, whose variances are alike: its device, and whether dispatch, caches or memory decide its time."""
+    """Return the kind of a case, whose variances are alike: its device, and whether dispatch, caches or memory decide its time.
+
+    The latter as an index of `SIZES`; -1 for a case without a size.
+    """
     numel = dict(case.parameters).get("numel", "")
-    return case.device, sum(int(numel) > limit for limit in KINDS) if numel.isdecimal() else -1
+    return case.device, bisect_left(KINDS, int(numel)) if numel.isdecimal() else -1
 
 
 def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
@@ -236,8 +240,11 @@ def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
         if change.detectable is not None:
             by_kind.setdefault(kind(case), []).append(change.detectable)
     several = len({device for device, _ in by_kind}) > 1
-    names = {key: f"{key[0]} " * several + (SIZES[key[1]] if key[1] >= 0 else "") for key in sorted(by_kind)}
-    return {name.strip(): median(by_kind[key]) for key, name in names.items()}
+    by_name = {}
+    for device, size in sorted(by_kind):
+        size_name = SIZES[size] if size >= 0 else ""
+        by_name[f"{device} {size_name}".strip() if several else size_name] = median(by_kind[device, size])
+    return by_name
 
 
 def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:
@@ -310,5 +317,4 @@ def labels(before: Result, after: Result) -> tuple[str, str]:
         parts += [pair] if pair[0] != pair[1] else []
     if before.provenance["torch"] == after.provenance["torch"] and len(parts) == 1:
         parts.append((relpath(before.folder), relpath(after.folder)))
-    first, second = (", ".join(texts) for texts in zip(*parts))
-    return first, second
+    return ", ".join(first for first, _ in parts), ", ".join(second for _, second in parts)

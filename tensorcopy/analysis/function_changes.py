@@ -284,7 +284,11 @@ def of_profiles(numel: int, before: Profile, after: Profile) -> ProfileDifferenc
     changed = []
     for function in first.keys() | second.keys():
         old, new = first.get(function, ABSENT), second.get(function, ABSENT)
-        certain = new.own > CLEARLY * before.smallest if old is ABSENT else new is not ABSENT or old.own > CLEARLY * after.smallest
+        certain = True
+        if old is ABSENT:
+            certain = new.own > CLEARLY * before.smallest
+        elif new is ABSENT:
+            certain = old.own > CLEARLY * after.smallest
         change = FunctionChange(function, group_of(function), old, new, certain)
         if old != new and (change.difference or change.status != "changed"):
             changed.append(change)
@@ -341,16 +345,22 @@ def _libraries(before: Profile, after: Profile) -> dict[Function, Function]:
     An inline function is in each library that uses it, and the loader takes any. So those of one name are one where the sides have them in
     different libraries: in that where it costs most after the change.
     """
-    by_name: dict[str, tuple[dict[Function, float], dict[Function, float]]] = defaultdict(lambda: ({}, {}))
-    for index, side in enumerate((before, after)):
-        for function, cost in side.functions.items():
-            by_name[function[1]][index][function] = cost.own
+    first, second = _by_name(before), _by_name(after)
     moved: dict[Function, Function] = {}
-    for first, second in by_name.values():
-        if first and second and first.keys() != second.keys():
-            most = max(second, key=lambda function: second[function])
-            moved.update(dict.fromkeys([*first, *second], most))
+    for name in first.keys() & second.keys():
+        old, new = first[name], second[name]
+        if old.keys() != new.keys():
+            most = max(new, key=lambda function: new[function].own)
+            moved.update(dict.fromkeys([*old, *new], most))
     return moved
+
+
+def _by_name(profile: Profile) -> dict[str, dict[Function, FunctionCost]]:
+    """Return the functions of each name, which several libraries may have, with their costs."""
+    by_name: dict[str, dict[Function, FunctionCost]] = defaultdict(dict)
+    for function, cost in profile.functions.items():
+        by_name[function[1]][function] = cost
+    return by_name
 
 
 def _costs(profile: Profile, libraries: Mapping[Function, Function]) -> dict[Function, FunctionCost]:

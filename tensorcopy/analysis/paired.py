@@ -27,7 +27,7 @@ ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus 
 FEWEST = 3  # launches on each side
 FEWEST_CASES = 4  # whose variances estimate a prior
 MOST_LAUNCHES = 100  # more than this many more are not worth suggesting
-LEAST_SPREAD = 1e-4  # of a difference within a launch: effects are stored in these units
+LEAST_SPREAD = 1e-4  # log ratio, of a difference within a launch: effects are stored in these units
 
 CaseKey = TypeVar("CaseKey", bound=Hashable)
 
@@ -215,7 +215,7 @@ def judge(
     differences: Mapping[CaseKey, Difference],
     *,
     margin: Callable[[CaseKey], float] = lambda _: MARGIN,
-    kind: Callable[[CaseKey], Hashable] = bool,
+    kind: Callable[[CaseKey], Hashable] = lambda _: "",
     alpha: float = ALPHA,
 ) -> dict[CaseKey, Change]:
     """Return the change of every case; all are judged together.
@@ -247,9 +247,8 @@ def judge(
         halves = stdtrit(total, 1 - alpha / 2) * errors
         thresholds = stdtrit(total, 1 - alpha / 2 / len(testable)) * errors
         for number, (case, each) in enumerate(testable.items()):
-            changes[case] = _verdict(
-                each, ps[number], float(errors[number]), float(halves[number]), float(thresholds[number]), margin(case), alpha
-            )
+            error, half, threshold = float(errors[number]), float(halves[number]), float(thresholds[number])
+            changes[case] = _verdict(each, p=ps[number], error=error, half=half, threshold=threshold, margin=margin(case), alpha=alpha)
     return {case: changes[case] for case in differences}
 
 
@@ -267,9 +266,15 @@ def _moderated_by_kind(differences: Mapping[CaseKey, Difference], kind: Callable
     return variances, np.maximum(total, 1.0)
 
 
-def _verdict(each: Difference, p: float, error: float, half: float, threshold: float, margin: float, alpha: float) -> Change:
-    """Return the verdict; threshold : the size that would be significant among all cases."""
-    smallest, more = log(1 + margin), None
+def _verdict(each: Difference, *, p: float, error: float, half: float, threshold: float, margin: float, alpha: float) -> Change:
+    """Return the verdict on a difference.
+
+    p : adjusted for all cases
+    error : its standard error; half : half of its interval
+    threshold : the size that would be significant among all cases
+    """
+    smallest = log(1 + margin)
+    more = None
     if p <= alpha and abs(each.size) >= smallest:
         verdict, reason = Verdict.SLOWER if each.size > 0 else Verdict.FASTER, Reason.CHANGED
     elif abs(each.size) + half <= smallest:
@@ -307,25 +312,31 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
     pairs: dict[CaseKey, CountPair] = {}
     ps: dict[CaseKey, float] = {}
     for case, (unit, before, after) in values.items():
-        first, second = (float(np.mean(side)) for side in (before, after))
-        spreads = [(float(np.var(side, ddof=1)), len(side) - 1) for side in (before, after) if len(side) > 1]
-        if not any(variance for variance, _ in spreads):
+        of_before, of_after = _variance(before), _variance(after)
+        known = [each for each in (of_before, of_after) if each]
+        if not any(variance for variance, _ in known):
             pairs[case] = CountPair(unit, before[0], after[0], known=before[0] == after[0] or min(len(before), len(after)) > 1)
             continue
         # a side with one launch varies as the other does
-        errors = [(variance / len(side), free) for (variance, free), side in zip((*spreads, *spreads)[:2], (before, after))]
-        error = sum(each for each, _ in errors)
-        freedom = error**2 / sum(each**2 / free for each, free in errors)
-        half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error**0.5
-        ps[case] = float(2 * stdtr(freedom, -abs(second - first) / error**0.5))
+        before_variance, before_freedom = of_before or known[0]
+        after_variance, after_freedom = of_after or known[0]
+        before_square, after_square = before_variance / len(before), after_variance / len(after)
+        square = before_square + after_square
+        freedom = square**2 / (before_square**2 / before_freedom + after_square**2 / after_freedom)
+        error = square**0.5
+        half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
+        first, second = float(np.mean(before)), float(np.mean(after))
+        ps[case] = float(2 * stdtr(freedom, -abs(second - first) / error))
         pairs[case] = CountPair(unit, first, second, interval=(second - first - half, second - first + half))
     for case, p in zip(ps, holm([*ps.values()])):
         pairs[case], ps[case] = replace(pairs[case], known=p <= ALPHA), p
     changes = {}
     for case, pair in pairs.items():
         launches = len(values[case][1]), len(values[case][2])
-        unknown = Reason.INTERVAL_TOO_WIDE if pair.interval else Reason.TOO_FEW_LAUNCHES
-        reason = Reason.COUNT_CHANGED if pair.changed else Reason.COUNT_UNCHANGED if pair.known else unknown
+        if pair.known:
+            reason = Reason.COUNT_CHANGED if pair.changed else Reason.COUNT_UNCHANGED
+        else:
+            reason = Reason.INTERVAL_TOO_WIDE if pair.interval else Reason.TOO_FEW_LAUNCHES
         changes[case] = Change(
             pair.verdict,
             reason,
@@ -340,6 +351,11 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
             way=UNPAIRED,
         )
     return changes
+
+
+def _variance(values: Sequence[float]) -> tuple[float, int] | None:
+    """Return the variance of values and its degrees of freedom; None for a single one."""
+    return (float(np.var(values, ddof=1)), len(values) - 1) if len(values) > 1 else None
 
 
 def holm(ps: Sequence[float]) -> list[float]:

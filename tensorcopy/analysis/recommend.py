@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -184,7 +184,7 @@ def devices(result: Result) -> list[str]:
 def _sizes(result: Result, request: CopyRequest) -> list[int]:
     suites = {suite_specs.timed_by_size(group, request.device, requires_grad=request.requires_grad) for group in ("copy", "conversion")}
     cases = [case for case in result.timings if case.suite in suites and case.device == request.device]
-    return sorted({int(case["numel"]) for case in cases if request.requires_grad is ("requires_grad" in dict(case.parameters))})
+    return sorted({int(case["numel"]) for case in cases if ("requires_grad" in dict(case.parameters)) == request.requires_grad})
 
 
 def recommended(result: Result, request: CopyRequest, numel: int = NUMEL) -> Option | None:
@@ -208,7 +208,7 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
     timed = request if _sizes(result, request) else replace(request, requires_grad=False)
     rows = {numel: _options(result, request, timed, names, numel) for numel in _sizes(result, timed)}
     measured = {name: [row[name] for row in rows.values() if row[name].timing] for name in names}
-    shares = {name: fmean(not option.among_fastest for option in options) if options else 1.0 for name, options in measured.items()}
+    shares = {name: _share_slower(options) for name, options in measured.items()}
     times = {name: median([log(option.time) for option in options] or [inf]) for name, options in measured.items()}
 
     def rank(option: Option) -> tuple[bool, bool, bool, float, float]:
@@ -224,6 +224,11 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
             first = faster[0] if faster else usual
         answers[numel] = tuple(sorted(options, key=lambda option: (option is not first, option.time)))
     return answers
+
+
+def _share_slower(options: Sequence[Option]) -> float:
+    """Return the share of sizes at which a method is significantly slower than the fastest; 1 for one that was not measured."""
+    return sum(not option.among_fastest for option in options) / len(options) if options else 1.0
 
 
 def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[str, int]]:

@@ -171,10 +171,13 @@ def cases(axes: Sequence[Sequence[Result]]) -> tuple[Case, ...]:
 
 
 def _cases(results: Sequence[Result]) -> list[Case]:
-    timed = dict.fromkeys(case for result in reversed(results) for case in result.timings)
-    counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0 or case.tracked)
-    failing = dict.fromkeys(case for case in results[-1].failures if case.spec.timed or case.tracked)
-    return [*dict.fromkeys([*(case for case in (*timed, *failing) if case.spec.timed and case.spec.torch), *counted, *failing])]
+    """Return the cases of results in order of release: timed ones, then counted ones, then tracked ones that only fail."""
+    newest_first = results[::-1]
+    timed = [case for result in newest_first for case in result.timings]
+    counted = [case for result in newest_first for case, value in result.counts.items() if value > 0 or case.tracked]
+    failing = [case for case in results[-1].failures if case.spec.timed or case.tracked]
+    that_torch_changes = [case for case in (*timed, *failing) if case.spec.timed and case.spec.torch]
+    return [*dict.fromkeys([*that_torch_changes, *counted, *failing])]
 
 
 def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSeries]:
@@ -184,7 +187,7 @@ def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSerie
     releases = tuple(result.version for result in results)
     by_case = {}
     for case in _cases(results):
-        values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)
+        values, spreads = _of_times(case, results) if case.spec.timed else _of_counts(case, results)
         by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(results), values, spreads, (), verdicts=verdicts)
     return by_case
 
@@ -231,13 +234,10 @@ def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mappi
     sized = {}
     for step in steps:
         change = changes.get(step.index)
-        if (
-            change
-            and change.verdict is not Verdict.UNCHANGED
-            and change.interval
-            and change.ratio
-            and not change.interval[0] <= 1 <= change.interval[1]
-        ):
+        if not change or change.verdict is Verdict.UNCHANGED or not (change.interval and change.ratio):
+            continue
+        low, high = change.interval
+        if not low <= 1 <= high:
             before = next(value for value in reversed(values[: step.index]) if value is not None)
             sized[step.index] = replace(step, before=before, after=before * change.ratio, interval=change.interval)
     return tuple(replace(step, until=step.until if step.until in sized else None) for step in sized.values())
@@ -253,11 +253,13 @@ def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
     return [Step(index, before, after, p=0.0) for (_, before), (index, after) in pairwise(measured) if has_changed(before, after, least)]
 
 
-def directions(unit: str) -> tuple[Verdict, Verdict]:
-    """Return the verdicts on values in a unit that rise, and on those that fall."""
+def direction(unit: str, *, rises: bool) -> Verdict:
+    """Return the verdict on a value in a unit that has changed."""
     if unit == SECONDS:
-        return Verdict.SLOWER, Verdict.FASTER
-    return (Verdict.HIGHER, Verdict.LOWER) if is_tracked(unit) else (Verdict.MORE, Verdict.FEWER)
+        return Verdict.SLOWER if rises else Verdict.FASTER
+    if is_tracked(unit):
+        return Verdict.HIGHER if rises else Verdict.LOWER
+    return Verdict.MORE if rises else Verdict.FEWER
 
 
 @dataclass(frozen=True)
@@ -365,12 +367,13 @@ def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]
     }
     longest = max(all_series, key=lambda case_series: len(case_series.releases))
     as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
-    for verdict, rises in zip(directions(group.unit), (True, False)):
+    for rises in (True, False):
+        verdict = direction(group.unit, rises=rises)
         changed = sorted((case for case, step in steps.items() if step.rises is rises), key=lambda case: -steps[case].size)
-        shared = as_group if as_group and whole and as_group.rises is rises and _is_shared(whole, as_group, changed, all_series) else None
+        moved = whole and as_group and as_group.rises is rises and _is_shared(whole, as_group, changed, all_series)
         for against in dict.fromkeys(["", *(steps[case].against for case in changed)]):
             cases = {case: steps[case] for case in changed if steps[case].against == against}
-            own = None if against else shared
+            own = as_group if moved and not against else None  # a group changes from the release before
             if cases or own:
                 ratio = own.ratio if own else median(step.ratio for step in cases.values())
                 yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, cases, against)

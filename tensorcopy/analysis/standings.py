@@ -98,8 +98,13 @@ def standing(series: CaseSeries, last: int = 0) -> Standing | None:
         return None
     newest, levels = measured[-1], change_points.levels(series.values, series.steps)
     current = levels[newest] or 0.0
-    level_ends = [max(index for index in measured if index < step.index) for step in series.steps]
-    lower = {index: level for index in level_ends if index > newest - (last or newest + 1) and (level := levels[index]) and level < current}
+    earliest = newest - last + 1 if last else 0
+    lower: dict[int, float] = {}
+    for step in series.steps:
+        level_end = max(index for index in measured if index < step.index)
+        level = levels[level_end]
+        if level_end >= earliest and level and level < current:
+            lower[level_end] = level
     best = min(lower, key=lambda index: lower[index], default=None)
     return Standing(
         series,

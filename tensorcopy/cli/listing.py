@@ -217,6 +217,8 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
 
     parameters = [name for name, _ in cases[0].parameters]
     titles = ("value", "from launch to launch") if cases[0].tracked else ("time", "±", "× memcpy", "GB/s", "in")
-    columns = zip((*parameters, *titles, "launches"), *((*(value for _, value in case.parameters), *cells(case)) for case in cases))
-    header, *rows = zip(*(column for column in columns if any(column[1:])))
-    return terminal_table(header, rows, "l" * len(parameters) + "r" * (len(header) - len(parameters)))
+    header = [*parameters, *titles, "launches"]
+    rows = [[*(value for _, value in case.parameters), *cells(case)] for case in cases]
+    shown = [column for column in range(len(header)) if any(row[column] for row in rows)]
+    align = "".join("l" if column < len(parameters) else "r" for column in shown)
+    return terminal_table([header[column] for column in shown], [[row[column] for column in shown] for row in rows], align)

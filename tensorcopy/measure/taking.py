@@ -257,8 +257,11 @@ def outlook(missing: Missing, most: int, parallel: int, *, twice: bool) -> list[
 
     most : environments on the disk at a time; parallel : launches at a time; twice : whether inexact cases get as many again
     """
-    groups = plan.groups(missing.measurements, missing.job.reference, most)
-    counts = [(missing.of(group), len({*group, *filter(None, [missing.job.reference])})) for group in groups]
+    reference = missing.job.reference
+    counts: list[tuple[int, int]] = []  # launches, and their sides
+    for group in plan.groups(missing.measurements, reference, most):
+        of_launch = group if reference is None or reference in group else [*group, reference]
+        counts.append((missing.of(group), len(of_launch)))
     launches = sum(count for count, _ in counts)
     if not launches:
         return []

@@ -336,8 +336,8 @@ def time_text(change: Change | None) -> str:
     """Return the change of the time with its interval; "" where the case was not timed."""
     if change is None or change.ratio is None or not (change.before and change.after):
         return ""
-    verdict = "" if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else f", {change.verdict.value}"
-    size = f"{signed_percent(change.ratio)}{verdict}{', ' * bool(change.interval)}{_interval(change)}"
+    verdict = "" if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else change.verdict.value
+    size = ", ".join(filter(None, [signed_percent(change.ratio), verdict, _interval(change)]))
     return f"Time per call: {duration(change.before)} → {duration(change.after)} ({size})."
 
 

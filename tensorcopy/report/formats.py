@@ -19,6 +19,7 @@ from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, caption, headline, largest, margins, not_included, ordered, sentence
 from tensorcopy.results.cases import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
@@ -55,18 +56,20 @@ def markdown(comparison: Comparison) -> str:
 def document(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as a document; times in seconds."""
     changes, verdicts = comparison.changes, [change.verdict for change in comparison.changes.values()]
-    sides = [
-        {"label": label, "machine": side.machine, "python": side.python, "build": side.build, "provenance": side.provenance}
-        for label, side in zip(comparison.labels, (comparison.before, comparison.after))
-    ]
+    before_label, after_label = comparison.labels
     return {
-        **dict(zip(("before", "after"), sides)),
+        "before": _side(before_label, comparison.before),
+        "after": _side(after_label, comparison.after),
         "margin": comparison.margin,
         "alpha": comparison.alpha,
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts or verdict in TIME},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],
     }
+
+
+def _side(label: str, result: Result) -> dict[str, Any]:
+    return {"label": label, "machine": result.machine, "python": result.python, "build": result.build, "provenance": result.provenance}
 
 
 def as_csv(comparison: Comparison) -> str:

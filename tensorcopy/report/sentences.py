@@ -166,8 +166,9 @@ def headline(changes: Collection[Change]) -> list[str]:
         words = [verdict.value for verdict in verdicts] + [word for word in UNMEASURED if number[word]]
         if of_kind:
             sentences.append(f"{title}: {', '.join(f'{number[word]} {word}' for word in words)} of {counted(len(of_kind), 'case')}.")
-    sizes = [(verdict.value.capitalize(), sizes_of(changes, verdict)) for verdict in (Verdict.SLOWER, Verdict.FASTER)]
-    sentences += filter(None, [" ".join(f"{word}: {text}." for word, text in sizes if text)])
+    sizes = {verdict: sizes_of(changes, verdict) for verdict in (Verdict.SLOWER, Verdict.FASTER)}
+    if any(sizes.values()):
+        sentences.append(" ".join(f"{verdict.value.capitalize()}: {text}." for verdict, text in sizes.items() if text))
     pairs = [change.count for change in changes if change.count and not is_tracked(change.unit)]
     if pairs:
         work = Counter(pair.verdict for pair in pairs)
@@ -201,24 +202,25 @@ def _range_with(ratios: Collection[float], name: str, middle: float) -> str:
     return f"{ends}{signed_percent(middle)}"
 
 
-UNMEASURED = ("failed", "only before", "only after")  # what an unknown case may be, besides undecided
+WORDS = {
+    Reason.FAILED_BEFORE: "failed",
+    Reason.FAILED_AFTER: "failed",
+    Reason.ONLY_BEFORE: "only before",
+    Reason.ONLY_AFTER: "only after",
+}
+UNMEASURED = tuple(dict.fromkeys(WORDS.values()))  # what an unknown case may be, besides undecided
 
 
 def by_word(changes: Iterable[Change]) -> Counter[str]:
     """Return the number of cases by word: the verdict, or that a case failed, or which side alone has it."""
-
-    def word(change: Change) -> str:
-        if change.reason in FAILED:
-            return UNMEASURED[0]
-        return UNMEASURED[1 + (change.reason is Reason.ONLY_AFTER)] if change.reason in ONE_SIDED else change.verdict.value
-
-    return Counter(map(word, changes))
+    return Counter(WORDS.get(change.reason, change.verdict.value) for change in changes)
 
 
 def apart_text(change: Change, labels: tuple[str, str]) -> str:
     """Return which side a case failed with, or which alone has it: "failed with torch 2.15.0", "only in base 1234abcd"."""
-    reasons = FAILED if change.reason in FAILED else ONE_SIDED
-    return f"{'failed with' if change.reason in FAILED else 'only in'} {labels[reasons.index(change.reason)]}"
+    before, after = labels
+    side = before if change.reason in (Reason.FAILED_BEFORE, Reason.ONLY_BEFORE) else after
+    return f"failed with {side}" if change.reason in FAILED else f"only in {side}"
 
 
 def failures(result: Result, suites: Container[str] | None = None) -> list[str]:

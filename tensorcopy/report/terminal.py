@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
-from tensorcopy.analysis.series import CaseSeries, changes_by_release, directions, releases_of
+from tensorcopy.analysis.series import CaseSeries, changes_by_release, direction, releases_of
 from tensorcopy.analysis.standings import open_regressions, standing
 from tensorcopy.numbers import INSIDE, counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
@@ -99,10 +99,12 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         name = f"{SIGNS[change.verdict]} {_name(case)}"
         lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE and len(name) < NAME + 8 else [name, f"    {_figures(change)}"]
     lines += [""] if shown else []
-    for label, failing, only in zip(comparison.labels, FAILED, ONE_SIDED) if not all_cases else ():
-        notes += [f"failed with {label}: {_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
-        names = [_name(case) for case, each in changes.items() if each.reason is only]
-        notes += [f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}"] if names else []
+    if not all_cases:
+        for label, failing, only in zip(comparison.labels, FAILED, ONE_SIDED):
+            notes += [f"failed with {label}: {_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
+            names = [_name(case) for case, each in changes.items() if each.reason is only]
+            if names:
+                notes.append(f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}")
     if any(change.verdict is Verdict.UNKNOWN and change.reason not in ONE_SIDED for change in changes.values()) and not all_cases:
         notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
     return Prose("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]).rstrip("\n"))
@@ -194,7 +196,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     steps = {step.index: step for step in case_series.steps}
     greatest = max((value for value in case_series.values if value is not None), default=1.0)
     several = len({result.python for result in case_series.results}) > 1
-    words, tracks = directions(case_series.unit), is_tracked(case_series.unit)
+    tracks = is_tracked(case_series.unit)
     rows = []
     for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
         name = f"{release} ({case_series.results[index].python})" if several else release
@@ -205,7 +207,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
         else:
             bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
             step = steps.get(index)
-            change = f"{SIGNS[words[not step.rises]]} {step_size(step, case_series.unit)}" if step else ""
+            change = f"{SIGNS[direction(case_series.unit, rises=step.rises)]} {step_size(step, case_series.unit)}" if step else ""
             varies = percent(half_interval(spread) if case_series.case.spec.timed else spread, 1) if spread > 0 else ""  # or unknown
             if tracks:
                 varies = value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)

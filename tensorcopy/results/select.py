@@ -6,7 +6,7 @@ WORD is a Python ("3.9"), a machine or a build that has results; a name may have
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -114,12 +114,11 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
     first, second = (_matching(name, loaded[name.folder], releases, machine) for name in names)
     is_build_named = any(each.series_key.build in name.words for name in names for each in loaded[name.folder].results)
     is_machine_named = any(each.machine in name.words for name in names for each in loaded[name.folder].results)
-    shared = {result.series_key.host for result in first} & {result.series_key.host for result in second}
-    if shared:
-        first, second = ([result for result in side if result.series_key.host in shared] for side in (first, second))
+    of_shared_hosts = _of_shared(first, second, lambda result: result.series_key.host)
+    if of_shared_hosts:
+        first, second = of_shared_hosts
         if not is_build_named:
-            joined = {result.series_key.joined for result in first} & {result.series_key.joined for result in second}
-            first, second = ([result for result in side if not joined or result.series_key.joined in joined] for side in (first, second))
+            first, second = _of_shared(first, second, lambda result: result.series_key.joined) or (first, second)
     elif names[0].folder == names[1].folder and not is_machine_named:
         on = [", ".join(sorted({result.machine for result in side})) for side in (first, second)]
         raise TensorcopyError(
@@ -129,11 +128,12 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
             next=f"{before}@{first[0].machine} {after}@{second[0].machine}",
         )
     first_result = newest(first)
-    if shared:
+    if of_shared_hosts:
         host = first_result.series_key.host
         first, second = ([result for result in side if result.series_key.host == host] for side in (first, second))
-    if pythons := {result.python for result in first} & {result.python for result in second}:  # a change of Python is none of torch
-        first, second = ([result for result in side if result.python in pythons] for side in (first, second))
+    of_shared_pythons = _of_shared(first, second, lambda result: result.python)
+    if of_shared_pythons:  # a change of Python is none of torch
+        first, second = of_shared_pythons
         first_result = newest(first)
     alike = [each for each in second if each.series_key.joined == first_result.series_key.joined]
     if is_build_named:  # which asks for a comparison with another build
@@ -151,6 +151,16 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
     warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
     problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines))
     return SelectedPair(first_result, second_result, warnings, problems)
+
+
+def _of_shared(
+    first: Sequence[Result], second: Sequence[Result], value: Callable[[Result], Hashable]
+) -> tuple[list[Result], list[Result]] | None:
+    """Return the results of both sides that have a value of the other side too; None where they share none."""
+    shared = {value(result) for result in first} & {value(result) for result in second}
+    if not shared:
+        return None
+    return [result for result in first if value(result) in shared], [result for result in second if value(result) in shared]
 
 
 def _parse(text: str, folder: Path) -> _ResultName:
@@ -222,8 +232,8 @@ def _restricted(results: Sequence[Result], typed: str = "", **wanted: str) -> li
     for name, value in wanted.items():
         matching = [result for result in results if value in ("", getattr(result, name))]
         if not matching:
-            values, machines = ({getattr(result, each) for result in results} for each in (name, "machine"))
-            on = ", ".join(sorted(machines))
+            values = {getattr(result, name) for result in results}
+            on = ", ".join(sorted({result.machine for result in results}))
             label = {"version": "torch", "python": "Python"}.get(name)
             raise TensorcopyError(
                 "no such result",

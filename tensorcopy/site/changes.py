@@ -21,7 +21,7 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import labels
 from tensorcopy.analysis.function_changes import ProfileDifference
 from tensorcopy.analysis.paired import has_changed
-from tensorcopy.analysis.series import CaseSeries, directions
+from tensorcopy.analysis.series import CaseSeries, direction
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.sentences import against_text, step_size, step_text
 from tensorcopy.results import function_profiles
@@ -49,7 +49,7 @@ class CaseChange:
     @property
     def verdict(self) -> str:
         """The direction of a time: "slower" or "faster"; of a count "more" or "fewer", of a tracked value "higher" or "lower"."""
-        return directions(self.unit)[not self.step.rises].value
+        return direction(self.unit, rises=self.step.rises).value
 
     @property
     def size(self) -> str:

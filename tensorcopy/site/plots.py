@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison, between
-from tensorcopy.analysis.series import CaseSeries, directions
+from tensorcopy.analysis.series import CaseSeries, direction
 from tensorcopy.campaign import Verdicts
 from tensorcopy.numbers import duration, signed_percent, unbroken
 from tensorcopy.report.sentences import against_text
@@ -236,7 +236,8 @@ def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = N
     """
     if since is None:
         last = series.steps[-1] if series.steps else None
-        since, verdict = (last.index, directions(series.unit)[not last.rises].value if series.case.spec.timed else "") if last else (0, "")
+        since = last.index if last else 0
+        verdict = direction(series.unit, rises=last.rises).value if last and series.case.spec.timed else ""
     places = {release: SPARK_STRIDE * index for index, release in enumerate(releases)}
     logs = [None if value is None else log(value) for value in series.values]
     measured = [value for value in logs if value is not None]
