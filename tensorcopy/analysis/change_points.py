@@ -155,14 +155,14 @@ def steps(values: Sequence[float | None], spreads: Sequence[float] = (), *, know
     own = np.array([spreads[index] for index in measured]) if len(spreads) else np.zeros(n)
     points = _Points(np.log([values[index] for index in measured]), own)
     # the noise in successive differences: steps and slow drift hardly affect it
-    between = max(SMALLEST / FINEST, _median_of(np.abs(np.diff(points.y))) / NORMAL_MAD / math.sqrt(2))
-    cuts = _partition(points, between)
+    successive = max(SMALLEST / FINEST, _median_of(np.abs(np.diff(points.y))) / NORMAL_MAD / math.sqrt(2))
+    cuts = _partition(points, successive)
     first_level, last_level = (points.y[: cuts[0]], points.y[cuts[-1] :]) if cuts else (points.y, points.y)
     of_begin, of_end = _end(first_level), [n - count for count in _end(last_level[::-1])]
     cuts = sorted({*cuts, *of_begin, *of_end, *known})  # without 0, where the first level begins
     while cuts:
         parts = _levels_between(cuts, n)
-        noise = _noise(points, parts, between)
+        noise = _noise(points, parts, successive)
         middles = np.concatenate([np.full(_length(part), _median_of(points.y[part])) for part in parts])
         clipped = np.clip(points.y, middles - CLIP * noise.points, middles + CLIP * noise.points)
         straight = _straight(clipped, parts, noise)
@@ -256,13 +256,13 @@ def _end(y: Floats) -> list[int]:
     return [max(gains)[1]] if gains else []
 
 
-def _noise(points: _Points, levels: Sequence[slice], between: float) -> _Noise:
-    """Estimate the noise about the levels."""
+def _noise(points: _Points, levels: Sequence[slice], successive: float) -> _Noise:
+    """Estimate the noise about the levels; successive : the noise in successive differences."""
     n = len(points.y)
     middles = [_median_of(points.y[level]) for level in levels]
     residuals = np.concatenate([points.y[level] - middle for level, middle in zip(levels, middles)])
     dof = max(1, n - len(levels))
-    typical = max(between, _median_of(np.abs(residuals)) / NORMAL_MAD)
+    typical = max(successive, _median_of(np.abs(residuals)) / NORMAL_MAD)
     clipped = np.clip(residuals * typical / np.maximum(typical, points.own), -CLIP * typical, CLIP * typical)
     square = float(clipped @ clipped)
     level_noise = max(SMALLEST / FINEST, math.sqrt(square / dof))

@@ -103,7 +103,9 @@ class CountPair:
     @property
     def ratio(self) -> float:
         """The count after over the count before; 1 for two zeros."""
-        return self.after / self.before if self.before else (inf if self.after else 1.0)
+        if self.before:
+            return self.after / self.before
+        return inf if self.after else 1.0
 
     @property
     def verdict(self) -> Verdict:
@@ -111,7 +113,9 @@ class CountPair:
         if is_tracked(self.unit):
             if not self.known:
                 return Verdict.UNKNOWN
-            return Verdict.EQUAL if self.after == self.before else Verdict.HIGHER if self.after > self.before else Verdict.LOWER
+            if self.after == self.before:
+                return Verdict.EQUAL
+            return Verdict.HIGHER if self.after > self.before else Verdict.LOWER
         if not has_changed(self.before, self.after, self.least):
             return Verdict.EQUAL
         return Verdict.MORE if self.ratio > 1 else Verdict.FEWER

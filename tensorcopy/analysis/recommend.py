@@ -157,7 +157,9 @@ class Option:
         """ "fastest", "tied" with it or "slower"; "" if it was not measured, or in too few launches."""
         if self.timing is None or not self.judged:
             return ""
-        return "fastest" if self.change is None else "tied" if self.among_fastest else "slower"
+        if self.change is None:
+            return "fastest"
+        return "tied" if self.among_fastest else "slower"
 
     @property
     def time(self) -> float:

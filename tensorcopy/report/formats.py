@@ -93,6 +93,9 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
     """Return a case as a document. Of a count, what is about time is None."""
     count, (low, high) = change.count, change.interval or (None, None)
     timed = change.timed
+    work_verdict = count.verdict if count else None
+    if not timed:
+        work_verdict = change.verdict
     return {
         "case": case_name(case),
         "suite": case.suite,
@@ -115,7 +118,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "acknowledged": change.acknowledged,
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure,
-        "work_verdict": change.verdict.value if not timed else count.verdict.value if count else None,
+        "work_verdict": work_verdict.value if work_verdict else None,
         "instructions_ratio": _six(count.ratio) if count and count.unit == INSTRUCTIONS else None,
         "count": count
         and {

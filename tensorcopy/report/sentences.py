@@ -58,6 +58,14 @@ TRACKED = (Verdict.HIGHER, Verdict.LOWER, Verdict.EQUAL, Verdict.UNKNOWN)
 SEEN = "smallest slowdown seen 9 times in 10"
 CHANGED = (Verdict.SLOWER, Verdict.FASTER, Verdict.MORE, Verdict.FEWER, Verdict.HIGHER, Verdict.LOWER)
 
+WORDS = {
+    Reason.FAILED_BEFORE: "failed",
+    Reason.FAILED_AFTER: "failed",
+    Reason.ONLY_BEFORE: "only before",
+    Reason.ONLY_AFTER: "only after",
+}
+UNMEASURED = tuple(dict.fromkeys(WORDS.values()))  # what an unknown case may be, besides undecided
+
 WAYS = {
     PAIRED: "both sides took turns in the same launches",
     JOINED: "compared by way of other releases in their launches",
@@ -125,11 +133,12 @@ def _reason(change: Change) -> str:
     if change.reason is Reason.NEVER_MET:
         return "never measured beside each other, not even by way of another release"
     if change.reason in ONE_SIDED:
-        return "only before" if change.reason is Reason.ONLY_BEFORE else "only after"
+        return WORDS[change.reason]
     if change.reason in FAILED:
-        return f"failed {'after' if change.reason is Reason.FAILED_AFTER else 'before'}{f' ({change.failure})' if change.failure else ''}"
+        side = "before" if change.reason is Reason.FAILED_BEFORE else "after"
+        return f"failed {side} ({change.failure})" if change.failure else f"failed {side}"
     side = "before" if change.reason is Reason.NOT_MEASURED_BEFORE else "after"
-    return f"no result {side} ({f'skipped: {change.failure}' if change.failure else 'skipped'})"
+    return f"no result {side} (skipped: {change.failure})" if change.failure else f"no result {side} (skipped)"
 
 
 def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
@@ -200,15 +209,6 @@ def _range_with(ratios: Collection[float], name: str, middle: float) -> str:
     differ = signed_percent(min(ratios)) != signed_percent(max(ratios))
     ends = f"{signed_interval((min(ratios), max(ratios)))}, {name} " if differ else ""
     return f"{ends}{signed_percent(middle)}"
-
-
-WORDS = {
-    Reason.FAILED_BEFORE: "failed",
-    Reason.FAILED_AFTER: "failed",
-    Reason.ONLY_BEFORE: "only before",
-    Reason.ONLY_AFTER: "only after",
-}
-UNMEASURED = tuple(dict.fromkeys(WORDS.values()))  # what an unknown case may be, besides undecided
 
 
 def by_word(changes: Iterable[Change]) -> Counter[str]:
@@ -367,9 +367,12 @@ def reasons(comparison: Comparison) -> list[str]:
 def caption(comparison: Comparison) -> list[str]:
     """Return lines on how the times were compared: in how many launches, over which Pythons, and what would not have been seen."""
     before, after, seen = comparison.before, comparison.after, sensitivity_text(comparison)
-    python = f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out"
-    across = before.python != after.python and before.version != after.version
-    return [*launch_lines(comparison), *([python] if across else []), *([f"{SEEN} (median case): {seen}"] if seen else [])]
+    lines = launch_lines(comparison)
+    if before.python != after.python and before.version != after.version:
+        lines.append(f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out")
+    if seen:
+        lines.append(f"{SEEN} (median case): {seen}")
+    return lines
 
 
 def launch_lines(comparison: Comparison) -> list[str]:
@@ -390,6 +393,8 @@ def sensitivity_text(comparison: Comparison) -> str:
 
     For example "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared.
     """
-    sizes = [(name, percent(size, 1)) for name, size in comparisons.sensitivity(comparison.changes).items()]
-    texts = [f"{size} ({name}{' elements' if number == 0 else ''})" if name else size for number, (name, size) in enumerate(sizes)]
+    texts: list[str] = []
+    for name, size in comparisons.sensitivity(comparison.changes).items():
+        unit = "" if texts else " elements"  # once
+        texts.append(f"{percent(size, 1)} ({name}{unit})" if name else percent(size, 1))
     return ", ".join(texts)

@@ -42,7 +42,7 @@ from tensorcopy.report.sentences import (
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case, half_interval
 from tensorcopy.results.differences import PAIRED, Point, points
-from tensorcopy.results.suite_specs import SECONDS, is_tracked
+from tensorcopy.results.suite_specs import is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
 NAME = 64  # columns of a case's name
@@ -115,12 +115,16 @@ def _figures(change: Change) -> str:
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
     if not change.timed:
         return f"{sides}   {count_text(change.count)}" if change.count else sentence(change)
-    time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
-    if change.verdict is Verdict.UNKNOWN:
+    if change.verdict is not Verdict.UNKNOWN:
+        time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
+    elif change.interval:
         more = f"~{counted(change.more_launches, 'more launch')}" if change.more_launches else f">{MOST_LAUNCHES} more launches"
-        interval = f"{signed_interval(change.interval)}; {more}" if change.interval else ""
-        time = interval or sentence(replace(change, count=None))
-    count = f"   {signed_percent(change.count.ratio) if change.count.changed else 'equal'} {change.count.unit}" if change.count else ""
+        time = f"{signed_interval(change.interval)}; {more}"
+    else:
+        time = sentence(replace(change, count=None))
+    count = ""
+    if change.count:
+        count = f"   {signed_percent(change.count.ratio) if change.count.changed else 'equal'} {change.count.unit}"
     return f"{sides}   {time}{count}{acknowledged_text(change)}"
 
 
@@ -198,27 +202,36 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     several = len({result.python for result in case_series.results}) > 1
     tracks = is_tracked(case_series.unit)
     rows = []
-    for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
-        name = f"{release} ({case_series.results[index].python})" if several else release
+    for index, (release, result, value) in enumerate(zip(case_series.releases, case_series.results, case_series.values)):
+        name = f"{release} ({result.python})" if several else release
         measured = case_series.measured[index]
         if value is None or measured is None:
-            failure = case_series.results[index].failures.get(case_series.case)
+            failure = result.failures.get(case_series.case)
             rows.append((name, "", "", "", f"failed: {failure}" if failure else "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
             step = steps.get(index)
             change = f"{SIGNS[direction(case_series.unit, rises=step.rises)]} {step_size(step, case_series.unit)}" if step else ""
-            varies = percent(half_interval(spread) if case_series.case.spec.timed else spread, 1) if spread > 0 else ""  # or unknown
-            if tracks:
-                varies = value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)
-            rows.append((name, quantity(measured, case_series.unit), varies, bar, change))
-    title = "time" if case_series.unit == SECONDS else "value" if tracks else case_series.unit
+            rows.append((name, quantity(measured, case_series.unit), _variation(case_series, index), bar, change))
+    title = "time" if case_series.case.spec.timed else case_series.unit
+    if tracks:
+        title = "value"
     table = terminal_table(("torch", title, "from launch to launch" if tracks else "±", "", ""), rows, "lrrll")
     lines = [
         f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
     ]
     heading = f"{_name(case_series.case)}, on {case_series.on}{', as measured, bars scaled' if _is_scaled(case_series) else ''}"
     return Group(Prose(heading), table, Prose("\n".join(lines) or _no_change([case_series])))
+
+
+def _variation(case_series: CaseSeries, index: int) -> str:
+    """Return how a value varies: of a tracked one its range, of a time half of its interval, of a count the difference of its repeats."""
+    spread = case_series.spreads[index]
+    if is_tracked(case_series.unit):
+        return value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)
+    if not spread > 0:  # 0 or NaN: unknown
+        return ""
+    return percent(half_interval(spread) if case_series.case.spec.timed else spread, 1)
 
 
 def _is_scaled(case_series: CaseSeries) -> bool:

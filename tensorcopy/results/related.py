@@ -159,10 +159,12 @@ def bytes_in(result: Result, case: Case) -> str:
     if size is None:
         return ""
     if case.device != "cpu":
-        mib = result.provenance.get("gpu_cache_mib")
         if case.spec.to_host:
             return "bus"
-        return "" if mib is None else "L2" if 2 * size <= mib * 2**20 else "device memory"
+        mib = result.provenance.get("gpu_cache_mib")
+        if mib is None:
+            return ""
+        return "L2" if 2 * size <= mib * 2**20 else "device memory"
     caches = [CACHE.fullmatch(text) for text in result.provenance.get("hardware", {}).get("caches", ())]
     holding = (cache["level"] for cache in caches if cache and 2 * size <= int(cache["size"]) * CACHE_UNITS[cache["unit"]])
     return next(holding, "memory") if any(caches) else ""

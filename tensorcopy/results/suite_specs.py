@@ -148,7 +148,11 @@ def timed_by_size(methods: str, device: str = "cpu", *, requires_grad: bool = Fa
     """
     kind = methods if section_of(methods) and by == NUMEL else OWN
     of_group = [spec for spec in table().values() if kind in (spec.methods, *spec.includes) and not spec.latency]
-    wanted = ("method", by, *(["device"] if device != "cpu" else ["requires_grad"] if requires_grad else []))
+    wanted: tuple[str, ...] = ("method", by)
+    if device != "cpu":
+        wanted = (*wanted, "device")
+    elif requires_grad:
+        wanted = (*wanted, "requires_grad")
     return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
 
 
