@@ -118,7 +118,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 LONGEST = (
     *("test_the_whole_way", "test_page_in_a_browser", "test_pull_request", "test_project"),
     *("test_profiles_under_valgrind", "test_package"),
-    *("test_project_pull_request", "test_bisect", "test_operations", "test_asv_commands"),
+    *("test_project_pull_request", "test_find", "test_operations", "test_asv_commands"),
     *("test_no_traceback", "test_site", "test_measure"),
 )
 

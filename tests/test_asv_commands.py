@@ -26,12 +26,19 @@ WORKING = {  # with a regular expression of what is printed
     "show": (["show", TAG], r"tensor +2\.\d+±\S*μs"),
     "show everything": (["show"], r"Machine    : box\nEnvironment: py3.11-cuda\n\n +5c488690\n +d0f2af8b"),
     "compare": (["compare", BEFORE, TAG], rf"\| \+ +\| \S+s +\| \S+s +\| 1\.2\d* \(1\.\d+ to 1\.\d+\) +\| {COPY}\('tensor', 16\) +\|"),
+    "find": (
+        ["find", f"{BEFORE}..{TAG}", f"{COPY}('tensor', 16)"],
+        rf"'tensor', 16\): 1\.2\d \(1\.\d+ to 1\.\d+\) from torch 2.14.1.* of box\n(.*\n)*.*Regression found: d0f2af8b <{TAG}>",
+    ),
     "update": (["update"], "Updating results data"),
     "setup": (["setup"], r"^· Creating environments\n· py3\.11-\w+(\n· py3\.9-\w+)?$"),  # as far as there are these Pythons
 }
 REFUSED = {  # with parts of the last line
     "rm": (["rm", "-y", f"commit_hash={TAG}"], ["several releases, and is never changed", "next: git rm the files of launches"]),
-    "find": (["find", f"v2.8.0..{TAG}", COPY], [f"next: tensorcopy bisect {COPY} 2.8.0 2.15.0"]),
+    "find --parallel": (["find", "--parallel", "2", f"{BEFORE}..{TAG}", COPY], ["got --parallel 2", "next: leave --parallel out"]),
+    "find one release": (["find", TAG, COPY], ["nothing to search", f"got {TAG};", f"next: asv find {BEFORE}..{TAG} {COPY}"]),
+    "find backwards": (["find", f"{TAG}..{BEFORE}", COPY], [f"got {TAG}..{BEFORE};", "B later than A"]),
+    "find nothing": (["find", "-i", f"{BEFORE}..{TAG}", COPY], ["no improvement to search for", f"next: asv find {BEFORE}..{TAG} {COPY}"]),
     "run --profile": (["run", RELEASE, "--profile"], ["got --profile", "next: tensorcopy why"]),
     "run --parallel": (["run", "--parallel", "2", f"{BEFORE}..{TAG}"], ["got --parallel 2", "next: leave --parallel out"]),
     "run --launch-method spawn": (["run", RELEASE, "--launch-method", "spawn"], ["got --launch-method spawn"]),

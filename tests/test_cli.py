@@ -136,9 +136,7 @@ def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout,
     assert "2^14" in shown
 
 
-@pytest.mark.parametrize(
-    "command", ["history", "list times", "compare 2.14.1 2.15.0", "why detach 2.14.1 2.15.0", "bisect detach 2.14.1 2.15.0"]
-)
+@pytest.mark.parametrize("command", ["history", "list times", "compare 2.14.1 2.15.0", "why detach 2.14.1 2.15.0"])
 def test_without_results_the_next_step_is_to_measure(tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "asv.conf.json", tmp_path)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from math import log
 from os.path import relpath
 from statistics import median
 
@@ -260,15 +259,6 @@ def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str
             reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
             changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
     return Comparison(before, after, labels(before, after), changes, counts.least_change(margin=margin))
-
-
-def distance(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return how far two sides of the same launches are apart, as a log ratio; 0 where the difference is not significant.
-
-    before, after : seconds by launch
-    """
-    change = paired.judge({0: differences.of_launches(np.log(after) - np.log(before))}, margin=lambda _: 0.0)[0]
-    return abs(log(change.size)) if change.reason is Reason.CHANGED else 0.0
 
 
 def case_name(case: Case) -> str:

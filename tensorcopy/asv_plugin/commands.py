@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 
 from asv import environment
 from asv.commands.asv_profiling import Profile
-from asv.commands.find import Find
 from asv.commands.publish import Publish
 from asv.commands.rm import Rm
 from asv.commands.setup import Setup
@@ -126,7 +125,7 @@ def prepare() -> None:
             return _profile(conf, options, run) if command is Profile else run(conf, options)
 
         command.run_from_conf_args = read
-    Find.run_from_conf_args, Rm.run_from_conf_args = _refuse_find, _refuse_rm
+    Rm.run_from_conf_args = _refuse_rm
     Setup.run_from_conf_args = _setup
     class_by_name = environment.get_environment_class_by_name
 
@@ -146,19 +145,6 @@ def _refuse_environment(kind: str) -> NoReturn:
             got=f"-E {kind}",
             allowed=ALLOWED,
             next="leave -E out, or -E interpreter:same, which needs only torch and numpy",
-        )
-    )
-
-
-def _refuse_find(conf: Any, options: Any) -> NoReturn:
-    first, dots, last = options.range.partition("..")
-    sides = f"{first.removeprefix('v') or 'A'} {last.removeprefix('v') or 'B'}" if dots else "A B"
-    end_with(
-        TensorcopyError(
-            "asv find measures one release after the other",
-            got=f"asv find {options.range} {options.bench}",
-            allowed="releases that take turns",
-            next=f"tensorcopy bisect {options.bench} {sides}",
         )
     )
 

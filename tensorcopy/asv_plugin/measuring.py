@@ -41,7 +41,7 @@ from tensorcopy.asv_plugin.commands import campaign, exit_on_error, paths_of
 from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git, history, launch, now, plan, revisions, runners, settings, taking
+from tensorcopy.measure import git, history, now, plan, revisions, runners, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
@@ -49,7 +49,6 @@ from tensorcopy.numbers import counted, quantity
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import failures
 from tensorcopy.results import reader, series_key
-from tensorcopy.results.cases import stored_cases
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.worker import hardware, nvidia
@@ -79,12 +78,17 @@ REFUSED_OPTIONS = {
 def measure_in_turns() -> None:
     """Let `asv run` and `asv continuous` take launches, and `asv compare` judge them."""
     for command, act in ((Run, _run), (Continuous, _continuous), (Compare, _compare)):
+        let(command, act)
 
-        def acted(conf: Any, options: Any, act: Callable[[Any, Namespace], int] = act) -> int:
-            with exit_on_error():
-                return act(conf, options)
 
-        command.run_from_conf_args = acted
+def let(command: Any, act: Callable[[Any, Namespace], int]) -> None:
+    """Let a command of asv do what `act` does with its configuration and options, and end in one line where that raises an error."""
+
+    def acted(conf: Any, options: Namespace) -> int:
+        with exit_on_error():
+            return act(conf, options)
+
+    command.run_from_conf_args = acted
 
 
 def _run(conf: Any, options: Namespace) -> int:
@@ -534,13 +538,12 @@ def _lines(comparison: Comparison, launches: Collection[Launch], selection: str,
     """
     before, after = comparison.before, comparison.after
     lines = []
-    for name, suite in projection.newest(launches).items():
-        for text, case in zip(launch.names_of(name, suite.params), stored_cases(name, suite)):
-            if case in comparison.changes and re.search(selection, text):
-                change = comparison.changes[case]
-                fails = case in before.timings and case in after.failures and case not in after.timings
-                mark = "!" if fails else MARKS.get(change.verdict, " ")  # a tracked value is neither better nor worse
-                lines.append(_CaseLine(mark, f"{text} [{place}]" if place else text, change, options.factor))
+    for case, text in projection.names(launches).items():
+        if case in comparison.changes and re.search(selection, text):
+            change = comparison.changes[case]
+            fails = case in before.timings and case in after.failures and case not in after.timings
+            mark = "!" if fails else MARKS.get(change.verdict, " ")  # a tracked value is neither better nor worse
+            lines.append(_CaseLine(mark, f"{text} [{place}]" if place else text, change, options.factor))
     return lines
 
 

@@ -26,6 +26,7 @@ from asv.results import Results as AsvResults
 from asv.results import get_filename
 
 from tensorcopy import __version__
+from tensorcopy.measure.launch import names_of
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, stored_cases
@@ -113,6 +114,12 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
 def newest(launches: Collection[Launch]) -> dict[str, Suite]:
     """Return every suite as the newest launch that has it describes it."""
     return newest_suites(sorted(launches, key=lambda each: each.id))
+
+
+def names(launches: Collection[Launch]) -> dict[Case, str]:
+    """Return asv's name of every case: "copies.BySize.time_copy('tensor', 16)"."""
+    suites = newest(launches).items()
+    return {case: text for name, suite in suites for case, text in zip(stored_cases(name, suite), names_of(name, suite.params))}
 
 
 def _benchmarks(suites: Mapping[str, Suite]) -> dict[str, dict[str, Any]]:

@@ -29,7 +29,6 @@ KEPT = {
     "measure": "finished launches are kept, and the same command continues with the rest",
     "dashboard": "finished launches and the pages are kept, and the same command continues",
     "merge": "every launch is whole, and the same command copies the rest",
-    "bisect": "finished measurements are kept, and the same command continues",
     "list": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
 }
@@ -38,7 +37,7 @@ KEPT = {
 GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
     "Read the results": ("compare", "history", "why", "list"),
-    "Measure": ("dashboard", "measure", "machine", "merge", "init", "bisect"),
+    "Measure": ("dashboard", "measure", "machine", "merge", "init"),
     "In workflows": ("ci",),
 }
 EXAMPLES = """examples:

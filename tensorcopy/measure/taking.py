@@ -177,8 +177,8 @@ def take_launches(
 ) -> list[Launch]:
     """Take launches of these environments together, beside the job's reference, and write each into the results.
 
-    Everything that measures does so here: `tensorcopy measure`, `dashboard`, `compare --now` and `bisect`, and asv's own `asv run` and `asv
-    continuous`. So `asv run v2.15.0^! --bench copies` is
+    Everything that measures does so here: `tensorcopy measure`, `dashboard` and `compare --now`, and asv's own `asv run`, `asv
+    continuous` and `asv find`. So `asv run v2.15.0^! --bench copies` is
 
         measurement, reason = plan.installable(release, paths.pythons)
         job = Job(campaign, paths, machine, "copies", reference=plan.reference(campaign.releases, paths.pythons))

@@ -109,22 +109,11 @@ def of_results(
     return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), difference, time, case)
 
 
-def selected_name(results: Sequence[Result], pattern: str) -> str:
-    """Return the name of the profiled case that a pattern selects among the timed ones. Raises TensorcopyError."""
-    names = dict.fromkeys(name_of(case) for result in results for case in result.timings)
-    return _selected(_cases(results, list(names)), pattern)
-
-
-def name_of(case: Case) -> str:
-    """Return the name of the profile of a case; of one that has none, such as of an asv suite, its own."""
-    return function_profiles.name_of(case) or comparisons.case_name(case)
-
-
 def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:
     """Return the cases of each profiled name; of several, those of the own suites of a method first."""
     by_name: dict[str, list[Case]] = {name: [] for name in names}
     for case in dict.fromkeys(case for result in reversed(results) for case in (*result.timings, *result.counts)):
-        by_name.get(name_of(case), []).append(case)
+        by_name.get(functions.name_of(case), []).append(case)
     return by_name
 
 
