@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import cli
 from tensorcopy.cli import main, output
 from tensorcopy.releases import release_table, uv, wheel_index
-from tests import walk
 from tests.conftest import ROOT, SHIPPED_GPU
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
@@ -142,21 +140,6 @@ def test_without_results_the_next_step_is_to_measure(tmp_path, monkeypatch, caps
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
     assert main(command.split()) == 2
     assert capsys.readouterr().err.endswith("; next: tensorcopy measure\n")
-
-
-@pytest.mark.parametrize("former", cli.FORMER)
-def test_a_former_command_names_the_present_one(capsys, former):
-    """In one line, as for every error; what it names exists."""
-    assert main([former, "--any", "2.14.1"]) == 2
-    error = capsys.readouterr().err
-    assert LINE.match(error)
-    assert error.endswith(f"next: {cli.FORMER[former]}\n")
-    named = re.findall(r"^tensorcopy (\w+)|(--\w+)", cli.FORMER[former])
-    present = {command.words[0] for command in walk.commands()}
-    options = {option for command in walk.commands() for action in command.actions for option in action.option_strings}
-    assert {command for command, _ in named} <= {*present, ""}
-    assert {option for _, option in named} <= {*options, "--completion", ""}
-    assert named or (ROOT / "docs/tools" / f"{former}.py").exists()
 
 
 @pytest.mark.parametrize(

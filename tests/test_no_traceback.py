@@ -62,7 +62,7 @@ def test_a_bare_command_prints_the_commands_in_groups(capsys):
         assert f"\n{title}:\n" in shown
     for example in re.findall(r"^  tensorcopy (.*?)   ", shown, re.MULTILINE):
         assert cli.parser().parse_args(example.split()).command
-    assert {name for names in cli.GROUPS.values() for name in names} == {command.words[0] for command in COMMANDS} - {*cli.FORMER}
+    assert {name for names in cli.GROUPS.values() for name in names} == {command.words[0] for command in COMMANDS}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

@@ -48,22 +48,6 @@ EXAMPLES = """examples:
 
 tensorcopy COMMAND --help explains a command."""
 
-# commands of the release before, and what to type now; this table goes with the next release
-FORMER = {
-    "explain": "tensorcopy compare A B --explain CASE",
-    "repro": "tensorcopy why CASE A B --script",
-    "upstream": "tensorcopy why CASE A B --issue",
-    "times": "tensorcopy list times",
-    "methods": "tensorcopy list methods",
-    "releases": "tensorcopy list releases, with --add to add some",
-    "confirm-history": "tensorcopy measure, which takes as many launches again of the cases that are not exact enough",
-    "profile": "tensorcopy measure, which counts functions at its end",
-    "completion": "tensorcopy --completion bash",
-    "verify": "python -m docs.tools.verify in a checkout",
-    "readme": "python -m docs.tools.readme in a checkout",
-    "accuracy": "python -m docs.tools.accuracy in a checkout",
-}
-
 # of the packages that are not in the extra of most commands, by import name
 EXTRAS = {"matplotlib": "plot", "github": "dashboard,github"}
 
@@ -95,13 +79,9 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[..., obj
 
 
 def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
-    words = sys.argv[1:] if arguments is None else arguments
-    if words and words[0] in FORMER:
-        names = ", ".join(name for group in GROUPS.values() for name in group)
-        raise TensorcopyError("this command has another name", got=words[0], allowed=names, next=FORMER[words[0]])
     program = parser()
     try:
-        options = program.parse_args(words)
+        options = program.parse_args(arguments)
     except SystemExit:
         output.flush()  # of the help
         raise
