@@ -167,7 +167,7 @@ print(*{name.split(".")[0] for name in sys.modules})
 def test_help_imports_no_other_package():
     """So that it is printed in a tenth of a second; nor does `import tensorcopy` import one."""
     done = subprocess.run([sys.executable, "-c", HELP], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {*done.stdout.split()} & {"rich", "numpy", "asv", "asv_runner", "torch", "shtab"}
+    assert not {*done.stdout.split()} & {"rich", "numpy", "asv", "asv_runner", "torch"}
 
 
 def test_without_a_terminal_progress_is_a_line_for_each_step_and_each_minute(monkeypatch, capsys):

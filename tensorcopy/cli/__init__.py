@@ -17,7 +17,6 @@ from traceback import extract_tb
 
 from tensorcopy import __version__
 from tensorcopy.cli import ci, compare, listing, local, measure, output, why
-from tensorcopy.cli.arguments import SHELLS, completion
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -88,10 +87,7 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -
     options.report_start = report_start
     report_start(KEPT.get(options.verb, NOTHING_KEPT))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
-    if options.completion:
-        sys.stdout.write(completion(options.completion, program))
-        code = 0
-    elif options.verb is None:
+    if options.verb is None:
         sys.stdout.write(program.format_help())
         code = 0
     else:
@@ -138,9 +134,6 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
-    shells = ", ".join(SHELLS)
-    text = f"print the script with which a shell completes commands and options: {shells}"
-    program.add_argument("--completion", choices=SHELLS, metavar="SHELL", help=text)
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
     for module in (local, compare, why, listing, measure, ci):
         module.add(commands)
