@@ -6,7 +6,6 @@ what noise alone would show: Student's t for the two levels beside it, with the 
 could have been found; outliers, since one or a run of them looks like a level; a minimum size; and no straight line may fit as well, since
 a drift is not a step. The worst is dropped, outliers first, and the others are tested again, until all that are left pass.
 A level of one to three points inside the series is reported where the points' own spread is known; they may be outliers otherwise.
-docs/tools/choosing_a_detector.py compares it with other detectors.
 
 SciPy gives Student's distribution only: it has no detector of change points.
 """
