@@ -34,7 +34,10 @@ WORKING = {  # with a regular expression of what is printed
     "setup": (["setup"], r"^· Creating environments\n· py3\.11-\w+(\n· py3\.9-\w+)?$"),  # as far as there are these Pythons
 }
 REFUSED = {  # with parts of the last line
-    "rm": (["rm", "-y", f"commit_hash={TAG}"], ["several releases, and is never changed", "next: git rm the files of launches"]),
+    "rm": (
+        ["rm", "-y", f"commit_hash={TAG}"],
+        ["several releases, and is never changed", "next: rm results/box/2026", "removes the newest launch"],
+    ),
     "find --parallel": (["find", "--parallel", "2", f"{BEFORE}..{TAG}", COPY], ["got --parallel 2", "next: leave --parallel out"]),
     "find one release": (["find", TAG, COPY], ["nothing to search", f"got {TAG};", f"next: asv find {BEFORE}..{TAG} {COPY}"]),
     "find backwards": (["find", f"{TAG}..{BEFORE}", COPY], [f"got {TAG}..{BEFORE};", "B later than A"]),

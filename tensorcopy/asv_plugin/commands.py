@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from os.path import relpath
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
@@ -150,12 +151,14 @@ def _refuse_environment(kind: str) -> NoReturn:
 
 
 def _refuse_rm(conf: Any, options: Any) -> NoReturn:
+    launches = sorted(paths_of(conf).results.glob("*/*.json"), key=lambda path: path.name)
+    following = f"rm {relpath(launches[-1])} removes the newest launch" if launches else "nothing: there is no launch"
     end_with(
         TensorcopyError(
             "asv rm cannot take a result out of a launch",
             got=f"asv rm {' '.join(options.patterns)}",
             allowed="whole launches: each holds several releases, and is never changed",
-            next=f"git rm the files of launches in {Path(conf.results_dir).name}/MACHINE/, named by their time",
+            next=following,
         )
     )
 

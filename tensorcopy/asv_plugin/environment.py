@@ -68,7 +68,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
                     f"torch {release.version} cannot be used in {self.name}",
                     got=reason,
                     allowed="a release that has a wheel for its Python",
-                    next="-E with another environment",
+                    next="leave -E out, or name an environment that asv setup prints",
                 )
             else:
                 measurement = self.measurement(release)

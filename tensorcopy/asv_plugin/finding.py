@@ -149,17 +149,18 @@ class Search:
 
 def find(conf: Any, options: Namespace) -> int:
     """Print between which releases or builds a benchmark changed, and return asv's exit code."""
-    first, _, last = options.range.partition("..")
+    (first, _, last), bench = options.range.partition(".."), options.bench
     repo, given = get_repo(conf), settings.from_environment()
     shas = [repo.get_hash_from_name(first), *repo.get_hashes_from_range(options.range)[::-1]]
     releases = [release for sha in shas if (release := campaign().releases.of(sha))]
     if len({*releases}) < 2:
-        allowed, following = "A..B of two releases of torch, B later than A", f"asv find v2.14.1..v2.15.0 {quote(options.bench)}"
+        allowed, following = "A..B of two releases of torch, B later than A", f"asv find v2.14.1..v2.15.0 {quote(bench)}"
         raise TensorcopyError("nothing to search", got=options.range, allowed=allowed, next=following)
-    exact = [f"^{re.escape(options.bench)}$"] if "(" in options.bench else []  # a name as `asv compare` prints it
-    asked = Namespace(**{**vars(options), "bench": [options.bench, *exact], "quick": options.skip_save, "attribute": None})
-    with measuring._job(conf, asked, given.device) as job, ExitStack() as added:
-        side, _ = measuring._pairs(conf, asked, job, (shas[0], shas[-1]), (first, last))[0]
+    exact = [f"^{re.escape(bench)}$"] if "(" in bench else []  # a name as `asv compare` prints it
+    options.bench = [settings.checked("benchmark_name", settings.expression, bench), *exact]
+    options.quick, options.attribute = options.skip_save, None  # as `asv run` calls it
+    with measuring._job(conf, options, given.device) as job, ExitStack() as added:
+        side, _ = measuring._pairs(conf, options, job, (shas[0], shas[-1]), (first, last))[0]
         sides = {each.version: replace(side, release=each) for each in releases if each.runs_on(side.python)}
         job = replace(job, folder=job.folder or job.paths.environments.parent / FOLDER)
         stored, own = reader.load_results(job.paths.results, job.campaign.releases).results, (job.machine, side.environment)
@@ -168,8 +169,8 @@ def find(conf: Any, options: Namespace) -> int:
         finding = Search(-1 if options.invert else 1, job, monotonic() + given.budget, sources, sides, added)
         direction, other = ("improvement", "") if options.invert else ("regression", " --invert")
         if not finding.start([releases[0].version, releases[-1].version]):
-            got, allowed = f"no significant {direction} of {options.bench} in {options.range}", "two ends between which a time differs"
-            following = f"asv find{other} {options.range} {quote(options.bench)}, or other ends"
+            got, allowed = f"no significant {direction} of {bench} in {options.range}", "two ends between which a time differs"
+            following = f"asv find{other} {options.range} {quote(bench)}, or other ends"
             raise TensorcopyError(f"no {direction} to search for", got=got, allowed=allowed, next=following)
         found = search([*sides], finding.sizes)
         if len(found) == 2:

@@ -46,6 +46,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted, quantity
+from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import failures
 from tensorcopy.results import reader, series_key
@@ -465,7 +466,7 @@ def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Seque
                 f"torch {release.version} cannot be measured here",
                 got="; ".join(reasons.values()),
                 allowed="a release that `tensorcopy list releases` shows as installable",
-                next=f"-E release:{release.pythons[1]}",
+                next=f"-E release:{next(filter(release.runs_on, known_pythons()), release.pythons[1])}",
             )
         for each, reason in reasons.items():
             if reason and not each.interpreter:

@@ -117,7 +117,7 @@ def _why_nothing(options: argparse.Namespace, comparison: Comparison) -> str:
         return f"{what}: no case was timed or tracked"
     sides = comparison.before, comparison.after
     names = [comparisons.case_name(case) for side in sides for case in (*side.timings, *side.counts)]
-    following = comparisons.spelling(options.case, names) or "tensorcopy compare A B --all lists the cases"
+    following = comparisons.spelling(options.case, names) or f"tensorcopy compare {options.before} {options.after} --all lists the cases"
     return str(TensorcopyError(what, got=_selection(options), allowed=comparisons.some(names), next=following))
 
 
@@ -167,7 +167,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
                 f"no {options.metric} were counted on both sides",
                 got=" and ".join(comparison.labels),
                 allowed="two results of one machine with counts",
-                next="tensorcopy measure RELEASE",
+                next=f"tensorcopy measure {pair.before.version} {pair.after.version}",
             )
     same = pair.before.machine == pair.after.machine and len({result.machine for result in stored}) > 1
     machine = pair.before.machine if same else ""  # of two, the labels have the names
@@ -197,7 +197,9 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         cases = [case for case in now.cases(sides, job) if wanted(case)]
         print_warnings(comparisons.unmatched_rows(own.verdicts, now.known_cases(job)))
         if not cases:
-            raise TensorcopyError("no case to measure", got=_selection(options), allowed="a timed case", next="tensorcopy list times")
+            names = [comparisons.case_name(case) for case in now.cases(sides, job)]
+            following = comparisons.spelling(options.case, names) or "name a case that is allowed"
+            raise TensorcopyError("no case to measure", got=_selection(options), allowed=comparisons.some(names), next=following)
         job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
         comparison = now.judged(sides, job, until, report_progress, margin=margin, everywhere=everywhere)
     assert comparison is not None  # there is a first launch

@@ -151,9 +151,10 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 def _error(wanted: str, finished: subprocess.CompletedProcess[bytes]) -> TensorcopyError:
     lines = finished.stderr.decode(errors="replace").strip().splitlines()
+    is_shallow = printed("rev-parse", "--is-shallow-repository") == "true"
     return TensorcopyError(
         f"git cannot provide {wanted}",
         got=lines[-1] if lines else "no output",
         allowed="commits of this repository, with their history",
-        next="git fetch --unshallow, or check the names",
+        next="git fetch --unshallow" if is_shallow else "git log --all in a clone of this repository, which lists its commits",
     )

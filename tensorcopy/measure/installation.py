@@ -65,11 +65,12 @@ def find() -> Origin:
     if path.is_dir() and web_address(remote) and git.printed("-C", str(path), "branch", "--remotes", "--contains", sha):
         return _of_repository(remote, sha)
     what = "a wheel that was removed" if path.suffix == ".whl" else "a folder whose commit is at no git remote"
+    checkout = path if path.is_dir() else "CHECKOUT"
     raise TensorcopyError(
         "no workflow can install this tensorcopy",
         got=f"{path}, {what}",
         allowed="one from a package index, a wheel, or a commit at a git remote",
-        next='uv build --wheel, pip install "tensorcopy[dashboard] @ dist/…whl", then tensorcopy init --github',
+        next=f'uv build --wheel -o dist {checkout}, pip install "$(ls dist/*.whl)[dashboard]", then tensorcopy init --github',
     )
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import select
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -112,10 +113,12 @@ class SideFailed(CannotRun):
     @staticmethod
     def of(side: LocalSide, got: str) -> SideFailed:
         """Return the error of a side that cannot import torch or its suites."""
-        following = f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error"
+        command = [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)]
+        following = f"PYTHONPATH={shlex.quote(side.variables.get('PYTHONPATH', ''))} {shlex.join(command)} shows the full error"
         if missing := re.search(r"No module named '(\w+)", got):
             package = f'requires = ["{missing[1]}"] in [project] of {FILE}, or the package that has it'
-            following = f"install {missing[1]} where this torch is" if side.environment.endswith(launches.OF_INTERPRETER) else package
+            is_own = side.environment.endswith(launches.OF_INTERPRETER)
+            following = f"{shlex.quote(str(side.python))} -m pip install {missing[1]}" if is_own else package
         error = SideFailed(
             f"the suites cannot be imported in {side}",
             got=got,
@@ -345,7 +348,7 @@ def take(
             "nothing was timed",
             got="; ".join([*reasons][:3]) or f"no case that matches {selection!r}",
             allowed="a timed case that can run here",
-            next="tensorcopy list times shows the names",
+            next="correct what fails, or select other cases with --bench",
         )
     return document(sides, suites, by_case, machine=machine, reference=reference, **_times(now))
 

@@ -61,7 +61,7 @@ def new_project(
             f"this folder has an {configuration.FILE} already",
             got=str(folder.name),
             allowed="a folder without one",
-            next="tensorcopy init in a new folder; its --suites ../benchmarks measures this folder's suite",
+            next="mkdir over-torch, cd over-torch, and tensorcopy init --suites .., which measures this folder's suite",
         )
     texts, of_asv = {}, None
     if not (folder / FILE).exists():

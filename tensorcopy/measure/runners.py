@@ -48,7 +48,7 @@ def load(path: Path = FILE) -> list[Runner]:
             "the list of runners cannot be read",
             got=f"{path}: {error}",
             allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)}), shards and environments",
-            next="docs/gpu-runner.md has an example",
+            next="docs/gpu-runner.md of tensorcopy has an example",
         ) from error
     return runners
 

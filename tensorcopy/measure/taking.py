@@ -33,6 +33,7 @@ from tensorcopy.results.reader import Results
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress
 
+NAMED = 3  # benchmarks that an error shows
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
 
 Suites = Mapping[str, Mapping[str, Any]]
@@ -140,8 +141,9 @@ class Job:
 
     def nothing_selected(self) -> TensorcopyError:
         """Return the error of a selection without a case."""
-        got = f"no case that matches {self.selection!r}"
-        return TensorcopyError("nothing to measure", got=got, allowed="a regular expression on asv's names", next="tensorcopy list times")
+        got, names = f"no case that matches {self.selection!r}", sorted({name for suites in self.described.values() for name in suites})
+        allowed = f"a regular expression on names such as {', '.join(names[:NAMED])}"
+        return TensorcopyError("nothing to measure", got=got, allowed=allowed, next="name one of these")
 
 
 def open_all(measurements: Iterable[Measurement], job: Job, report_progress: ReportProgress) -> None:
