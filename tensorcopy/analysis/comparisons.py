@@ -15,8 +15,6 @@ from itertools import islice
 from os.path import relpath
 from statistics import median
 
-import numpy as np
-
 from tensorcopy import numbers
 from tensorcopy.analysis import counts, paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason, Verdict

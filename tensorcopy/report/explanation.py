@@ -113,7 +113,7 @@ def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[
     """Return the cases of each profiled name; of several, those of the own suites of a method first."""
     by_name: dict[str, list[Case]] = {name: [] for name in names}
     for case in dict.fromkeys(case for result in reversed(results) for case in (*result.timings, *result.counts)):
-        by_name.get(functions.name_of(case), []).append(case)
+        by_name.get(function_profiles.name_of(case), []).append(case)
     return by_name
 
 
