@@ -115,6 +115,7 @@ class Campaign:
     observers : arguments of the probe of an environment: the module that observes what methods do, and "--own-only" without a registry
     profiler : the probe that counts the functions of its cases; "" for none
     profiled : a regular expression on the names of the cases whose functions are counted; "" for all
+    pages : the package with the pages that only this campaign has, see `site.content.OwnPages`; "" for none
     quick, memory : regular expressions on asv's names, of what `dashboard --quick` times and `dashboard` counts; "" for all
     """
 
@@ -133,6 +134,7 @@ class Campaign:
     observers: tuple[str, ...] = ()
     profiler: str = ""
     profiled: str = ""
+    pages: str = ""
     quick: str = ""
     memory: str = ""
 

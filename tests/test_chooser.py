@@ -44,7 +44,7 @@ def test_every_page_agrees_with_the_results(content, site, device, machine):
     assert len(combinations) >= 40
     holds = []
     for request, numel in combinations:
-        page = site[addresses.of_request(request, numel)]
+        page = site[chooser.of_request(request, numel)]
         expected = {}
         for name, row in result.methods.items():
             seen = row["observed"][device]["with_grad" if request.requires_grad else "plain"]

@@ -9,11 +9,11 @@ import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.copying.campaign import shipped
-from tensorcopy.site import addresses, data_files, publisher, render
+from tensorcopy.site import addresses, data_files, documents, publisher, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.feeds import feeds
-from tensorcopy.site.pages import docs, regressions
+from tensorcopy.site.pages import regressions
 from tests.conftest import ROOT, with_cases
 from tests.test_case_changes import elements, texts_of
 from tests.test_claims import holds, text_of
@@ -100,7 +100,7 @@ def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, s
     """
     published = replace(content, web=WebAddresses("https://example.org/t"))
     in_repository = sections_of(page_of(published))
-    known = {finding.code: finding for finding in docs.findings(published)}
+    known = {finding.code: finding for finding in documents.findings(published)}
     for anchor, code in (("numpy", "x.numpy()"), ("cpu", "x.cpu()"), ("numpy_from_dlpack", "np.from_dlpack(x)")):
         finding = known[code]
         assert finding.address.startswith("https://example.org/t/blob/HEAD/docs/findings.md#")

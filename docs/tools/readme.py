@@ -35,6 +35,7 @@ from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine
+from tensorcopy.site.pages import landing
 from tensorcopy.site.svg import STYLESHEET, colours
 from tensorcopy.worker.semantics import describe
 
@@ -62,7 +63,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     parts = {**PARTS, "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
-        BADGE: data_files.badge(data_files.BADGE_LABEL, data_files.badge_message(machine)),
+        BADGE: data_files.badge(landing.BADGE_LABEL, landing.badge_message(machine)),
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
         explanation.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
@@ -120,7 +121,7 @@ def badges(machine: Machine, web: WebAddresses | None = None) -> str:
     web : the addresses that asv.conf.json names, by default
     """
     web = web or addresses.WebAddresses.of_configuration(*configuration.web_addresses())
-    text = escaped(f"{data_files.BADGE_LABEL}: {data_files.badge_message(machine)}")
+    text = escaped(f"{landing.BADGE_LABEL}: {landing.badge_message(machine)}")
     lines = [f"[![{text}]({web.absolute(addresses.BADGE) or BADGE})]({web.site or 'docs/guide.md'})"]
     if web.source:
         workflow = f"{web.source}/actions/workflows/ci.yml"

@@ -15,6 +15,8 @@ from itertools import islice
 from os.path import relpath
 from statistics import median
 
+import numpy as np
+
 from tensorcopy import numbers
 from tensorcopy.analysis import counts, paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason, Verdict
@@ -257,6 +259,26 @@ def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str
             reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
             changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
     return Comparison(before, after, labels(before, after), changes, counts.least_change(margin=margin))
+
+
+def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:
+    """Return the change from the fastest of the cases to each; None for the fastest. Nothing where there are too few launches to tell.
+
+    Only measured cases are judged, all together: by their differences within each launch of the result.
+    """
+    measured = [case for case in cases if case in result.timings]
+    if not measured or result.effects is None or result.column is None:
+        return {}
+    fastest = min(measured, key=lambda case: result.timings[case].seconds)
+    logs = {case: result.effects.logs[:, result.column, result.effects.cases[case]] for case in measured}
+    from_fastest = {}
+    for case in measured:
+        in_launches = logs[case] - logs[fastest]
+        together = in_launches[~np.isnan(in_launches)]
+        if case != fastest and len(together):
+            from_fastest[case] = differences.of_launches(together)
+    changes = {case: change for case, change in paired.judge(from_fastest, kind=kind).items() if change.interval}
+    return {fastest: None, **changes} if changes or len(measured) == 1 else {}
 
 
 def case_name(case: Case) -> str:

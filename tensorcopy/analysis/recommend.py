@@ -12,12 +12,9 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-import numpy as np
-
-from tensorcopy.analysis import paired
-from tensorcopy.analysis.comparisons import kind
+from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.results import differences, related, suite_specs
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 
@@ -256,26 +253,6 @@ def nearest_size(numel: int, sizes: Iterable[int]) -> int:
     return min(sizes, key=lambda size: max(size / numel, numel / size))
 
 
-def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:
-    """Return the change from the fastest of the cases to each; None for the fastest. Nothing where there are too few launches to tell.
-
-    Only measured cases are judged, all together: by their differences within each launch of the result.
-    """
-    measured = [case for case in cases if case in result.timings]
-    if not measured or result.effects is None or result.column is None:
-        return {}
-    fastest = min(measured, key=lambda case: result.timings[case].seconds)
-    logs = {case: result.effects.logs[:, result.column, result.effects.cases[case]] for case in measured}
-    from_fastest = {}
-    for case in measured:
-        in_launches = logs[case] - logs[fastest]
-        together = in_launches[~np.isnan(in_launches)]
-        if case != fastest and len(together):
-            from_fastest[case] = differences.of_launches(together)
-    changes = {case: change for case, change in paired.judge(from_fastest, kind=kind).items() if change.interval}
-    return {fastest: None, **changes} if changes or len(measured) == 1 else {}
-
-
 def code(row: Mapping[str, Any], device: str) -> str:
     """Return a method's code for `device`, as it was when the result was measured."""
     return str(row["code" if device == "cpu" else "code_on_accelerator"])
@@ -286,7 +263,7 @@ def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Se
     peaks = {name: result.counts.get(related.memory_case("device_peak", name, request.device), 0.0) for name in names}
     copies = {name: [("device_copy", "")] if peaks[name] and request.to == "ndarray" else [] for name in names}
     cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
-    changes = against_fastest(result, list(cases.values()))
+    changes = comparisons.against_fastest(result, list(cases.values()))
     return {
         name: Option(
             method=name,

@@ -31,6 +31,7 @@ def shipped() -> Campaign:
         is_shipped=True,
         observers=(OBSERVER,),
         profiler=PROFILER,
+        pages="tensorcopy.copying.pages",
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
     )

@@ -133,6 +133,12 @@ def sections() -> dict[str, str]:
 
 
 @cache
+def headline_groups() -> tuple[str, ...]:
+    """Return the groups of methods whose suites by size summaries count, in order."""
+    return tuple(spec.methods for spec in table().values() if spec.rank == 0 and spec.headline)
+
+
+@cache
 def section_of(methods: str) -> str:
     """Return the module of the suites by size of a group of methods; "" for a group that is not the registry's."""
     return next((spec.module for spec in table().values() if spec.methods == methods and spec.rank == 0), "")

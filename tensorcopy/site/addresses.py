@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.configuration import web_address
 from tensorcopy.measure import git
 from tensorcopy.results.cases import Case
@@ -126,19 +125,6 @@ def of_cause(before: Result, after: Result, name: str) -> str:
     """Return the address of the functions behind a change; `name` is that of the profiled case."""
     releases = f"{slug(before.version)}..{slug(after.version)}"
     return f"why/{slug(after.machine)}/{slug(after.environment)}/{releases}/{slug(name.replace(' ', '-'))}.html"
-
-
-def of_request(request: CopyRequest, numel: int) -> str:
-    """Return the address of the chooser's answer to a request at one size."""
-    graph = {None: "", False: "-cut", True: "-kept"}[request.keeps_graph]
-    words = [
-        request.device,
-        request.to,
-        ("own" if request.own else "shared") + graph,
-        "grad" if request.requires_grad else "plain",
-        str(numel),
-    ]
-    return f"choose/{slug('-'.join(words))}.html"
 
 
 def data(address: str, ending: str) -> str:

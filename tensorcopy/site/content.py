@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import pairwise
+from pkgutil import iter_modules
 from typing import Any
 
 from tensorcopy.analysis import comparisons
@@ -62,6 +64,15 @@ class Content:
     day: str
     web: WebAddresses = NOWHERE
     problems: tuple[TensorcopyError, ...] = ()
+
+    def own_pages(self) -> list[Any]:
+        """Return the modules with the pages that only this campaign has, as `site.pages` has those of all."""
+        package = import_module(self.campaign.pages) if self.campaign.pages else None
+        return [import_module(module.name) for module in iter_modules(package.__path__, f"{package.__name__}.")] if package else []
+
+    def own_badges(self) -> list[tuple[str, str, str]]:
+        """Return the address, the label and the message of each badge that only this campaign has."""
+        return [badge for module in self.own_pages() for badge in getattr(module, "badges", lambda _: ())(self)]
 
     @property
     def site_name(self) -> str:

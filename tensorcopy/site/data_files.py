@@ -19,7 +19,7 @@ MEASURED = (
     *("value", "error", "launches", "baseline", "time_verdict", "time_ratio", "time_low", "time_high"),
     *("change", "instructions", "instructions_ratio"),
 )
-BADGE_LABEL, OPEN_LABEL = "tensorcopy", "open regressions"
+OPEN_LABEL = "open regressions"
 CHARACTER = 6.6  # width of a letter of the badge
 NOT_MEASURED = "nothing measured yet"
 
@@ -87,14 +87,6 @@ def badge(label: str, message: str) -> str:
     for middle, text in ((left / 2, label), (left + right / 2, message)):
         ElementTree.SubElement(root, "text", {"x": f"{middle:g}", **letters}).text = text
     return ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def badge_message(machine: Machine | None) -> str:
-    """Return the recommended copy's code with its release."""
-    if machine is None:
-        return NOT_MEASURED
-    option = machine.recommended("tensor", machine.device)
-    return f"{option.code} on torch {machine.newest.version}" if option else NOT_MEASURED
 
 
 def open_message(machine: Machine | None) -> str:

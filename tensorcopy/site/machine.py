@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.analysis import recommend, standings
+from tensorcopy.analysis import comparisons, standings
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.paired import Verdict
-from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
@@ -26,7 +25,6 @@ from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of
 from tensorcopy.worker.devices import ACCELERATORS
 
-GROUPS = ("copy", "conversion")
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
 
@@ -179,7 +177,7 @@ class Machine:
     def costs(self) -> tuple[CostTable, ...]:
         """The cost of each method at each size with the newest release, by group and device."""
         devices = ["cpu", *(device for device in ACCELERATORS if numels_of(self.result, "copy", device))]
-        tables = [costs(self.result, group, device) for device in devices for group in GROUPS]
+        tables = [costs(self.result, group, device) for device in devices for group in suite_specs.headline_groups()]
         return tuple(table for table in tables if table.methods)
 
     @cached_property
@@ -321,10 +319,6 @@ class Machine:
         """The device of the landing page: the CPU when it was measured."""
         return "cpu" if "cpu" in self.devices or not self.devices else self.devices[0]
 
-    def recommended(self, to: str, device: str = "cpu") -> Option | None:
-        """Return what to use for an independent tensor or ndarray; None where no method for it was observed, or none was measured."""
-        return recommend.recommended(self.result, recommend.common_request(to, device))
-
     def code(self, method: str, device: str = "cpu") -> str:
         """Return a method's code as the registry had it when this machine measured."""
         row = self.methods.get(method, {})
@@ -369,7 +363,7 @@ def longest_history(measured: Sequence[Machine]) -> Machine | None:
 
 def groups_of(result: Result) -> list[str]:
     """Return the groups with a table by size: copies, conversions, own operations."""
-    return [*GROUPS, *related.own_groups(result.methods)]
+    return [*suite_specs.headline_groups(), *related.own_groups(result.methods)]
 
 
 def case_of(group: str, method: str, numel: int, device: str, by: str = NUMEL) -> Case:
@@ -400,7 +394,7 @@ def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable
     """Return the table of one result."""
     methods, numels = methods_of(result, group, device, by), numels_of(result, group, device, by)
     at_size = {numel: [case_of(group, method, numel, device, by) for method in methods] for numel in numels}
-    changes = {numel: recommend.against_fastest(result, cases) for numel, cases in at_size.items()}
+    changes = {numel: comparisons.against_fastest(result, cases) for numel, cases in at_size.items()}
     rows = []
     for index in range(len(methods)):
         row = []

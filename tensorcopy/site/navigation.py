@@ -22,7 +22,7 @@ PAGES: tuple[Link, ...] = (
     ("Data", addresses.DATA),
 )  # what is not in docs/, listed above its pages
 TRANSLATED = (addresses.LANDING, addresses.ARTICLE, addresses.of_doc("guide"), addresses.GLOSSARY)
-OF_PROJECT: tuple[Link, ...] = (*ENTRIES[1:4], ("Machines", addresses.MACHINES), ("Data", addresses.DATA))
+WITHOUT_OWN_PAGES: tuple[Link, ...] = (*ENTRIES[1:4], ("Machines", addresses.MACHINES), ("Data", addresses.DATA))
 
 
 def marker(target: str, address: str) -> str:

@@ -25,9 +25,6 @@ from tensorcopy.site.machine import machines
 from tensorcopy.site.page import File, Page, breakable, circumstances, environment_text, parameters, translator
 from tensorcopy.site.svg import ENDS, SHAPES
 
-PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
-# of the sites of projects
-OF_PROJECTS = ("comparisons", "costs", "data", "explorer", "functions", "history", "project", "regressions")
 LINKED_DOCS = ("index", "guide", "guide.ja", "glossary", "glossary.ja")  # from other pages
 PLACEHOLDER_DOCS = dict.fromkeys(LINKED_DOCS, "# Documentation\n\nIt is in docs/.\n")
 MISSING_PAGE = Page(addresses.MISSING, "missing.html", "No such page")
@@ -35,14 +32,10 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\ud
 REPLACEMENT = "\ufffd"
 
 
-def page_modules(content: Content) -> list[str]:
-    """Return the names of the modules whose pages a site has: a project's are about no copies."""
-    return [name for name in PAGE_MODULES if name in OF_PROJECTS] if not content.campaign.is_shipped else PAGE_MODULES
-
-
-def page_module(name: str) -> Any:
-    """Return a module of pages: it has `pages(content)`, `machine_pages(content, machine)`, or both."""
-    return import_module(f"{pages.__name__}.{name}")
+def page_modules(content: Content) -> list[Any]:
+    """Return the modules with the pages of a site: each has `pages(content)`, `machine_pages(content, machine)`, or both."""
+    shared = [import_module(module.name) for module in iter_modules(pages.__path__, f"{pages.__name__}.")]
+    return [*shared, *content.own_pages()]
 
 
 def content(campaign: Campaign, results: Sequence[Result], docs: Mapping[str, str] | None = None) -> Content:
@@ -54,7 +47,7 @@ def content(campaign: Campaign, results: Sequence[Result], docs: Mapping[str, st
 def files(content: Content) -> Iterator[tuple[str, str]]:
     """Yield the address and the text of every page and data file."""
     templates = templates_of(content)
-    for module in map(page_module, page_modules(content)):
+    for module in page_modules(content):
         for machine in content.machines if hasattr(module, "machine_pages") else ():
             yield from ((page.address, text_of(templates, page)) for page in module.machine_pages(content, machine))
         yield from ((page.address, text_of(templates, page)) for page in (module.pages(content) if hasattr(module, "pages") else ()))
@@ -135,15 +128,14 @@ def plus_minus(change: Change) -> str:
 
 def _globals(content: Content) -> dict[str, Any]:
     """Return what every template can use."""
-    project = None if content.campaign.is_shipped else content.campaign
     return {
-        "project": project,
+        "campaign": content.campaign,
         "site_name": content.site_name,
         "day": content.day,
-        "methods": {} if project else content.methods,  # that have a page
+        "methods": content.methods if content.campaign.pages else {},  # that have a page
         "not_included": not_included(content.problems),
         "version": __version__,
-        "navigation": navigation.OF_PROJECT if project else navigation.ENTRIES,
+        "navigation": navigation.ENTRIES if content.campaign.pages else navigation.WITHOUT_OWN_PAGES,
         "pages": navigation.PAGES,
         "marker": navigation.marker,
         "web": content.web,

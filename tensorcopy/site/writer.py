@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from importlib.metadata import distribution
 from multiprocessing import get_context
 from pathlib import Path
@@ -120,14 +121,14 @@ def write_assets(directory: Path) -> None:
 
 def _tasks(site: Site, number: int | None) -> list[Task]:
     """Return the tasks that write the pages of a machine, by its number, or those of the site; the longest first."""
-    names = sorted(render.page_modules(site.content), key=lambda name: name not in LONGEST)
+    modules = sorted(render.page_modules(site.content), key=lambda module: module.__name__.rpartition(".")[2] not in LONGEST)
     function = "pages" if number is None else "machine_pages"
-    return [(_write_pages, (name, number)) for name in names if hasattr(render.page_module(name), function)]
+    return [(_write_pages, (module.__name__, number)) for module in modules if hasattr(module, function)]
 
 
 def _write_pages(site: Site, name: str, number: int | None) -> None:
     """Write the pages of one module: those of a machine, or those of the site."""
-    module, content = render.page_module(name), site.content
+    module, content = import_module(name), site.content
     pages: Iterable[Page | File] = module.pages(content) if number is None else module.machine_pages(content, content.machines[number])
     for page in pages:
         path = site.directory / page.address

@@ -23,7 +23,7 @@ def pages(content: Content) -> Iterator[Page]:
     """Yield a page for each request and size, and the first page."""
     answers = _answers(content.by_device)
     shown: list[tuple[str, CopyRequest | None, int]] = [
-        (addresses.of_request(request, numel), request, numel) for request, by_size in answers.items() for numel in by_size
+        (of_request(request, numel), request, numel) for request, by_size in answers.items() for numel in by_size
     ]
     first = FIRST if FIRST in answers else next(iter(answers), None)
     shown.append((addresses.CHOOSER, first, recommend.nearest_size(recommend.NUMEL, answers[first]) if first else 0))
@@ -61,7 +61,7 @@ def _questions(answers: Answers, request: CopyRequest, numel: int) -> list[dict[
         links = [
             {
                 "text": text,
-                "address": addresses.of_request(other, recommend.nearest_size(size, answers[other])),
+                "address": of_request(other, recommend.nearest_size(size, answers[other])),
                 "chosen": (other, size) == (request, numel),
             }
             for text, other, size in choices
@@ -95,3 +95,16 @@ def _changed(request: CopyRequest, field: str, value: Any) -> CopyRequest:
     has_graph = values["to"] == "tensor" and values["requires_grad"]
     values["keeps_graph"] = (values["keeps_graph"] or False) if has_graph else None
     return CopyRequest(**values)
+
+
+def of_request(request: CopyRequest, numel: int) -> str:
+    """Return the address of the chooser's answer to a request at one size."""
+    graph = {None: "", False: "-cut", True: "-kept"}[request.keeps_graph]
+    words = [
+        request.device,
+        request.to,
+        ("own" if request.own else "shared") + graph,
+        "grad" if request.requires_grad else "plain",
+        str(numel),
+    ]
+    return f"choose/{addresses.slug('-'.join(words))}.html"

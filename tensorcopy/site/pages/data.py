@@ -13,10 +13,8 @@ from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import (
-    BADGE_LABEL,
     OPEN_LABEL,
     badge,
-    badge_message,
     machine_csv,
     open_message,
 )
@@ -44,16 +42,17 @@ def pages(content: Content) -> Iterator[Page | File]:
     for row, machine in zip(rows, content.machines):
         values = {"row": row, "machine": machine, "provenance": _provenance(machine.provenance)}
         yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values)
-    badge_text, open_text = badge_message(content.machine), open_message(content.machine)
+    badges = [*content.own_badges(), (addresses.OPEN_BADGE, OPEN_LABEL, open_message(content.machine))]
     for address, text in feeds(content):
         yield File(address, text)
-    if content.campaign.is_shipped:
-        yield File(addresses.BADGE, badge(BADGE_LABEL, badge_text))
-    yield File(addresses.OPEN_BADGE, badge(OPEN_LABEL, open_text))
+    for address, label, message in badges:
+        yield File(address, badge(label, message))
     yield File(addresses.SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n")
-    badges = [(addresses.OPEN_BADGE, f"{OPEN_LABEL}: {open_text}", addresses.REGRESSIONS)]
-    badges[:0] = [] if not content.campaign.is_shipped else [(addresses.BADGE, f"{BADGE_LABEL}: {badge_text}", "")]
-    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": badges})
+    shown = [
+        (address, f"{label}: {message}", addresses.REGRESSIONS if address == addresses.OPEN_BADGE else "")
+        for address, label, message in badges
+    ]
+    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": shown})
 
 
 def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:
@@ -84,7 +83,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     files = [
         (addresses.FEED, "Atom feed: every change, slower or faster"),
         (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
-        *([] if not content.campaign.is_shipped else [(addresses.BADGE, "which copy to use, as an SVG")]),
+        *((address, f"{label}, as an SVG") for address, label, _ in content.own_badges()),
         (addresses.OPEN_BADGE, "how many methods have an open regression, as an SVG"),
     ]
     files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]

@@ -9,22 +9,14 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from html import unescape
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
-from mdit_py_plugins.anchors import anchors_plugin
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.findings import Finding, read
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.site import addresses
+from tensorcopy.site import addresses, documents
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.drawings import draw_methods
@@ -42,7 +34,7 @@ def pages(content: Content) -> Iterator[Page]:
     Raises TensorcopyError for a dead link.
     """
     drawings = draw_methods(content.methods)
-    parsed = {name: _parse(text) for name, text in content.docs.items()}
+    parsed = {name: documents.parse(text) for name, text in content.docs.items()}
     anchors = {name: {str(token.attrs["id"]) for token in tokens if "id" in token.attrs} for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
         stem, _, language = name.partition(".")
@@ -56,8 +48,8 @@ def pages(content: Content) -> Iterator[Page]:
         yield Page(
             address,
             "manual.html",
-            next((text for _, text in _headings(tokens, "h1")), stem),
-            {"text": _rendered(tokens, drawings), "sections": list(_headings(tokens, "h2"))},
+            next((text for _, text in documents.headings(tokens, "h1")), stem),
+            {"text": _rendered(tokens, drawings), "sections": list(documents.headings(tokens, "h2"))},
             language or "en",
             languages if len(languages) > 1 else {},
             _description(tokens),
@@ -70,38 +62,6 @@ def pages(content: Content) -> Iterator[Page]:
 
 def _moved(old: str, new: str) -> Page:
     return Page(old, "moved.html", "This page has moved", {"target": new})
-
-
-def findings(content: Content) -> tuple[Finding, ...]:
-    """Return the findings that name a method and two releases, in the order of docs/findings.md."""
-    text = content.docs.get("findings", "")
-    anchors = {title: name for name, title in _headings(_parse(text), "h2")}
-    return tuple(replace(each, address=content.web.of_file(f"docs/findings.md#{anchors[each.title]}")) for each in read(text))
-
-
-def _parser() -> MarkdownIt:
-    return MarkdownIt("js-default", {"highlight": _highlighted}).enable("table").use(anchors_plugin, max_level=3)
-
-
-def _parse(markdown: str) -> list[Token]:
-    text = re.sub(r"^<!--.*?-->$", "", markdown, flags=re.MULTILINE)
-    return _parser().parse(re.sub(r"(?<=[\u3000-\uffef])\n *(?=[\u3000-\uffef])", "", text))  # Japanese has no spaces between lines
-
-
-def _highlighted(code: str, name: str, attributes: str) -> str:
-    """Return code as spans with Pygments' classes, which the stylesheet colours."""
-    try:
-        lexer = get_lexer_by_name("pycon" if code.startswith(">>>") else name or "text")
-    except ClassNotFound:
-        return ""
-    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
-
-
-def _headings(tokens: Sequence[Token], level: str) -> Iterator[tuple[str, str]]:
-    """Yield each heading's anchor and text."""
-    for opening, content in zip(tokens, tokens[1:]):
-        if opening.type == "heading_open" and opening.tag == level:
-            yield str(opening.attrs["id"]), "".join(child.content for child in content.children or ())
 
 
 def _description(tokens: Sequence[Token]) -> str:
@@ -151,7 +111,7 @@ def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
     for token in tokens:
         if "style" in token.attrs:  # of a column: the pages' policy forbids inline styles
             token.attrs = {"class": str(token.attrs["style"]).removeprefix("text-align:")}
-    parser = _parser()
+    parser = documents.parser()
     parser.add_render_rule("code_inline", lambda renderer, tokens, index, options, environment: _code(tokens[index].content))
     parser.add_render_rule("image", lambda renderer, tokens, index, options, environment: _image(tokens[index], drawings))
     html = parser.renderer.render(tokens, parser.options, {})

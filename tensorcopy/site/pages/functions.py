@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from tensorcopy.report import explanation
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
+from tensorcopy.site.documents import findings
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.pages.docs import findings
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:

@@ -19,10 +19,10 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
+from tensorcopy.site.documents import findings
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages import explorer, regressions
-from tensorcopy.site.pages.docs import findings
 from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
 
 TITLE = "History over torch releases"

@@ -25,7 +25,8 @@ from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, MachineChange, changes_of
-from tensorcopy.site.machine import GROUPS, CostTable, Machine, case_of
+from tensorcopy.site.data_files import NOT_MEASURED
+from tensorcopy.site.machine import CostTable, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
 from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.plots import spark_span, sparkline, whole_percent
@@ -37,6 +38,7 @@ LAST = 8  # releases, with the newest, among which a cell of the grid has its be
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
 NUMEL = 2**14  # of the article's largest tensor, and of the chart on the landing page
+BADGE_LABEL = "tensorcopy"
 COPIES, CONVERSIONS = "copies", "conversions"  # the modules of suites that are counted, each apart
 
 
@@ -93,7 +95,7 @@ def pages(content: Content) -> Iterator[Page]:
                 "tiles": _tiles(content, content.machine, translate),
                 "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], address, language)),
             }
-        yield Page(address, "landing.html", str(translate("question")), values, language, languages)
+        yield Page(address, "landing.html", str(translate("question")), values, language, languages, str(translate("description")))
 
 
 def _shared(content: Content, machine: Machine) -> dict[str, Any]:
@@ -128,7 +130,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
 
 def _charted(machine: Machine) -> list[Case]:
     """Return the cases that the chart can show first: copies and conversions of each size without grad, on one device."""
-    suites = {suite_specs.timed_by_size(group, machine.device) for group in GROUPS}
+    suites = {suite_specs.timed_by_size(group, machine.device) for group in suite_specs.headline_groups()}
     return [case for case in machine.history if case.suite in suites and case.device == machine.device]
 
 
@@ -438,3 +440,16 @@ def _comparison_of(content: Content, machine: Machine, before: str, after: str) 
         if before in results and after in results and (address := content.comparison_address(results[before], results[after])):
             return address
     return ""
+
+
+def badges(content: Content) -> list[tuple[str, str, str]]:
+    """Return the address, the label and the message of the badge of the recommended copy."""
+    return [(addresses.BADGE, BADGE_LABEL, badge_message(content.machine))]
+
+
+def badge_message(machine: Machine | None) -> str:
+    """Return the recommended copy's code with its release."""
+    if machine is None:
+        return NOT_MEASURED
+    option = recommend.recommended(machine.result, recommend.common_request("tensor", machine.device))
+    return f"{option.code} on torch {machine.newest.version}" if option else NOT_MEASURED

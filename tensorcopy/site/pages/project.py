@@ -1,4 +1,4 @@
-"""The landing page of a project: its operations and suites over torch releases."""
+"""The landing page of a campaign without pages of its own: its operations and suites over torch releases."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ RECENT_CHANGES = 6
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the landing page of a project."""
-    if content.campaign.is_shipped:
+    """Yield the landing page."""
+    if content.campaign.pages:
         return
     machine = content.machine
     values = {"machine": machine, "machines": content.machines, **(_values(content, machine) if machine else {})}

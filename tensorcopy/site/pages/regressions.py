@@ -16,9 +16,9 @@ from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
+from tensorcopy.site.documents import findings
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
-from tensorcopy.site.pages.docs import findings
 from tensorcopy.site.plots import sparkline
 
 TITLE = "Open regressions"

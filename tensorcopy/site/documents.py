@@ -1,0 +1,52 @@
+"""The documents of docs/ as Markdown: their headings, their code, and the findings that pages link to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.anchors import anchors_plugin
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+from tensorcopy.report.findings import Finding, read
+from tensorcopy.site.content import Content
+
+
+def findings(content: Content) -> tuple[Finding, ...]:
+    """Return the findings that name a method and two releases, in the order of docs/findings.md."""
+    text = content.docs.get("findings", "")
+    anchors = {title: name for name, title in headings(parse(text), "h2")}
+    return tuple(replace(each, address=content.web.of_file(f"docs/findings.md#{anchors[each.title]}")) for each in read(text))
+
+
+def parser() -> MarkdownIt:
+    """Return the parser of documents, which highlights code."""
+    return MarkdownIt("js-default", {"highlight": _highlighted}).enable("table").use(anchors_plugin, max_level=3)
+
+
+def parse(markdown: str) -> list[Token]:
+    """Return the tokens of a document."""
+    text = re.sub(r"^<!--.*?-->$", "", markdown, flags=re.MULTILINE)
+    return parser().parse(re.sub(r"(?<=[\u3000-\uffef])\n *(?=[\u3000-\uffef])", "", text))  # Japanese has no spaces between lines
+
+
+def _highlighted(code: str, name: str, attributes: str) -> str:
+    """Return code as spans with Pygments' classes, which the stylesheet colours."""
+    try:
+        lexer = get_lexer_by_name("pycon" if code.startswith(">>>") else name or "text")
+    except ClassNotFound:
+        return ""
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+
+
+def headings(tokens: Sequence[Token], level: str) -> Iterator[tuple[str, str]]:
+    """Yield each heading's anchor and text."""
+    for opening, content in zip(tokens, tokens[1:]):
+        if opening.type == "heading_open" and opening.tag == level:
+            yield str(opening.attrs["id"]), "".join(child.content for child in content.children or ())
