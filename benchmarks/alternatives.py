@@ -1,6 +1,6 @@
 """Other ways to copy, besides the article's eight methods."""
 
-from tensorcopy.worker.methods import ALTERNATIVES
+from tensorcopy.copying.inside.methods import ALTERNATIVES
 
 from .cases import Suite, case
 

@@ -1,7 +1,7 @@
 """Cases: a method, a tensor, and the loop that is timed.
 
 With a `setup`, asv times single calls, which adds 25 % to a call of a microsecond. Therefore suites have no `setup`: a suite's body looks
-up its case, which is made on the first call, and the case repeats the method's code in its own loop (`tensorcopy.worker.loop`).
+up its case, which is made on the first call, and the case repeats the method's code in its own loop (`tensorcopy.copying.inside.loop`).
 
 The processes of a launch take turns with this loop (`tensorcopy.worker.turns`). asv_runner itself, which knows nothing of turns, reads
 `clock` before and after the body, as in docs/tools/timer_crosscheck.py: the seconds per call. Making the tensor, or a CUDA context, takes
@@ -12,10 +12,11 @@ from functools import wraps
 
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
-from tensorcopy.worker import devices, own
+from tensorcopy.copying.inside import own
+from tensorcopy.copying.inside.loop import MOVED, Loop
+from tensorcopy.copying.inside.methods import code_on, exists, make_tensor
+from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability
-from tensorcopy.worker.loop import MOVED, Loop
-from tensorcopy.worker.methods import code_on, exists, make_tensor
 from tensorcopy.worker.operations import operations
 from tensorcopy.worker.turns import fastest
 

@@ -3,8 +3,8 @@
 From an accelerator they go through `.cpu()`.
 """
 
+from tensorcopy.copying.inside.methods import CONVERSIONS, DTYPES, LAYOUTS
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.methods import CONVERSIONS, DTYPES, LAYOUTS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case, skip
 

@@ -1,7 +1,7 @@
 """Five ways to copy a tensor, by size, graph, layout, dtype and device."""
 
+from tensorcopy.copying.inside.methods import COPIES, DTYPES, LAYOUTS
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.methods import COPIES, DTYPES, LAYOUTS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case
 

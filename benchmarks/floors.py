@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
+from tensorcopy.copying.inside.loop import MOVED, Loop
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.loop import MOVED, Loop
 
 from .cases import NUMELS, ON_DEVICE, Suite, remembered, skip, skip_without, skip_without_memory
 

@@ -3,9 +3,8 @@
 All are counted in one process per release, which takes a minute or two; skipped where valgrind is missing.
 """
 
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import instruction_count
-from tensorcopy.worker.instruction_count import (
+from tensorcopy.copying.inside import instruction_count
+from tensorcopy.copying.inside.instruction_count import (
     COPIED,
     DTYPE_NUMELS,
     LAYOUT_NUMELS,
@@ -14,7 +13,8 @@ from tensorcopy.worker.instruction_count import (
     OTHERS,
     Section,
 )
-from tensorcopy.worker.methods import DTYPES, LAYOUTS
+from tensorcopy.copying.inside.methods import DTYPES, LAYOUTS
+from tensorcopy.errors import TensorcopyError
 
 from .cases import skip
 

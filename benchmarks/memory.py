@@ -5,9 +5,9 @@ They are counted, so one pass is enough.
 
 from functools import cache
 
+from tensorcopy.copying.inside.methods import METHODS, exists, make_tensor
 from tensorcopy.worker import allocations as allocation_probe
 from tensorcopy.worker.devices import ACCELERATORS, DEVICES
-from tensorcopy.worker.methods import METHODS, exists, make_tensor
 
 from .cases import skip, skip_without
 

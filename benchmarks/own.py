@@ -3,9 +3,9 @@
 tensorcopy.toml declares them (docs/own-operation.md). Without a declaration there is no suite.
 """
 
+from tensorcopy.copying.inside.own import own_operations, own_with_inputs
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.operations import operations
-from tensorcopy.worker.own import own_operations, own_with_inputs
 
 from .cases import NUMELS, ON_DEVICE, Suite, case, case_of_inputs
 

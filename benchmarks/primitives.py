@@ -1,6 +1,6 @@
 """detach, clone, cpu and numpy: the operations that the copies consist of."""
 
-from tensorcopy.worker.methods import PRIMITIVES
+from tensorcopy.copying.inside.methods import PRIMITIVES
 
 from .cases import Suite, case
 

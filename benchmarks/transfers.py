@@ -1,7 +1,7 @@
 """Conversions to an ndarray that make no copy beside the transfer to the host."""
 
+from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.methods import METHODS
 
 from .cases import ON_DEVICE, Suite, case
 

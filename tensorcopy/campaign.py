@@ -37,10 +37,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.worker import files
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.operations import FILE, GUIDE, SIZE, Input, Operation, of_values, variables
 

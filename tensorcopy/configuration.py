@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import files
 
 FILE = "asv.conf.json"
 ALLOWED = "JSON with comments, and texts for its folders and Pythons"

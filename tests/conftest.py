@@ -25,7 +25,7 @@ from jinja2 import FileSystemBytecodeCache
 
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
-from tensorcopy.copying.campaign import of_folder, shipped
+from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex

@@ -16,9 +16,9 @@ from typing import Any
 import json5
 import tomlkit
 
+from tensorcopy import files
 from tensorcopy.configuration import FILE
 from tensorcopy.results import function_profiles
-from tensorcopy.worker import files
 from tests import launch_files
 from tests.conftest import ROOT
 

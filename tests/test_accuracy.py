@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from docs.tools import accuracy, goals, simulated_histories
-from tensorcopy.analysis import change_points, comparisons, paired
-from tensorcopy.analysis.paired import Verdict
+from tensorcopy.judge import change_points, comparisons, paired
+from tensorcopy.judge.paired import Verdict
 from tests import launch_files
 
 RELEASES = ("2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")

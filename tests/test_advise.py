@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from tensorcopy import cli
-from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.copying import advise
+from tensorcopy.copying.inside import timing
+from tensorcopy.copying.inside.methods import NAMES
+from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
-from tensorcopy.worker import timing
-from tensorcopy.worker.methods import NAMES
 from tests import launch_files
 
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")

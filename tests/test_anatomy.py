@@ -5,11 +5,13 @@ from html import unescape
 
 import pytest
 
-from tensorcopy.analysis import function_changes
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying import anatomy
+from tensorcopy.copying.pages import methods
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge import function_changes
 from tensorcopy.results import function_profiles
-from tensorcopy.site import anatomy, render
-from tensorcopy.site.pages import history, methods
+from tensorcopy.site import render
+from tensorcopy.site.pages import history
 from tests.conftest import with_cases
 from tests.test_claims import text_of
 

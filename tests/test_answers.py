@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from tensorcopy.copying.inside import semantics
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.site.machine import SizeCost, machines
-from tensorcopy.worker import semantics
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import SEEN
 

@@ -4,13 +4,14 @@ import re
 
 import pytest
 
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.inside import conformance
+from tensorcopy.copying.pages import article
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case
 from tensorcopy.site import render
 from tensorcopy.site.page import translator
-from tensorcopy.site.pages import article
-from tensorcopy.worker import conformance, devices
+from tensorcopy.worker import devices
 from tests import launch_files
 from tests.conftest import NEW, OLD, SHIPPED_GPU, measured
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.asv_plugin import measuring
 from tensorcopy.configuration import Paths
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import now, taking
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))

@@ -9,7 +9,7 @@ import pytest
 
 from tensorcopy import configuration
 from tensorcopy.cli.measure import _publish
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import case_name
 from tensorcopy.numbers import change_size, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal

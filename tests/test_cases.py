@@ -13,8 +13,8 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
-from tensorcopy.worker import loop
-from tensorcopy.worker.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
+from tensorcopy.copying.inside import loop
+from tensorcopy.copying.inside.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
 
 
 @pytest.fixture(autouse=True)

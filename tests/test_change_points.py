@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tensorcopy.analysis import change_points
+from tensorcopy.judge import change_points
 
 POINTS = 27  # releases
 

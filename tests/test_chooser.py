@@ -5,12 +5,12 @@ from html import unescape
 
 import pytest
 
-from tensorcopy.analysis import recommend
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying import recommend
+from tensorcopy.copying.pages import chooser
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.numbers import duration
 from tensorcopy.results import select
 from tensorcopy.site import addresses, render
-from tensorcopy.site.pages import chooser
 from tests.conftest import SHIPPED, SHIPPED_GPU
 
 

@@ -9,9 +9,9 @@ from math import log
 
 import pytest
 
-from tensorcopy.analysis.paired import MARGIN
 from tensorcopy.cli import main
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge.paired import MARGIN
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
 from tests import launch_files

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy.analysis import comparisons, paired
-from tensorcopy.analysis.paired import Verdict
 from tensorcopy.cli import main
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge import comparisons, paired
+from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import git
 from tensorcopy.report import sentences
 from tensorcopy.results.differences import within

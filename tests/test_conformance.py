@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.cli import main
+from tensorcopy.copying.inside import conformance
+from tensorcopy.copying.inside.methods import METHODS, exists
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import conformance
-from tensorcopy.worker.methods import METHODS, exists
 
 
 @pytest.fixture(scope="module")

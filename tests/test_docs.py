@@ -11,11 +11,11 @@ import pytest
 
 from docs.tools import readme
 from tensorcopy import cli
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.drawings import draw_methods
+from tensorcopy.copying.pages import docs
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.site import addresses, publisher, render
-from tensorcopy.site.drawings import draw_methods
-from tensorcopy.site.pages import docs
 from tests.conftest import ROOT
 from tests.test_site import resolved
 from tests.test_workflows import WORKFLOWS

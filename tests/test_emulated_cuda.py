@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tensorcopy.worker.methods import CONVERSIONS, COPIES
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES
 
 NUMEL = 2**24  # 64 MiB: a real device takes longer for a copy than its host for the launch
 OPERATION, WAIT = 500e-6, 100e-6  # seconds that a copy takes on the emulated device, and until the host learns of its end

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import campaign
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import CannotRun, TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment, runner

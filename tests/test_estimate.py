@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tensorcopy.analysis import paired
-from tensorcopy.analysis.paired import Verdict
+from tensorcopy.judge import paired
+from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import history, launch
 from tensorcopy.measure.launch import LocalSide, Turns, differing_in_faults
 from tensorcopy.results.cases import Case

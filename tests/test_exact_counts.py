@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.analysis import counts, series
-from tensorcopy.analysis.paired import CountPair
+from tensorcopy.judge import counts, series
+from tensorcopy.judge.paired import CountPair
 from tensorcopy.results import related
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import case

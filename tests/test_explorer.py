@@ -7,8 +7,8 @@ from io import StringIO
 
 import pytest
 
-from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge.comparisons import case_name
 from tensorcopy.numbers import duration
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case

@@ -5,7 +5,7 @@ from dataclasses import replace
 import feedparser
 import pytest
 
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds

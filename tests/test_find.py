@@ -15,7 +15,7 @@ import pytest
 from tensorcopy.asv_plugin import finding
 from tensorcopy.asv_plugin.finding import Search, search
 from tensorcopy.configuration import Paths
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tensorcopy.analysis import function_changes
+from tensorcopy.copying.inside.profiler import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
+from tensorcopy.judge import function_changes
 from tensorcopy.results import function_profiles
-from tensorcopy.worker.profiler import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
 from tests.conftest import ROOT
 
 RESULTS = ROOT / "results"

@@ -6,7 +6,7 @@ from math import log, prod
 
 import pytest
 
-from tensorcopy.analysis import comparisons, series
+from tensorcopy.judge import comparisons, series
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex

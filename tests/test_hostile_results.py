@@ -14,9 +14,9 @@ import pytest
 
 from docs.tools import figures
 from tensorcopy import configuration
-from tensorcopy.copying.campaign import of_folder
+from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import runners
+from tensorcopy.projects import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import function_profiles, launches, reader, suite_specs

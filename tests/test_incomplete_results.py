@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import reader
 from tensorcopy.site import writer
 from tests.mutations import kinds

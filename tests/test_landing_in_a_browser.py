@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import SHIPPED, write_pages

@@ -1,4 +1,4 @@
-"""Folders import only folders before them in the data flow; only worker/ imports torch, only asv_plugin/ asv."""
+"""Folders import only folders before them in the data flow; the engine does not know copying/, and only asv_plugin/ imports asv."""
 
 import ast
 import re
@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "tensorcopy"
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}
 FOLDERS = sorted({path.parent.name for path in PACKAGE.glob("*/*.py")})
+IN_ENVIRONMENTS = ("tensorcopy.worker.", "tensorcopy.copying.inside.")  # what runs there
 
 
 @cache
@@ -70,30 +71,47 @@ def test_no_module_imports_itself_through_others():
     TopologicalSorter({module: imported_modules(path) - {module} for module, path in MODULES.items()}).prepare()
 
 
-def test_only_the_worker_names_its_modules_that_need_torch():
+def test_the_engine_does_not_know_what_it_measures():
+    """Only the command line imports copying/, which imports the engine; pages and probes are named by the campaign."""
+    importing = {folder_of(module) for module, path in MODULES.items() if "copying" in map(folder_of, imported_modules(path))}
+    assert importing - {"copying"} == {"cli"}
+
+
+def test_the_judge_reads_no_file():
+    """What it judges, with which margins and which acknowledgements, is passed in."""
+    readers = re.compile(r"(?<!def )(?<![\w.])open\(|read_text|read_bytes|read_toml|load_results|\.cwd\(|\benviron\b")
+    assert {path.name for module, path in MODULES.items() if folder_of(module) == "judge" and readers.search(path.read_text())} == set()
+
+
+def test_only_what_runs_in_an_environment_names_modules_that_need_torch():
     """Also inside a function: the program runs where no torch is, and starts the others in a release's environment."""
     at_once = {}
-    for module in (each for each in MODULES if folder_of(each) == "worker" and not each.endswith("__main__")):
+    for module in (each for each in MODULES if each.startswith(IN_ENVIRONMENTS)):
         statements = ast.parse(MODULES[module].read_text(encoding="utf-8")).body
         imports = [ast.unparse(each) for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
         at_once[module] = named_in_text("\n".join(imports))
     needing: set[str] = set()
     while more := {module for module, names in at_once.items() if names & {"torch", *needing}} - needing:
         needing |= more
-    assert {"tensorcopy.worker.methods", "tensorcopy.worker.instruction_count"} <= needing
-    assert {module for module, path in MODULES.items() if folder_of(module) != "worker" and named_in(path) & needing} == set()
+    assert {"tensorcopy.worker.provenance", "tensorcopy.copying.inside.methods"} <= needing
+    assert {module for module, path in MODULES.items() if not module.startswith(IN_ENVIRONMENTS) and named_in(path) & needing} == set()
 
 
-@pytest.mark.parametrize(("package", "folder"), [("torch", "worker"), ("asv", "asv_plugin"), ("asv_runner", "asv_plugin")])
-def test_one_folder_imports_each_foreign_package(package, folder):
-    """worker/ imports torch and asv_plugin/ imports asv; the worker also uses asv_runner to discover suites."""
-    allowed = {folder, "worker"} if package == "asv_runner" else {folder}
+@pytest.mark.parametrize(
+    ("package", "allowed"),
+    [
+        ("torch", {"worker", "copying"}),
+        ("asv", {"asv_plugin"}),
+        ("asv_runner", {"asv_plugin", "worker"}),  # which finds suites with it
+    ],
+)
+def test_one_folder_imports_each_foreign_package(package, allowed):
     importing = {folder_of(module) for module, path in MODULES.items() if package in {name.split(".")[0] for name in named_in(path)}}
     assert importing <= allowed
 
 
-def test_the_suites_import_the_worker_only():
-    """Both run in a release's environment."""
+def test_the_suites_import_only_what_runs_in_an_environment():
+    """As they do."""
     for path in (ROOT / "benchmarks").glob("*.py"):
-        names = {name for name in named_in(path) if name.startswith("tensorcopy")}
-        assert all(name.startswith(("tensorcopy.worker", "tensorcopy.errors")) for name in names), path
+        names = {f"{name}." for name in named_in(path) if name.startswith("tensorcopy")}
+        assert all(name.startswith((*IN_ENVIRONMENTS, "tensorcopy.errors.")) for name in names), path

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from benchmarks.copies import NUMELS
-from tensorcopy.worker import loop
-from tensorcopy.worker.loop import Loop, take_turns
-from tensorcopy.worker.methods import COPIES
+from tensorcopy.copying.inside import loop
+from tensorcopy.copying.inside.loop import Loop, take_turns
+from tensorcopy.copying.inside.methods import COPIES
 from tests.conftest import ROOT
 
 

@@ -22,7 +22,7 @@ import torch
 
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, now, plan
 from tensorcopy.measure.launch import LocalSide, SideFailed, Turns

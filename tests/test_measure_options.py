@@ -16,7 +16,7 @@ from unittest.mock import Mock
 import pytest
 
 from tensorcopy.configuration import Paths
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, settings
 from tensorcopy.measure.plan import Measurement

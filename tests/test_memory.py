@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from benchmarks import memory
+from tensorcopy.copying.inside.methods import COPIES, METHODS
 from tensorcopy.worker import allocations
 from tensorcopy.worker.allocations import Allocations
-from tensorcopy.worker.methods import COPIES, METHODS
 
 NUMEL = 2**18  # 1 MiB
 

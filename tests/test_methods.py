@@ -3,8 +3,8 @@
 import pytest
 
 from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES
+from tensorcopy.copying.inside.methods import GROUPS, promised
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.methods import GROUPS, promised
 
 NAMES = {
     "copy": ["new_tensor", "clone_detach", "empty_like_copy", "tensor", "detach_clone"],

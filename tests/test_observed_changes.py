@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from tensorcopy.analysis import recommend
-from tensorcopy.worker.semantics import describe
+from tensorcopy.copying import recommend
+from tensorcopy.copying.inside.semantics import describe
 
 torch = pytest.importorskip("torch")
 
-from tensorcopy.worker import semantics  # noqa: E402 - it imports torch
-from tensorcopy.worker.methods import Method, make_method  # noqa: E402
+from tensorcopy.copying.inside import semantics  # noqa: E402
+from tensorcopy.copying.inside.methods import Method, make_method  # noqa: E402
 
 
 def operation(code: str) -> Method:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import cases
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.inside import own, timing
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
-from tensorcopy.worker import operations, own, timing
+from tensorcopy.worker import operations
 from tests import launch_files
 from tests.conftest import ROOT, declared_in
 

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from uv import find_uv_bin
 
-from tensorcopy import cli
+from tensorcopy import cli, files
 from tensorcopy.releases import release_table, uv
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
-from tensorcopy.worker import files
 from tests.conftest import ROOT, require
 
 PROJECT = files.read_toml(ROOT / "pyproject.toml")

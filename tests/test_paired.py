@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tensorcopy.analysis import paired
-from tensorcopy.analysis.paired import ALPHA, MARGIN, Reason, Verdict, judge, moderated
+from tensorcopy.judge import paired
+from tensorcopy.judge.paired import ALPHA, MARGIN, Reason, Verdict, judge, moderated
 from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED, Difference, summed, within
 
 VARIANCES = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.series import CaseSeries
 from tensorcopy.results.cases import Case
 from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, spark_span, sparkline
 from tensorcopy.site.svg import (

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences

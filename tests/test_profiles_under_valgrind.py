@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis import function_changes
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.inside import instruction_count
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import function_changes
 from tensorcopy.measure import profiling
 from tensorcopy.releases import environments
 from tensorcopy.report import explanation
 from tensorcopy.results import function_profiles, reader
-from tensorcopy.worker import hardware, instruction_count, operations
+from tensorcopy.worker import hardware, operations
 from tests.conftest import require
 
 CASES = r"^detached_(once|twice) 1 float32 contiguous$"

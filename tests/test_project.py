@@ -19,12 +19,12 @@ import pytest
 import yaml
 
 from tensorcopy import __version__, campaign, configuration
-from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import asv_suite, installation, new_project
-from tensorcopy.measure.installation import Origin
+from tensorcopy.judge.series import CaseGroup
+from tensorcopy.projects import asv_suite, installation, new_project
+from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, related, suite_specs
@@ -312,7 +312,7 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
 
 def test_inputs_have_the_strides_and_values_that_are_declared(folder):
     """The same values in every process; the set-up sees them."""
-    from tensorcopy.worker import own
+    from tensorcopy.copying.inside import own
 
     text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
     (folder / operations.FILE).write_text(text)

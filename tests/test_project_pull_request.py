@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from tensorcopy import campaign, configuration
-from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.cli import main
+from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import plan, revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment

@@ -21,7 +21,7 @@ from tests.test_git import AUTHOR, edit, sha
 from tests.test_git import run as git
 
 FEW = ["--launches", "4", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
-METHODS, TABLE, COPIES = "tensorcopy/worker/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
+METHODS, TABLE, COPIES = "tensorcopy/copying/inside/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
 CLONE_DETACH = '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 DETACH_CLONE = '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 

@@ -7,13 +7,12 @@ import pytest
 from markupsafe import escape
 
 from docs.tools import readme
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import CopyRequest
-from tensorcopy.copying import advise
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying import advise, recommend
+from tensorcopy.copying.pages import article, chooser, landing
+from tensorcopy.copying.recommend import CopyRequest
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
-from tensorcopy.site import addresses, data_files, render
-from tensorcopy.site.pages import article, chooser, landing
+from tensorcopy.site import addresses, render
 from tests import launch_files
 from tests.conftest import NEW, SHIPPED, SHIPPED_GPU, measured
 from tests.launch_files import SEEN
@@ -107,8 +106,8 @@ def test_the_answers_to_the_article_s_questions(newest):
 def test_one_answer_is_shown_everywhere(newest):
     """Landing page, badge, first page of the chooser, README and `advise` recommend the same code, for an independent tensor."""
     content = render.content(shipped(), (newest,))
-    option = content.machine.recommended("tensor")
-    assert data_files.badge_message(content.machine).startswith(f"{option.code} on torch ")
+    option = recommend.recommended(content.machine.result, recommend.common_request("tensor", "cpu"))
+    assert landing.badge_message(content.machine).startswith(f"{option.code} on torch ")
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
     assert escape(option.code) in str(landing_page.values["answers"][0]["answer"]).replace("<wbr>", "")
     first = next(page for page in chooser.pages(content) if page.address == addresses.CHOOSER)
@@ -129,7 +128,7 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     row = next(row for row in landing_page.values["answers"] if row["device"] == "cuda")
     assert row["source"].startswith(source)
     assert not landing_page.values["own"]  # it has no copies on the CPU, which the history is of
-    code = gpu.recommended("tensor", "cuda").code
+    code = recommend.recommended(gpu.result, recommend.common_request("tensor", "cuda")).code
     assert escape(code) in str(row["answer"]).replace("<wbr>", "")
     assert advise.advise(device="cuda", requires_grad=True, shipped=True).code == code
     request = recommend.common_request("ndarray", "cuda")

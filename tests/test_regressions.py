@@ -8,7 +8,7 @@ import feedparser
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import addresses, data_files, documents, publisher, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content

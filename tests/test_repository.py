@@ -5,7 +5,7 @@ from asv.repo import NoSuchNameError, get_repo
 
 from tensorcopy.asv_plugin import commands
 from tensorcopy.asv_plugin.repository import TorchReleases
-from tensorcopy.copying.campaign import of_folder
+from tensorcopy.copying.shipped import of_folder
 from tensorcopy.releases import release_table
 
 ROWS = release_table.load()

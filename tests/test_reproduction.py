@@ -10,12 +10,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tensorcopy import cli
+from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_interval
 from tensorcopy.releases import release_table, uv
 from tensorcopy.report import explanation
 from tensorcopy.results import select
-from tensorcopy.worker.methods import METHODS
 from tests.conftest import ROOT
 
 ROUNDS = 3  # of the two runs of a script, at most

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.analysis.paired import Change, CountPair, Reason, Verdict
+from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.report import sentences
 from tensorcopy.results.conditions import FieldDifference
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis import comparisons, series
-from tensorcopy.analysis.paired import Reason
 from tensorcopy.cli import main
+from tensorcopy.judge import comparisons, series
+from tensorcopy.judge.paired import Reason
 from tensorcopy.releases import release_table, uv
 from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.series_key import by_history

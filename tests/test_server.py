@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import server, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import POLL

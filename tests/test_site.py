@@ -16,10 +16,11 @@ import feedparser
 import jsonschema
 import pytest
 
-from tensorcopy.analysis import standings
-from tensorcopy.analysis.comparisons import between, sensitivity
-from tensorcopy.analysis.recommend import common_request, recommended
-from tensorcopy.copying import campaign
+from tensorcopy.copying import shipped as campaign
+from tensorcopy.copying.pages import landing
+from tensorcopy.copying.recommend import common_request, recommended
+from tensorcopy.judge import standings
+from tensorcopy.judge.comparisons import between, sensitivity
 from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -28,7 +29,6 @@ from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, publisher, render, svg, writer
 from tensorcopy.site.content import Content
-from tensorcopy.site.pages import landing
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, measured, with_cases

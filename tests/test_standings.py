@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from tensorcopy.analysis import series, standings
-from tensorcopy.analysis.paired import Verdict
+from tensorcopy.judge import series, standings
+from tensorcopy.judge.paired import Verdict
 from tensorcopy.releases import release_table
 from tests import launch_files
 

@@ -11,10 +11,10 @@ import torch
 import tensorcopy
 from tensorcopy.cli import main
 from tensorcopy.copying import sweep
+from tensorcopy.copying.inside import timing
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, make_method
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import timing
-from tensorcopy.worker.methods import CONVERSIONS, COPIES, make_method
 
 matplotlib.use("agg")
 

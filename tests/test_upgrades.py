@@ -6,12 +6,12 @@ from datetime import date
 
 import pytest
 
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.pages.landing import Tally, Upgrade, own_machine, upgrades
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results.cases import Case
 from tensorcopy.site import render
 from tensorcopy.site.content import Content
-from tensorcopy.site.pages.landing import Tally, Upgrade, own_machine, upgrades
 from tests.conftest import measured
 
 TABLE = tuple(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tensorcopy.worker.values import difference, equal
+from tensorcopy.copying.inside.values import difference, equal
 
 BIG = torch.tensor([2**60, 2**60 + 1])
 X = torch.tensor([[1.0, 0.0], [2.0, nan]])

@@ -35,7 +35,7 @@ WRONG = '''
 
 import torch
 
-from tensorcopy.worker.methods import COPIES
+from tensorcopy.copying.inside.methods import COPIES
 
 
 class SetUpPerCall:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.analysis import function_changes
+from tensorcopy.judge import function_changes
 from tensorcopy.releases import release_table
 from tensorcopy.report import explanation, findings
 from tensorcopy.results import function_profiles, select

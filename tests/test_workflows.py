@@ -12,12 +12,11 @@ import pytest
 import yaml
 from asv.commands import make_argparser
 
-from tensorcopy import cli
+from tensorcopy import cli, files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import runners
+from tensorcopy.projects import runners
 from tensorcopy.releases import uv
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
-from tensorcopy.worker import files
 from tests.conftest import ROOT
 from tests.test_layers import MODULES
 

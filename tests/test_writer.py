@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import addresses, render, writer
@@ -17,7 +17,7 @@ from tests.conftest import ROOT, measured
 WRITE = """
 import sys
 from pathlib import Path
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import load as releases
 from tensorcopy.site import writer
 from tests.conftest import measured
@@ -70,7 +70,7 @@ def test_the_files_written_are_those_of_the_content(tmp_path):
 FAIL = """
 import os, sys, traceback
 from pathlib import Path
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.site import addresses, render, writer
 

@@ -22,7 +22,7 @@ from tensorcopy.worker.processes import ReportProgress, ignore_progress
 def declare(declared: str) -> None:
     """Let this process have operations, as JSON, as if it had been started with them."""
     os.environ[operations.VARIABLE] = declared
-    own: Any = sys.modules.get("tensorcopy.worker.own")  # which imports torch
+    own: Any = sys.modules.get("tensorcopy.copying.inside.own")  # which imports torch
     of_own = (own.own_operations, own.own_with_inputs, own.groups) if own else ()
     for cached in (operations.operations, *of_own):
         cached.cache_clear()

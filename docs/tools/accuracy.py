@@ -33,11 +33,11 @@ import numpy as np
 from docs.tools import simulated_histories
 from docs.tools.goals import Row, at_least, at_most, between
 from tensorcopy import configuration
-from tensorcopy.analysis import change_points, comparisons, paired, series
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import MARGIN, Change, Verdict
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import change_points, comparisons, paired, series
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import LocalSide
 from tensorcopy.measure.plan import Measurement

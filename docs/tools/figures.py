@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size, unbroken
 from tensorcopy.report.formats import code, escaped, markdown_table
@@ -15,7 +16,6 @@ from tensorcopy.results import related
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import in_order
 from tensorcopy.site.machine import Machine
-from tensorcopy.worker import files
 
 ACCURACY = Path("docs/accuracy.json")  # written by docs.tools.accuracy
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify

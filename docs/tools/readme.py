@@ -18,10 +18,13 @@ from typing import Any
 
 from docs.tools import figures
 from tensorcopy import configuration
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import CopyRequest
-from tensorcopy.copying import advise, campaign
+from tensorcopy.copying import advise, recommend
+from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.advise import MatchingMethod
+from tensorcopy.copying.drawings import draw_methods
+from tensorcopy.copying.inside.semantics import describe
+from tensorcopy.copying.pages import landing
+from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.report import explanation
@@ -33,11 +36,8 @@ from tensorcopy.results.reader import Result
 from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.addresses import WebAddresses
-from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine
-from tensorcopy.site.pages import landing
 from tensorcopy.site.svg import STYLESHEET, colours
-from tensorcopy.worker.semantics import describe
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
 PART = re.compile(f"{BEGIN.format('([a-z_]+)')}\n(.*?)\n{END}", re.DOTALL)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from docs.tools.goals import Row, at_least, at_most
-from tensorcopy.analysis import comparisons, series
-from tensorcopy.analysis.paired import MARGIN, Verdict
+from tensorcopy.judge import comparisons, series
+from tensorcopy.judge.paired import MARGIN, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects, fit

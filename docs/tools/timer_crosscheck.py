@@ -23,9 +23,9 @@ from typing import Any
 
 import torch
 
+from tensorcopy.copying.inside.methods import METHODS, NAMES, make_tensor
 from tensorcopy.errors import exception_line
 from tensorcopy.worker import devices
-from tensorcopy.worker.methods import METHODS, NAMES, make_tensor
 from tensorcopy.worker.turns import WINDOWS, usual
 
 LARGEST = 2**20  # elements; beyond, page faults dominate, and they vary with any harness

@@ -25,7 +25,7 @@ from rich.console import Console
 from tensorcopy import configuration
 from tensorcopy.cli import output
 from tensorcopy.cli.output import progress_bar
-from tensorcopy.copying.campaign import shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.measure.settings import expression

@@ -29,11 +29,11 @@ from asv.util import UserError
 
 from tensorcopy import campaign as campaigns
 from tensorcopy import configuration
-from tensorcopy.analysis import comparisons
 from tensorcopy.asv_plugin import projection
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.judge import comparisons
 from tensorcopy.measure import plan, revisions
 from tensorcopy.results import reader
 

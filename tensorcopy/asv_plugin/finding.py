@@ -22,12 +22,12 @@ from asv.commands.find import draw_graph
 from asv.console import log
 from asv.repo import get_repo
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import ALPHA, LEAST_SPREAD, Reason
 from tensorcopy.asv_plugin import measuring, projection
 from tensorcopy.asv_plugin.commands import campaign
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import ALPHA, LEAST_SPREAD, Reason
 from tensorcopy.measure import plan, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, wheel_index

@@ -33,19 +33,20 @@ from asv.results import get_filename
 from asv.runner import log_benchmark_result
 from asv_runner.console import color_print
 
-from tensorcopy.analysis import comparisons, paired
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.asv_plugin import projection
 from tensorcopy.asv_plugin.commands import campaign, exit_on_error, paths_of
 from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git, history, now, plan, revisions, runners, settings, taking
+from tensorcopy.judge import comparisons, paired
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.measure import git, history, now, plan, revisions, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted, quantity
+from tensorcopy.projects import runners
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import failures

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from tensorcopy.analysis import comparisons, paired
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import Verdict
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons, paired
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import now, plan, revisions
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job

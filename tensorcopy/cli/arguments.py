@@ -14,6 +14,6 @@ MACHINE = "a machine in results; default: the last that measured what the comman
 
 def campaign() -> Campaign:
     """Return the campaign of the current folder. Raises TensorcopyError for an invalid tensorcopy.toml."""
-    from tensorcopy.copying.campaign import of_folder
+    from tensorcopy.copying.shipped import of_folder
 
     return of_folder(Path.cwd())

@@ -164,7 +164,7 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
 
 
 def _runners(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.measure import runners
+    from tensorcopy.projects import runners
 
     listed = runners.load() if runners.FILE.exists() else [runners.Runner("github-hosted", ["ubuntu-24.04"])]
     matrix = json.dumps({"include": runners.matrix(listed, options.device)})

@@ -19,7 +19,7 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tensorcopy.analysis.comparisons import Comparison
+    from tensorcopy.judge.comparisons import Comparison
     from tensorcopy.results.cases import Case
 
 NOTHING_COMPARED = 3
@@ -71,8 +71,8 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.paired import Reason
+    from tensorcopy.judge import comparisons
+    from tensorcopy.judge.paired import Reason
     from tensorcopy.report import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
@@ -105,8 +105,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
 
 def _why_nothing(options: argparse.Namespace, comparison: Comparison) -> str:
     """Return why no case was compared."""
-    from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.paired import ONE_SIDED
+    from tensorcopy.judge import comparisons
+    from tensorcopy.judge.paired import ONE_SIDED
 
     what, changes = "nothing was compared", comparison.changes
     if changes and all(change.reason in ONE_SIDED for change in changes.values()):
@@ -132,8 +132,8 @@ def _compared(options: argparse.Namespace) -> Comparison:
 
     Raises TensorcopyError.
     """
-    from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.paired import MARGIN
+    from tensorcopy.judge import comparisons
+    from tensorcopy.judge.paired import MARGIN
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
 
@@ -177,7 +177,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
 def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     """Measure both sides here, and compare them. Raises TensorcopyError."""
     from tensorcopy import configuration
-    from tensorcopy.analysis import comparisons
+    from tensorcopy.judge import comparisons
     from tensorcopy.measure import now, plan, taking
     from tensorcopy.results import launches
 
@@ -208,8 +208,8 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
 
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the stored history of one case or of several: that on the site."""
-    from tensorcopy.analysis import comparisons, series
-    from tensorcopy.analysis.standings import standing
+    from tensorcopy.judge import comparisons, series
+    from tensorcopy.judge.standings import standing
     from tensorcopy.report import sentences, terminal
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning

@@ -110,10 +110,10 @@ def _added(options: argparse.Namespace, console: Console) -> int:
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.copying.inside.semantics import describe
     from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import reader
     from tensorcopy.results.series_key import in_order
-    from tensorcopy.worker.semantics import describe
 
     results = reader.load_results(RESULTS, campaign().releases)
     measured = in_order(result for result in results.results if result.methods)

@@ -117,13 +117,13 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
 def _check(options: argparse.Namespace, console: Console) -> int:
     """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
     from tensorcopy.campaign import TAKEN
+    from tensorcopy.copying.inside.semantics import describe, describe_differences
     from tensorcopy.releases import interpreters
     from tensorcopy.report.terminal import terminal_table
-    from tensorcopy.worker.semantics import describe, describe_differences
 
     report = interpreters.run_probe(
         interpreters.executable(options.interpreter),
-        "tensorcopy.worker.conformance",
+        "tensorcopy.copying.inside.conformance",
         *options.device,
         variables={**os.environ, **campaign().variables()},
     )

@@ -190,7 +190,8 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import history, plan, runners, taking
+    from tensorcopy.measure import history, plan, taking
+    from tensorcopy.projects import runners
     from tensorcopy.worker import nvidia
 
     until = monotonic() + (options.budget or inf)
@@ -299,8 +300,8 @@ def _print_what_is_not_measured(job: Job, console: Console) -> None:
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.measure import installation
-    from tensorcopy.measure.new_project import new_project
+    from tensorcopy.projects import installation
+    from tensorcopy.projects.new_project import new_project
 
     origin = None
     try:

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import CopyRequest, Option
-from tensorcopy.copying.campaign import of_folder
+from tensorcopy.copying import recommend
+from tensorcopy.copying.recommend import CopyRequest, Option
+from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, percent, signed_interval
 from tensorcopy.releases import interpreters
@@ -159,7 +159,7 @@ def advise(
     parameters = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
     benchmark = interpreters.run_probe(
         interpreters.executable(interpreter),
-        "tensorcopy.worker.timing",
+        "tensorcopy.copying.inside.timing",
         "request",
         json.dumps(parameters),
         variables={**os.environ, **of_folder(Path.cwd()).variables()},

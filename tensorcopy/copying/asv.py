@@ -1,6 +1,6 @@
 """Lets asv measure the campaign of this package; its asv.conf.json lists this module as a plugin."""
 
 from tensorcopy.asv_plugin import commands
-from tensorcopy.copying.campaign import of_folder
+from tensorcopy.copying.shipped import of_folder
 
 commands.use(of_folder)

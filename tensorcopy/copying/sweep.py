@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from tensorcopy.copying.campaign import of_folder
+from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
@@ -57,7 +57,7 @@ def measure(
     request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad, "relative_to": relative_to}
     document = interpreters.run_probe(
         interpreters.executable(interpreter),
-        "tensorcopy.worker.timing",
+        "tensorcopy.copying.inside.timing",
         "sizes",
         json.dumps(request),
         variables={**os.environ, **of_folder(Path.cwd()).variables()},

@@ -8,9 +8,9 @@ from itertools import pairwise
 from math import exp, inf, log
 from time import monotonic
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.paired import Change
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.paired import Change
 from tensorcopy.measure import plan, profiling, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Missing, Suites

@@ -32,10 +32,10 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_line, of_text
+from tensorcopy.files import kernel_text
 from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Side, Suite
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.files import kernel_text
 from tensorcopy.worker.operations import FILE
 from tensorcopy.worker.turns import usual
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from tensorcopy.files import kernel_text
 from tensorcopy.numbers import percent
-from tensorcopy.worker.files import kernel_text
 from tensorcopy.worker.nvidia import MIG_INSTANCE, Gpu
 
 OBSERVATION = 2.0  # seconds over which the load of the processors is measured

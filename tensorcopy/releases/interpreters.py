@@ -68,7 +68,7 @@ def run_probe(
     """Run a probe in another interpreter, and return its result.
 
     python : the interpreter
-    module : such as "tensorcopy.worker.timing"; its `main` gets the arguments
+    module : such as "tensorcopy.copying.inside.timing"; its `main` gets the arguments
     variables : the environment variables of the process; this process's by default
     report_progress : called with the share that is done (0 to 1) and the current step
 

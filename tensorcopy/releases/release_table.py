@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Meta
 from packaging.version import Version
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import files
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
 UNKNOWN = date.min  # the day of an upload that an index does not tell

@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import files
 
 NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies and release candidates of torch
 UNSOLVABLE = "No solution found"  # begins what uv says of requirements that exclude each other

@@ -16,11 +16,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tensorcopy.analysis import comparisons, function_changes
-from tensorcopy.analysis.function_changes import FunctionChange, GroupChange, ProfileDifference
-from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons, function_changes
+from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
+from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_interval, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report.findings import Finding
@@ -449,7 +449,7 @@ def command(result: Result, file: str = SCRIPT) -> str:
 
 
 def tensor(name: str) -> str:
-    """Return an expression for the tensor of a profiled case, as `tensorcopy.worker.methods` makes it."""
+    """Return an expression for the tensor of a profiled case, as `tensorcopy.copying.inside.methods` makes it."""
     _, numel_text, dtype, layout, *grad = name.split()
     numel = int(numel_text)
     options = [*([f"dtype=torch.{dtype}"] if dtype != "float32" else []), *(["requires_grad=True"] if grad else [])]

@@ -14,8 +14,8 @@ from io import StringIO
 from math import isfinite
 from typing import Any
 
-from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
+from tensorcopy.judge.comparisons import Comparison, case_name
+from tensorcopy.judge.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, caption, headline, largest, margins, not_included, ordered, sentence
 from tensorcopy.results.cases import Case

@@ -15,8 +15,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.paired import Change, CountPair, Reason, Verdict
+from tensorcopy.judge.comparisons import Comparison, case_name
+from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code

@@ -9,10 +9,11 @@ from math import exp, inf, log
 from statistics import fmean, median_low
 from typing import TypeVar
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import (
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import (
     FAILED,
     MARGIN,
     MOST_LAUNCHES,
@@ -22,9 +23,8 @@ from tensorcopy.analysis.paired import (
     Reason,
     Verdict,
 )
-from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
-from tensorcopy.analysis.standings import OpenRegression, Standing
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge.series import DISPATCHER, CaseGroup, ReleaseChange
+from tensorcopy.judge.standings import OpenRegression, Standing
 from tensorcopy.numbers import (
     change_size,
     count,

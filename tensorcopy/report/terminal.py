@@ -13,10 +13,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
-from tensorcopy.analysis.series import CaseSeries, changes_by_release, direction, releases_of
-from tensorcopy.analysis.standings import open_regressions, standing
+from tensorcopy.judge.comparisons import Comparison, case_name
+from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
+from tensorcopy.judge.series import CaseSeries, changes_by_release, direction, releases_of
+from tensorcopy.judge.standings import open_regressions, standing
 from tensorcopy.numbers import INSIDE, counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
     CHANGED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from tensorcopy.worker import files
+from tensorcopy import files
 
 LANGUAGES = ("en", "ja")
 TABLE = Path(__file__).with_name("words.toml")

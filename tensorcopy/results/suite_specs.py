@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from tensorcopy import files
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import files
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"

@@ -16,13 +16,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import function_changes
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.comparisons import labels
-from tensorcopy.analysis.function_changes import ProfileDifference
-from tensorcopy.analysis.paired import has_changed
-from tensorcopy.analysis.series import CaseSeries, direction
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import function_changes
+from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.comparisons import labels
+from tensorcopy.judge.function_changes import ProfileDifference
+from tensorcopy.judge.paired import has_changed
+from tensorcopy.judge.series import CaseSeries, direction
 from tensorcopy.report.sentences import against_text, step_size, step_text
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case

@@ -10,11 +10,11 @@ from itertools import pairwise
 from pkgutil import iter_modules
 from typing import Any
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.series import ReleaseChange
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.series import ReleaseChange
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result

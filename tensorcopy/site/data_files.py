@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from xml.etree import ElementTree
 
-from tensorcopy.analysis.comparisons import case_name
+from tensorcopy.judge.comparisons import case_name
 from tensorcopy.numbers import counted
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.analysis import comparisons, standings
-from tensorcopy.analysis import series as case_series
-from tensorcopy.analysis.paired import Verdict
-from tensorcopy.analysis.series import CaseSeries, ReleaseChange
-from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
+from tensorcopy.judge import comparisons, standings
+from tensorcopy.judge import series as case_series
+from tensorcopy.judge.paired import Verdict
+from tensorcopy.judge.series import CaseSeries, ReleaseChange
+from tensorcopy.judge.standings import OpenRegression, Standing
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import function_profiles, related, select, suite_specs

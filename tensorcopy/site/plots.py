@@ -7,10 +7,10 @@ from itertools import pairwise
 from math import log
 from typing import TypeVar
 
-from tensorcopy.analysis import change_points
-from tensorcopy.analysis.comparisons import Comparison, between
-from tensorcopy.analysis.series import CaseSeries, direction
 from tensorcopy.campaign import Verdicts
+from tensorcopy.judge import change_points
+from tensorcopy.judge.comparisons import Comparison, between
+from tensorcopy.judge.series import CaseSeries, direction
 from tensorcopy.numbers import duration, signed_percent, unbroken
 from tensorcopy.report.sentences import against_text
 from tensorcopy.results import related, suite_specs

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 from tensorcopy import configuration
-from tensorcopy.analysis import comparisons
 from tensorcopy.asv_plugin import publishing
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
 from tensorcopy.results import reader
 from tensorcopy.site import addresses
 
@@ -20,7 +20,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Tens
     Logs a warning for each machine that shares its name with another one, or has results that do not count, and for each row of
     tensorcopy.toml that matches no case.
     """
-    from tensorcopy.site import writer  # asv imports its plugins for every command; only this one needs the pages
+    from tensorcopy.site import writer
 
     loaded = reader.load_results(results_dir, campaign.releases)
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)

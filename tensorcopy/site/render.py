@@ -10,11 +10,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
-from tensorcopy.analysis.paired import Change
 from tensorcopy.campaign import Campaign
+from tensorcopy.judge.paired import Change
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentence
 from tensorcopy.results.reader import Result
@@ -82,8 +82,9 @@ def page_text(templates: Environment, page: Page) -> str:
 
 def templates_of(content: Content) -> Environment:
     """Return the templates of a site, with what every page shows."""
+    own = [content.campaign.pages.rpartition(".")[0]] if content.campaign.pages else []  # has the folder of their templates
     environment = Environment(
-        loader=PackageLoader("tensorcopy.site"),
+        loader=ChoiceLoader([PackageLoader(package) for package in ("tensorcopy.site", *own)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

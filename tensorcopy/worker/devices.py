@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError, line_of
-from tensorcopy.worker.files import kernel_text
+from tensorcopy.files import kernel_text
 
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is also the name of ROCm devices
 DEVICES = ("cpu", *ACCELERATORS)

@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tensorcopy.files import kernel_text
 from tensorcopy.worker.devices import cpu_model
-from tensorcopy.worker.files import kernel_text
 
 DIGITS = 12  # of an identity
 # what version 1 of the digest is of. It never changes, or every host would be another machine than the one that measured; what is

@@ -17,7 +17,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from time import monotonic
 from typing import Any, TypeVar
 
-from tensorcopy.worker.files import kernel_text
+from tensorcopy.files import kernel_text
 
 BINDINGS = "TENSORCOPY_PYNVML"  # the environment variable with the file of pynvml, for an environment of a release, which has none
 NO_LIBRARY = "NVIDIA's management library"  # begins the reason why it cannot be used

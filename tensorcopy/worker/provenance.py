@@ -19,8 +19,8 @@ import numpy
 import torch
 
 from tensorcopy import __version__
+from tensorcopy.files import kernel_text
 from tensorcopy.worker import devices, hardware, nvidia
-from tensorcopy.worker.files import kernel_text
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 OWN_ONLY = "--own-only"

@@ -43,7 +43,7 @@ def seconds_by_events(method, loop):
     """Return the seconds per call that CUDA's events measure around the code of the loop that was timed last."""
     import torch
 
-    from tensorcopy.worker.methods import METHODS, NAMES
+    from tensorcopy.copying.inside.methods import METHODS, NAMES
 
     code = METHODS[method].code_on_accelerator if method in METHODS else "out.copy_(x)"
     names = {**NAMES, **loop.names}

@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import FAILED, ONE_SIDED, Change, Verdict
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.report import explanation, sentences
 from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
 from tensorcopy.results.cases import Case

@@ -7,9 +7,9 @@ from math import log
 
 from markupsafe import Markup
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -22,19 +22,19 @@ from tensorcopy.worker.devices import ACCELERATORS
 
 def pages(content: Content) -> Iterator[Page]:
     """Yield the index of time over size."""
-    machines = [machine for machine in content.machines if has_sizes(machine)]
-    if machines:
+    machines = [machine for machine in content.machines if has_sizes(content, machine)]
+    if machines or content.campaign.pages:
         yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": machines})
 
 
-def has_sizes(machine: Machine) -> bool:
-    """Return whether a machine has pages of time over size: one that measured methods."""
-    return any(result.methods for result in machine.results)
+def has_sizes(content: Content, machine: Machine) -> bool:
+    """Return whether a machine has pages of time over size: one that measured methods, or to which a campaign's own pages link."""
+    return bool(content.campaign.pages) or any(result.methods for result in machine.results)
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
     """Yield a page for each release that a machine measured."""
-    results = machine.by_release if has_sizes(machine) else []
+    results = machine.by_release if has_sizes(content, machine) else []
     for index, result in enumerate(results):
         yield _sizes_page(machine, result, (*results[max(0, index - 1) : index], *results[index + 1 : index + 2]))
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.numbers import duration, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.series import CaseSeries, releases_of
+from tensorcopy.judge.series import CaseSeries, releases_of
 from tensorcopy.numbers import count, duration_range, value_range
 from tensorcopy.report.findings import Finding
 from tensorcopy.results import related, suite_specs

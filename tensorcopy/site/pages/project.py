@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tensorcopy.analysis.paired import ONE_SIDED, Change, Verdict
+from tensorcopy.judge.paired import ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import quantity
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case

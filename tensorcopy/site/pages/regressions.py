@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.standings import OpenRegression, Standing
 from tensorcopy.numbers import signed_percent
 from tensorcopy.report import explanation
 from tensorcopy.report.findings import Finding

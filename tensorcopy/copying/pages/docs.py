@@ -14,12 +14,12 @@ from html import unescape
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses, documents
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.page import Page, breakable
 
 PAGES = ("index", "guide", "guide.ja", "measurement", "reading", "glossary", "glossary.ja")  # what readers of results look up

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from tensorcopy.analysis import function_changes
-from tensorcopy.analysis.function_changes import COMPONENTS
+from tensorcopy.judge import function_changes
+from tensorcopy.judge.function_changes import COMPONENTS
 from tensorcopy.numbers import duration, percent, signed, unbroken, whole
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case

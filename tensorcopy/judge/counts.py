@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from statistics import median
 
-from tensorcopy.analysis.paired import LEAST_COUNT, MARGIN, CountPair
+from tensorcopy.judge.paired import LEAST_COUNT, MARGIN, CountPair
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result

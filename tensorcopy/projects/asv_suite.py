@@ -13,11 +13,10 @@ from typing import Any
 from msgspec import Struct
 from packaging.utils import canonicalize_name
 
-from tensorcopy import configuration
+from tensorcopy import configuration, files
 from tensorcopy.campaign import PROJECT_NAME
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
-from tensorcopy.worker import files
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
 FIRST_PYTHON = 9  # of Python 3: torch has wheels for it and newer ones

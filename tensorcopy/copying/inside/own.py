@@ -15,11 +15,12 @@ from typing import Any
 
 import torch
 
+from tensorcopy.copying.inside import values
+from tensorcopy.copying.inside.methods import GROUPS, METHODS, NAMES, Method, Methods, Promise, code_on, make_method
+from tensorcopy.copying.inside.semantics import Outcome, Semantics
 from tensorcopy.errors import TensorcopyError, line_of
-from tensorcopy.worker import operations, values
-from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Methods, Promise, code_on, make_method
+from tensorcopy.worker import operations
 from tensorcopy.worker.operations import GUIDE, SIZE, Input, Operation
-from tensorcopy.worker.semantics import Outcome, Semantics
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
 

@@ -15,10 +15,10 @@ from itertools import pairwise
 from math import exp, log
 from statistics import fmean, median
 
-from tensorcopy.analysis import change_points, comparisons, counts
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.paired import Change, Verdict, has_changed
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
+from tensorcopy.judge import change_points, comparisons, counts
+from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.paired import Change, Verdict, has_changed
 from tensorcopy.releases import release_table
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import torch
 
+from tensorcopy.copying.inside.methods import NAMES
 from tensorcopy.errors import line_of
 from tensorcopy.worker import devices
-from tensorcopy.worker.methods import NAMES
 from tensorcopy.worker.turns import TURN_SECONDS, WINDOWS, fastest, waiting
 
 # On a device a window ends with a wait, which takes some microseconds: 1.25 ms are long enough that it is less than 1 %

@@ -18,10 +18,10 @@ from statistics import median
 import numpy as np
 
 from tensorcopy import numbers
-from tensorcopy.analysis import counts, paired
-from tensorcopy.analysis.paired import ALPHA, MARGIN, Change, Reason, Verdict
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import counts, paired
+from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Reason, Verdict
 from tensorcopy.results import conditions, differences, related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.conditions import FieldDifference

@@ -1,6 +1,6 @@
 """Profile the functions of every counted case under callgrind: the exclusive instructions of each, and how often it is called.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.profiler REGEX` prints the profile as JSON, for `tensorcopy measure`. The
+`python -m tensorcopy.worker.processes tensorcopy.copying.inside.profiler REGEX` prints the profile as JSON, for `tensorcopy measure`. The
 cases are those of `instruction_count`, and their instructions are counted in the same way. The regular expression selects sections by name;
 "" selects all.
 """
@@ -19,8 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from tensorcopy.worker import instruction_count
-from tensorcopy.worker.instruction_count import CALLS, EMPTY, EMPTY_SHORT, FEWEST_CALLS, Section
+from tensorcopy.copying.inside import instruction_count
+from tensorcopy.copying.inside.instruction_count import CALLS, EMPTY, EMPTY_SHORT, FEWEST_CALLS, Section
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 TIMES = 2  # the lower of two: malloc consolidates the heap now and then

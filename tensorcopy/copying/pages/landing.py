@@ -11,13 +11,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.comparisons import Comparison, sensitivity
-from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.analysis.recommend import Option
-from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
-from tensorcopy.analysis.standings import change, standing
+from tensorcopy.copying import recommend
+from tensorcopy.copying.recommend import Option
+from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.comparisons import Comparison, sensitivity
+from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.judge.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
+from tensorcopy.judge.standings import change, standing
 from tensorcopy.numbers import count, duration, percent, signed_interval, unbroken
 from tensorcopy.report.sentences import TIME, UNMEASURED, by_word
 from tensorcopy.report.words import LANGUAGES, texts

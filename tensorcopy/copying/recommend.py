@@ -12,8 +12,8 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result

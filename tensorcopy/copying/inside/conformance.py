@@ -1,7 +1,7 @@
 """Compare what this torch does with what the methods promise and with what the article prints.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.conformance [DEVICE …]` prints the methods' semantics as JSON, for `tensorcopy
-check`; `observations` adds them to the provenance of a measurement.
+As a probe, with devices as arguments, it returns the methods' semantics for `tensorcopy check`; `observations` adds them to the provenance
+of a measurement.
 
 `SECTIONS` has the article's code line by line. A line `expressions -> values` states what the article prints for each expression; any other
 line is run. `leaf(value)` makes a tensor of one element on `device`, which replaces the article's DEVICE, CUDA. The lines after
@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 import numpy
 import torch
 
-from tensorcopy.worker import devices, operations, semantics
-from tensorcopy.worker.methods import Method, code_on, exists, promised
-from tensorcopy.worker.own import groups, own_groups
+from tensorcopy.copying.inside import semantics
+from tensorcopy.copying.inside.methods import Method, code_on, exists, promised
+from tensorcopy.copying.inside.own import groups, own_groups
+from tensorcopy.copying.inside.semantics import Outcome
+from tensorcopy.worker import devices, operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
-from tensorcopy.worker.semantics import Outcome
 
 PLAIN, WITH_GRAD = "plain", "with_grad"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tensorcopy.analysis import recommend
+from tensorcopy.copying import anatomy, recommend
+from tensorcopy.copying.anatomy import Anatomy
+from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.numbers import size
 from tensorcopy.results import function_profiles, related, suite_specs
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, anatomy
-from tensorcopy.site.anatomy import Anatomy
+from tensorcopy.site import addresses
 from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, longest_history
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages import explorer
-from tensorcopy.worker.semantics import describe
 
 SEMANTICS_TITLE = "What each method does"
 SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on torch since 1.9."

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import files
 from tensorcopy.worker.devices import DEVICES
 
 FILE = Path(".github/runners.toml")

@@ -11,9 +11,9 @@ from pathlib import Path
 from tensorcopy import campaign, configuration
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import asv_suite
-from tensorcopy.measure.asv_suite import AsvSuite
-from tensorcopy.measure.installation import Origin
+from tensorcopy.projects import asv_suite
+from tensorcopy.projects.asv_suite import AsvSuite
+from tensorcopy.projects.installation import Origin
 from tensorcopy.results import writing
 from tensorcopy.worker.operations import FILE
 

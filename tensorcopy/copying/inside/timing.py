@@ -1,8 +1,8 @@
 """Time methods on this machine: those that suit one request, or copies or conversions over numel.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.timing WHAT ARGUMENTS` prints the result as JSON: WHAT is "request" for `tensorcopy
-advise` or "sizes" for `tensorcopy plot`, with the arguments of `time_request` or `time_sizes` as a JSON object. Methods take turns of a
-millisecond on one thread (`worker.loop`), so that other load on the machine affects all of them alike.
+As a probe, its first argument is "request" for `tensorcopy advise` or "sizes" for `tensorcopy plot`, its second the arguments of
+`time_request` or `time_sizes` as a JSON object. Methods take turns of a millisecond on one thread (`loop`), so that other load on the
+machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from tensorcopy.copying.inside import conformance, values
+from tensorcopy.copying.inside.loop import MOVED, Loop, take_turns
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, code_on, exists
+from tensorcopy.copying.inside.own import BASELINE, find_method, groups, own_groups, own_operations
+from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.errors import TensorcopyError, line_of
-from tensorcopy.worker import conformance, devices, operations, values
-from tensorcopy.worker.loop import MOVED, Loop, take_turns
-from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
-from tensorcopy.worker.own import BASELINE, find_method, groups, own_groups, own_operations
+from tensorcopy.worker import devices, operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
-from tensorcopy.worker.semantics import describe
 from tensorcopy.worker.turns import usual
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tensorcopy.analysis import change_points, comparisons
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.paired import Change, Verdict
-from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.judge import change_points, comparisons
+from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.judge.series import CaseSeries
 from tensorcopy.results.suite_specs import SECONDS
 
 

@@ -12,7 +12,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.results import suite_specs
 
-OBSERVER, PROFILER = "tensorcopy.worker.conformance", "tensorcopy.worker.profiler"
+OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
 OWN_ONLY = "--own-only"  # an argument of the observer's probe
 
 

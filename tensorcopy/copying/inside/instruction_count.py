@@ -1,6 +1,6 @@
 """Count the instructions of a call with valgrind's callgrind.
 
-The count is the same on a busy machine as on a quiet one. `count` starts `python -m tensorcopy.worker.instruction_count` under
+The count is the same on a busy machine as on a quiet one. `count` starts `python -m tensorcopy.copying.inside.instruction_count` under
 callgrind. That process runs every method on every tensor of `sections`, in one thread, and counts only inside its loops, switched by
 torch's callgrind toggles; importing torch, which takes half a minute under callgrind, is not counted. The median of several counts of each
 loop is used, because the number of instructions in malloc depends on the state of the heap.
@@ -24,9 +24,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import hardware, operations
-from tensorcopy.worker.methods import (
+from tensorcopy.copying.inside.methods import (
     ALTERNATIVES,
     CONVERSIONS,
     COPIES,
@@ -36,7 +34,9 @@ from tensorcopy.worker.methods import (
     exists,
     make_tensor,
 )
-from tensorcopy.worker.own import device_of, find_method, make_values, own_operations, own_with_inputs
+from tensorcopy.copying.inside.own import device_of, find_method, make_values, own_operations, own_with_inputs
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker import hardware, operations
 
 # Calls on a small tensor before anything is counted. From Python 3.11 on, bytecode that cannot be specialized is tried again after 16, 48,
 # 112, … 2,032 and 4,080 executions, at 3 to 4 % of a call each time: no count lies near one of these. They run before instrumentation is
@@ -150,7 +150,7 @@ def run_callgrind(folder: Path, times: int = TIMES) -> dict[int, list[Path]]:
     if reason := hardware.missing_valgrind():
         raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
     out = folder / "counts"
-    command = [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.instruction_count"]
+    command = [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.copying.inside.instruction_count"]
     # the same order of sets in every run, and no GPU driver for valgrind to run
     own = {"PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": "", PADDING: "x" * randbelow(PAGE), REPEAT: str(times)}
     completed = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, check=False)
@@ -162,7 +162,7 @@ def run_callgrind(folder: Path, times: int = TIMES) -> dict[int, list[Path]]:
             "instructions were not counted",
             got=(completed.stderr.strip().splitlines() or ["nothing"])[-1],
             allowed="a count for each method",
-            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.worker.instruction_count shows the full error",
+            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.copying.inside.instruction_count shows the full error",
         )
     by_section: dict[int, list[Path]] = {}
     for number, path in zip(numbers, paths):

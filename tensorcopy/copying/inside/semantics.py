@@ -168,7 +168,7 @@ def _shares_storage(x: Any, y: Any) -> bool:
     """Return whether a write to x changes y; writes to x."""
     import torch
 
-    from tensorcopy.worker.values import as_array, equal
+    from tensorcopy.copying.inside.values import as_array, equal
 
     before = as_array(y).copy()
     with torch.no_grad():
@@ -189,7 +189,7 @@ def _values_of_all_kinds() -> Any:
 
 def _changed_values(values: Any, x: Any, y: Any) -> str:
     """Return "shape, values" or "values" for what differs, in the result or in x itself; "" for nothing."""
-    from tensorcopy.worker.values import equal
+    from tensorcopy.copying.inside.values import equal
 
     if tuple(y.shape) != tuple(values.shape):
         return "shape, values"
@@ -200,7 +200,7 @@ def _changed_gradients(x: Any, y: Any) -> str:
     """Return "gradients" where one that reaches x is not that of y."""
     import torch
 
-    from tensorcopy.worker.values import equal
+    from tensorcopy.copying.inside.values import equal
 
     if y.layout is not torch.strided:
         raise TypeError(f"those of {y.layout} are not compared")

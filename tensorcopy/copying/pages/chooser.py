@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import CopyRequest, Option
+from tensorcopy.copying import recommend
+from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.numbers import count
 from tensorcopy.report.words import translate
 from tensorcopy.site import addresses

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
+from tensorcopy.copying.inside.semantics import Outcome, Semantics, array, raises
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.semantics import Outcome, Semantics, array, raises
 
 NAMES: Mapping[str, Any] = MappingProxyType({"torch": torch, "np": np, "copy": copy})  # names available to a method's code, besides x
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from tensorcopy.analysis.paired import has_changed
+from tensorcopy.judge.paired import has_changed
 from tensorcopy.results.function_profiles import Function, FunctionCost, Profile, Profiles
 
 NAMED = 0.8  # share of the difference that the named functions make at least

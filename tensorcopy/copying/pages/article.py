@@ -11,17 +11,17 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from tensorcopy import files
+from tensorcopy.copying.drawings import draw_methods
+from tensorcopy.copying.pages.methods import observed
 from tensorcopy.numbers import NARROW_SPACE, size
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results import related
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
-from tensorcopy.site.pages.methods import observed
-from tensorcopy.worker import files
 from tensorcopy.worker.devices import ACCELERATORS
 
 TABLE = Path(__file__).with_name("article.toml")
