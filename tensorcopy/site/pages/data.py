@@ -83,7 +83,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     files = [
         (addresses.FEED, "Atom feed: every change, slower or faster"),
         (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
-        *((address, f"{label}, as an SVG") for address, label, _ in content.own_badges()),
+        *((address, f"{label}: {message}, as an SVG") for address, label, message in content.own_badges()),
         (addresses.OPEN_BADGE, "how many methods have an open regression, as an SVG"),
     ]
     files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]
