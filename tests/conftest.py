@@ -205,7 +205,8 @@ def write_pages(directory: Path, content: Content, *modules: str) -> Path:
     directory.mkdir(exist_ok=True)
     writer.write_assets(directory)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "PAGE_MODULES", modules)
+        every = [each for each in render.page_modules(content) if each.__name__.rpartition(".")[2] in modules]
+        patch.setattr(render, "page_modules", lambda _: every)
         for address, text in render.files(content):
             (directory / address).parent.mkdir(parents=True, exist_ok=True)
             (directory / address).write_text(text, encoding="utf-8")
@@ -270,7 +271,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()
-            writer.write(shipped_results.results, publisher.documentation(ROOT), site)
+            writer.write(shipped(), shipped_results.results, publisher.documentation(ROOT), site)
     return site
 
 

@@ -24,7 +24,7 @@ SIZES = ("1", "1048576")
 @pytest.fixture(scope="module")
 def whole(shipped_results) -> Content:
     """Return the content of the shipped results."""
-    return render.content(shipped_results.results, publisher.documentation(ROOT))
+    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
 
 
 @pytest.fixture(scope="module")

@@ -116,8 +116,8 @@ def project(tmp_path_factory):
 
 
 def links(page) -> list[str]:
-    """Return the links of a page's English text."""
-    return list(page.evaluate("[...document.querySelectorAll('main [lang=en] a')].filter((a) => a.checkVisibility()).map((a) => a.href)"))
+    """Return the links of a page's text."""
+    return list(page.evaluate("[...document.querySelectorAll('main a')].filter((a) => a.checkVisibility()).map((a) => a.href)"))
 
 
 @pytest.mark.slow
@@ -128,7 +128,6 @@ def test_an_old_comparison_leads_to_its_two_releases(project, browser):
     assert "comparison of 2.3.1 with 2.9.1 on box/py3.11-cuda" in page.inner_text("main")
     assert links(page)[0] == f"{project}/compare/index.html#from=2.3.1&to=2.9.1&on=box/py3.11-cuda"
     assert page.evaluate("getComputedStyle(document.body).margin") == "0px"
-    assert "box/py3.11-cuda での 2.3.1 と 2.9.1 の比較ページ" in page.inner_text("main [lang=ja]")
     page.close()
 
 
@@ -164,7 +163,7 @@ def test_without_a_script_an_old_comparison_leads_to_the_sites_pages(project, br
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{project}/{OLD_COMPARISON}")
-    hrefs = [link.get_attribute("href") for link in page.query_selector_all("main [lang=en] li a")]
+    hrefs = [link.get_attribute("href") for link in page.query_selector_all("main li a")]
     assert hrefs == [f"../../../{name}" for name in ("compare/index.html", "history/index.html", "index.html")]
     assert "three folders deep" in page.inner_text("main")
     context.close()

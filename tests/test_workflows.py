@@ -18,7 +18,7 @@ from tensorcopy.projects import runners
 from tensorcopy.releases import uv
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
-from tests.test_layers import MODULES
+from tests.test_layers import IN_ENVIRONMENTS, MODULES
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ALL = [*WORKFLOWS, *sorted((ROOT / "docs/examples/point-clouds/.github/workflows").glob("*.yml"))]  # with those that `init` writes
@@ -112,7 +112,7 @@ def test_the_locked_packages_are_all_that_workflows_import(tmp_path):
         ["pip", "sync", "--quiet", "--no-build", "--python", python, LOCKED],
     ):
         subprocess.run([uv._program(), *map(str, command)], cwd=ROOT, check=True)
-    names = [name for name in MODULES if name.startswith("tensorcopy.") and not name.startswith("tensorcopy.worker.")]
+    names = [name for name in MODULES if name.startswith("tensorcopy.") and not name.startswith(IN_ENVIRONMENTS)]
     names.append("docs.tools.readme")
     script = f"import importlib\nfor name in {names}: importlib.import_module(name)"
     passes(python, "-c", script)
