@@ -56,9 +56,10 @@ REFUSED = {  # with parts of the last line
     "an unknown environment": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
     "an unknown release": (["compare", "v9", TAG], ["unknown torch release or git revision: got 'v9'"]),
     "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
-    "publish into a link": (["publish", "-o", "benchmarks"], ["got benchmarks, a link"]),  # as `checkout_in` makes it
-    "publish over the results": (["publish", "-o", "."], ["removes the folder of the site", "got ., a folder that has"]),
-    "publish over the environments": (["publish", "-o", ".asv"], ["removes the folder of the site", "got .asv, a folder that has"]),
+    "publish into a link": (["publish", "-o", "benchmarks"], ["benchmarks, a link"]),  # as `checkout_in` makes it
+    "publish over the results": (["publish", "-o", "."], ["replaces the folder of the site", ", a folder that has"]),
+    "publish over the environments": (["publish", "-o", ".asv"], ["replaces the folder of the site", ".asv, a folder that has"]),
+    "publish over something else": (["publish", "-o", "notes"], ["a folder with today.txt, which is no site of tensorcopy"]),
     "a Python without torch": (
         ["run", "-E", f"interpreter:{PYTHON}", RELEASE],
         ["there is no torch", f"next: {PYTHON} -m pip install torch"],
@@ -104,14 +105,16 @@ def outcomes(tmp_path_factory, bare):
     home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
     cases = {f"{COPY} tensor 16": {BEFORE[1:]: 2.0, TAG[1:]: 2.4}, f"{COPY} clone_detach 16": {BEFORE[1:]: 1.0, TAG[1:]: 1.0}}
     launch_files.write(checkout / "results", cases, launches=6, common=0.01)
-    before = {path: path.read_bytes() for path in checkout.rglob("results/box/*")}
+    (checkout / "notes").mkdir()
+    (checkout / "notes" / "today.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in (*checkout.rglob("results/box/*"), checkout / "notes" / "today.txt")}
     every = {**WORKING, **REFUSED}
     commands = [[word.replace(PYTHON, bare) for word in command] for command, _ in every.values()]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HOME": str(home)}
     arguments = [sys.executable, "-c", RUN_ALL, json.dumps(commands)]
     done = subprocess.run(arguments, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert {path: path.read_bytes() for path in checkout.rglob("results/box/*")} == before
+    assert {path: path.read_bytes() for path in (*checkout.rglob("results/box/*"), checkout / "notes" / "today.txt")} == before
     return dict(zip(every, map(json.loads, done.stdout.splitlines()), strict=True))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ from asv.console import log
 from asv.plugins.summarylist import SummaryList
 from asv.publishing import OutputPublisher
 
-from tensorcopy.asv_plugin.commands import campaign, end, end_with, exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import campaign, end, exit_on_error, paths_of
 from tensorcopy.campaign import Campaign
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 
 # asv's own pages, which load their scripts from three other hosts
@@ -21,6 +24,8 @@ ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
 # Write the pages of a campaign from the folder of launches into the site's folder; return the problems
 Writer = Callable[[Campaign, Path, Path], Iterable[TensorcopyError]]
+
+OF_A_SITE = ("index.json", "tensorcopy.css")  # files of asv and of tensorcopy that every site has
 
 _writers: list[Writer] = []
 
@@ -33,20 +38,70 @@ def register(write: Writer) -> None:
 
 
 def _run(conf: Any, range_spec: Any = None, pull: bool = True, run: Any = Publish.run) -> Any:
-    """Publish, unless the folder that asv removes first is a link, or holds more than a site."""
-    site, paths = Path(conf.html_dir), paths_of(conf)
+    """Write the site beside the one that is there, and put it in its place when it is whole.
+
+    Ends asv where the folder holds something else than a site, and where another program writes it.
+    """
+    site, paths = Path(conf.html_dir).absolute(), paths_of(conf)
+    with exit_on_error():
+        _require_site(site, paths)
+        with _alone(paths.environments.parent / "publish.lock"):
+            conf.html_dir = str(site.with_name(f".{site.name}.new"))
+            try:
+                code = run(conf=conf, range_spec=range_spec, pull=pull)
+                _replace(site, Path(conf.html_dir))
+            finally:
+                shutil.rmtree(conf.html_dir, ignore_errors=True)
+                conf.html_dir = str(site)
+    return code
+
+
+def _require_site(site: Path, paths: Paths) -> None:
+    """Raise TensorcopyError unless a folder is missing, empty or a site, and holds no other folder of the project."""
     others = [folder for folder in (Path.cwd(), paths.results, paths.environments) if folder.resolve().is_relative_to(site.resolve())]
-    if site.is_symlink() or others or (site.exists() and not site.is_dir()):
-        kind = "a link" if site.is_symlink() else f"a folder that has {others[0].name}/ in it" if others else "a file"
-        end_with(
-            TensorcopyError(
-                "asv publish removes the folder of the site before it writes it",
-                got=f"{site}, {kind}",
-                allowed="a folder for the site alone",
-                next='name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER',
-            )
-        )
-    return run(conf=conf, range_spec=range_spec, pull=pull)
+    if site.is_symlink():
+        kind = "a link"
+    elif site.exists() and not site.is_dir():
+        kind = "a file"
+    elif others:
+        kind = f"a folder that has {others[0].name}/ in it"
+    elif site.is_dir() and any(site.iterdir()) and not all((site / name).is_file() for name in OF_A_SITE):
+        kind = f"a folder with {min(path.name for path in site.iterdir())}, which is no site of tensorcopy"
+    else:
+        return
+    raise TensorcopyError(
+        "asv publish replaces the folder of the site",
+        got=f"{site}, {kind}",
+        allowed="a folder for the site alone",
+        next='name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER',
+    )
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Let one process at a time hold a lock. Raises TensorcopyError where another one does."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        with suppress(ImportError):  # Windows
+            from fcntl import LOCK_EX, LOCK_NB, flock
+
+            try:
+                flock(file, LOCK_EX | LOCK_NB)
+            except BlockingIOError as error:
+                raise TensorcopyError(
+                    "another asv publish is running", got=f"{lock} is held", allowed="one at a time", next="repeat when it has ended"
+                ) from error
+        yield
+
+
+def _replace(site: Path, new: Path) -> None:
+    """Put a new site in the place of the one that is there, which is whole until then."""
+    old = site.with_name(f".{site.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if site.exists():
+        site.rename(old)
+    new.rename(site)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def warn(warnings: Iterable[TensorcopyError]) -> None:
