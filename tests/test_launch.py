@@ -370,7 +370,7 @@ SIDE, FOLDER = os.environ["SIDE"], Path(os.environ["FOLDER"])
 
 class Harms:
     number = 1  # whichever side is asked for it
-    params = ["ends between turns", "reads", "answers late", "leaves a process", "writes"]
+    params = ["ends between turns", "reads", "answers late", "leaves a process", "writes", "answers itself", "prints"]
 
     def setup(self, how):
         if how == "ends between turns" and SIDE == "slow":
@@ -390,6 +390,24 @@ class Harms:
             time.sleep(0.05 if SIDE == "fast" else 0)
         elif how == "reads":
             subprocess.run(["cat"], check=True)
+        elif how == "answers itself" and SIDE == "slow":
+            for descriptor in range(3, 32):
+                try:
+                    os.write(descriptor, b"faster\\n")
+                except OSError:
+                    pass
+        elif how == "prints":
+            print("x" * 2**20)
+
+
+class Hangs:
+    def setup_cache(self):
+        time.sleep(60)
+
+    setup_cache.timeout = 0.3
+
+    def time_hang(self, cache):
+        pass
 """
 
 
@@ -404,7 +422,9 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
 
     monkeypatch.setattr(os, "kill", kill_late)
     with launch.started(sides) as processes:
-        taken = [launch.time_case(processes, "harms.Harms.time_harm", [index, index], longest=0.4) for index in range(5)]
+        taken = [launch.time_case(processes, "harms.Harms.time_harm", [index, index], longest=0.4) for index in range(7)]
+        errors = [process.errors() for process in processes]
+        hanging = launch.time_case(processes, "harms.Hangs.time_hang", [-1, -1])
         started, end = int((tmp_path / "started").read_text()), time.monotonic() + 5
         while Path(f"/proc/{started}").exists() and time.monotonic() < end:  # until it is reaped
             time.sleep(0.05)
@@ -417,8 +437,12 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
         {1: "took more than 0.4 s"},
         {1: "took more than 0.4 s"},
         {},
+        {1: "wrote to a file descriptor of the process that measures it"},
+        {},
     ]
-    assert [len(each.seconds) for each in taken] == [1, 2, 1, 1, 2]
+    assert [len(each.seconds) for each in taken] == [1, 2, 1, 1, 2, 1, 2]
+    assert [len(each) for each in errors] == [launch.KEPT_OUTPUT] * 2
+    assert set(hanging.failed.values()) == {"RuntimeError: setup_cache: TimeoutError: took more than 0.3 s"}
 
 
 SLOW_TO_IMPORT = """
@@ -478,7 +502,7 @@ def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(side
 
 def processes(suites: Path) -> list[str]:
     """Return the command lines of the processes that run these suites."""
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if "tensorcopy.worker.turns" in line and str(suites) in line]
 
 
@@ -504,6 +528,32 @@ for number in range(100):
     print(number, flush=True)
     launches.write(Path(sys.argv[1]) / "results", launch.take(made, "box", selection="time_(sleep|where)"))
 """
+
+
+HANGING = """
+import sys
+from pathlib import Path
+from tensorcopy.measure import launch
+from tests.test_launch import made_sides
+made, folder = made_sides(Path(sys.argv[1])), Path(sys.argv[1])
+body = "    open(os.environ['FOLDER'] + '/hangs', 'w').close() or time.sleep(600)"
+(folder / "suites" / "hanging.py").write_text("import os, time\\ndef time_hang():\\n" + body)
+launch.take(made, "box", selection="time_hang")
+"""
+
+
+def test_a_case_that_hangs_ends_with_a_killed_program(tmp_path):
+    """Also while nothing answers, and no pipe tells its process that the program has ended."""
+    with subprocess.Popen([sys.executable, "-c", HANGING, str(tmp_path)], cwd=ROOT) as process:
+        end = time.monotonic() + 30
+        while not (tmp_path / "hangs").exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        assert len(processes(tmp_path / "suites")) >= 3
+        os.kill(process.pid, signal.SIGKILL)
+    end = time.monotonic() + 5
+    while processes(tmp_path / "suites") and time.monotonic() < end:
+        time.sleep(0.1)
+    assert processes(tmp_path / "suites") == []
 
 
 @pytest.mark.parametrize("number", [0, 3, 9])

@@ -25,6 +25,7 @@ from math import exp, log, prod
 from pathlib import Path
 from random import SystemRandom
 from statistics import fmean, median, median_high
+from threading import Thread
 from time import monotonic
 from types import MappingProxyType
 from typing import Any
@@ -53,6 +54,7 @@ LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk tha
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
+KEPT_OUTPUT = 65536  # bytes of what a side prints
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 chance = SystemRandom()
 
@@ -129,27 +131,48 @@ class SideFailed(CannotRun):
         return error
 
 
+class _Tail:
+    """The last `KEPT_OUTPUT` bytes that are written to a pipe, whatever a suite prints."""
+
+    def __init__(self, reading: int) -> None:
+        self._reading, self._kept = reading, b""
+        self._thread = Thread(target=self._read, daemon=True)  # what a benchmark has started may hold the other end
+        self._thread.start()
+
+    def _read(self) -> None:
+        while data := os.read(self._reading, KEPT_OUTPUT):
+            self._kept = (self._kept + data)[-KEPT_OUTPUT:]
+        os.close(self._reading)
+
+    def text(self) -> str:
+        """Return them, once the process that writes them has ended or has had a second to write."""
+        self._thread.join(1.0)
+        return self._kept.decode(errors="replace")
+
+
 class _SideProcess:
     """The process of one side, see `worker.turns`."""
 
     def __init__(self, side: LocalSide, folder: str) -> None:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
         self._side = side
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        reading, writing = os.pipe()
+        self._errors = _Tail(reading)
         try:
             self._process = subprocess.Popen(
                 [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._errors,
+                stderr=writing,
                 env={**side.variables, **own},
                 cwd=folder,
                 bufsize=0,
                 start_new_session=True,  # Ctrl-C at a terminal does not reach it
             )
         except OSError as error:  # another program may have removed the environment
-            self._errors.close()
             raise SideFailed.of(side, str(error)) from error
+        finally:
+            os.close(writing)
         self._buffer, self._fork = b"", 0
 
     def pin(self, cores: Collection[int]) -> None:
@@ -178,7 +201,10 @@ class _SideProcess:
             self._process.stdin.write(f"{request if isinstance(request, str) else json.dumps(request)}\n".encode())
 
     def answer(self, timeout: float = LONGEST_CASE) -> dict[str, Any]:
-        """Return the next answer; {"timeout": seconds} where there is none, {"closed": True} where the process has ended."""
+        """Return the next answer; {"timeout": seconds} where there is none, {"closed": True} where the process has ended.
+
+        {"garbled": True} where a benchmark has written among the answers.
+        """
         assert self._process.stdout is not None
         end = monotonic() + timeout
         while b"\n" not in self._buffer:
@@ -188,7 +214,12 @@ class _SideProcess:
                 return {"closed": True} if ready else {"timeout": timeout}
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
-        document: dict[str, Any] = json.loads(line)
+        try:
+            document = json.loads(line)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            return {"garbled": True}
         if "ended" in document:
             self._fork = 0
         return document
@@ -200,7 +231,7 @@ class _SideProcess:
         """
         if "skipped" in answer:
             return str(answer["skipped"])
-        if "timeout" in answer and self._fork:
+        if answer.keys() & {"timeout", "garbled"} and self._fork:
             with suppress(ProcessLookupError):
                 os.kill(self._fork, signal.SIGKILL)
         last = answer
@@ -210,6 +241,8 @@ class _SideProcess:
                 raise self.ended()
         if "timeout" in answer:
             return f"took more than {answer['timeout']:g} s"
+        if "garbled" in answer:
+            return "wrote to a file descriptor of the process that measures it"
         status = last["ended"]
         ending = f"ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
         return str(answer.get("failed", ending))
@@ -230,9 +263,8 @@ class _SideProcess:
         return error
 
     def errors(self) -> str:
-        """Return what the process has written to standard error."""
-        self._errors.seek(0)
-        return self._errors.read().decode(errors="replace")
+        """Return the end of what the process has written to standard error."""
+        return self._errors.text()
 
     def close(self) -> None:
         """End the process and its fork, each with what it has started."""
@@ -240,7 +272,7 @@ class _SideProcess:
             with suppress(ProcessLookupError, PermissionError):  # macOS refuses where all of them have ended
                 os.killpg(group, signal.SIGKILL)
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._errors):
+        for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             stream.close()
 

@@ -77,7 +77,9 @@ def of_folder(folder: Path, campaign: Campaign) -> Campaign:
 
     campaign : that of the checkout
     """
-    return campaigns.read(folder, campaign if campaign.is_shipped else None)
+    if campaign.is_shipped:
+        return campaigns.read(folder, campaign)
+    return replace(campaigns.read(folder), observers=campaign.observers, profiler=campaign.profiler)
 
 
 def checked_out(commit: str, campaign: Campaign, paths: Paths) -> Path:

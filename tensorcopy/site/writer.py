@@ -36,6 +36,7 @@ from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.page import File, Page
+from tensorcopy.worker.processes import end_with_parent
 
 STATIC = Path(__file__).with_name("static")
 STYLESHEET, ICON = "tensorcopy.css", "icon.svg"
@@ -182,6 +183,7 @@ _site: Site | None = None  # in a process that runs tasks
 
 
 def _start(site: Site) -> None:
+    end_with_parent()
     global _site
     _site = site
 

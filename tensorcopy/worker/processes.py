@@ -10,13 +10,23 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
 from tensorcopy.errors import CannotRun, TensorcopyError
 
 IMPORTED = {"imported": True}
+PR_SET_PDEATHSIG = 1  # of prctl(2)
 ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends, on Linux: killed itself, that one cannot end it."""
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def ignore_progress(share: float, doing: str) -> None:

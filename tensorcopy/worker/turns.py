@@ -29,8 +29,8 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from time import monotonic, thread_time
 from timeit import default_timer
@@ -38,6 +38,7 @@ from traceback import extract_tb
 from typing import Any, TextIO
 
 from tensorcopy.errors import line_of
+from tensorcopy.worker.processes import end_with_parent
 
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
@@ -110,6 +111,7 @@ class RequestHandler:
             process = os.fork()
             if process == 0:
                 os.setpgid(0, 0)  # a group with what the benchmark starts, which ends with it
+                end_with_parent()
                 self._in_fork(json.loads(line), folder)
             _, status = os.waitpid(process, 0)
             with suppress(ProcessLookupError, PermissionError):  # nothing is left of the group
@@ -173,11 +175,9 @@ class RequestHandler:
             os.chdir(folder)
             path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read where it is killed
             outcome: tuple[Any, Exception | None]
-            longest, begun = benchmark.setup_cache_timeout or math.inf, monotonic()
             try:
-                outcome = benchmark.do_setup_cache(), None
-                if monotonic() - begun > longest:
-                    raise TimeoutError(f"took more than {longest:g} s")
+                with _limited(benchmark.setup_cache_timeout):
+                    outcome = benchmark.do_setup_cache(), None
             except Exception as error:
                 outcome = None, RuntimeError(f"setup_cache: {line_of(error)}")
             path.write_bytes(pickle.dumps(outcome))
@@ -212,6 +212,22 @@ class RequestHandler:
 
     def _answer(self, **document: Any) -> None:
         os.write(self._answers, f"{json.dumps(document, default=str)}\n".encode())
+
+
+@contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Raise TimeoutError in what runs longer than so many seconds; None for no limit."""
+
+    def end(*_: object) -> None:
+        raise TimeoutError(f"took more than {seconds:g} s")
+
+    earlier = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
 
 
 def _described(suites: str) -> list[dict[str, Any]]:
@@ -307,6 +323,7 @@ def page_faults() -> int:
 
 def main(suites: str) -> None:
     """Import torch and the suites in a folder, and answer requests."""
+    end_with_parent()
     requests, answers = os.fdopen(os.dup(0)), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a suite reads is no request
     os.dup2(2, 1)  # what it prints is no answer
