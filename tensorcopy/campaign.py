@@ -42,7 +42,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.worker.devices import DEVICES
-from tensorcopy.worker.operations import FILE, GUIDE, SIZE, Input, Operation, of_values, variables
+from tensorcopy.worker.operations import FILE, GUIDE, OF_THE_LOOP, SIZE, Input, Operation, of_values, variables
 
 BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative", "transfer")
@@ -51,7 +51,6 @@ VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}")
 INPUT_DTYPES = ("float32", "float16", "bfloat16", "float64", "complex64", "int64", "int32", "uint8", "bool")
 INPUT_LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
 MAX_SIZE = 2**24  # of a size, and of a dimension
-OF_THE_LOOP = ("calls", "perf_counter", "repeat", "start", "wait")  # names that the timed loop uses itself
 FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
 TABLES = {"operation", *FIELDS, "margin", "acknowledged"}
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from benchmarks import cases
 from tensorcopy.copying.inside import own, timing
+from tensorcopy.copying.inside.loop import LOOP
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
@@ -229,3 +231,14 @@ def test_an_operation_is_shown_under_its_group(tmp_path):
     for page in ("methods/contiguous_copy.html", "history/box/own.BySize/contiguous_copy-1024.html", sizes, "semantics.html"):
         assert "mine.contiguous_copy(x)" in site[page], page
     assert "mine: own operations on cpu" in site[sizes]
+
+
+def test_no_name_of_an_operation_is_one_of_the_loop_s(tmp_path, here):
+    """An input or a result of the set-up with such a name would take the place of the clock, or the loop of the value."""
+    stored = {node.id for node in ast.walk(ast.parse(LOOP.format(names="", code="pass"))) if isinstance(node, ast.Name)}
+    functions = {node.name for node in ast.walk(ast.parse(LOOP.format(names="", code="pass"))) if isinstance(node, ast.FunctionDef)}
+    assert {*operations.OF_THE_LOOP} == (stored | functions | {"calls"}) - {"_"}
+    (tmp_path / operations.FILE).write_text('[[operation]]\nname = "a"\ncode = "q + 1"\nsetup = "clock = 5"\ninputs.q = {}\n')
+    (operation,), method = declared_in(tmp_path), own.own_with_inputs()["a"]
+    with pytest.raises(TensorcopyError, match="the setup of the operation a makes a name that the timed loop uses: got clock"):
+        own.make_values(operation, method, 16)

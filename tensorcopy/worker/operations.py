@@ -15,6 +15,7 @@ from typing import Any
 VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all operations as JSON
 FILE = "tensorcopy.toml"  # that declares them
 GUIDE = "docs/own-operation.md has an example"
+OF_THE_LOOP = ("calls", "clock", "repeat", "seconds", "start", "wait")  # names that the timed loop uses itself
 SIZE = "n"  # stands for the size of a case
 SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have several dimensions
 

@@ -20,7 +20,7 @@ from tensorcopy.copying.inside.methods import GROUPS, METHODS, NAMES, Method, Me
 from tensorcopy.copying.inside.semantics import Outcome, Semantics
 from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import operations
-from tensorcopy.worker.operations import GUIDE, SIZE, Input, Operation
+from tensorcopy.worker.operations import GUIDE, OF_THE_LOOP, SIZE, Input, Operation
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
 
@@ -136,7 +136,15 @@ def make_values(operation: Operation, method: Method, n: int) -> dict[str, Any]:
     namespace = {**method.names, **inputs}
     with _part(operation, "setup"):
         exec(operation.setup, namespace)  # noqa: S102 - the reader's own set-up
-    return {name: value for name, value in namespace.items() if name not in method.names and name != "__builtins__"}
+    made = {name: value for name, value in namespace.items() if name not in method.names and name != "__builtins__"}
+    if taken := made.keys() & {*OF_THE_LOOP}:
+        raise TensorcopyError(
+            f"the setup of the operation {operation.name} makes a name that the timed loop uses",
+            got=min(taken),
+            allowed=f"names of Python, none of {', '.join(OF_THE_LOOP)}",
+            next="rename it in tensorcopy.toml",
+        )
+    return made
 
 
 def check_reference(operation: Operation, method: Method, n: int) -> None:
