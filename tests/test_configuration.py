@@ -3,7 +3,9 @@
 import pytest
 
 from tensorcopy import configuration
+from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
+from tests import launch_files
 from tests.conftest import ROOT
 
 
@@ -31,3 +33,13 @@ def test_a_folder_without_a_usable_configuration_is_an_error(monkeypatch, tmp_pa
         (tmp_path / "asv.conf.json").write_text(text)
     with pytest.raises(TensorcopyError, match=message):
         configuration.paths()
+
+
+def test_every_command_reads_the_folder_of_the_configuration(monkeypatch, tmp_path, capsys):
+    """Those that measure write there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "asv.conf.json").write_text((ROOT / "asv.conf.json").read_text().replace("{", '{"results_dir": "elsewhere",', 1))
+    launch_files.write_small(tmp_path / "elsewhere", "2.14.1", "2.15.0")
+    for command in (["compare", "2.14.1", "2.15.0"], ["history"], ["list", "times"], ["list", "releases"]):
+        assert main(command) == 0, capsys.readouterr().err
+    assert configuration.paths().results == tmp_path / "elsewhere"

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
 
-RESULTS = Path("results")
 MACHINE = "a machine in results; default: the last that measured what the command needs"
+
+
+def results_folder() -> Path:
+    """Return the folder of launch files: that of asv.conf.json, or results/ in a folder without one."""
+    from tensorcopy import configuration
+
+    return Path(relpath(configuration.paths().results)) if Path(configuration.FILE).exists() else Path("results")
 
 
 def campaign() -> Campaign:

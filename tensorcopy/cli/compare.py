@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, RESULTS, campaign
+from tensorcopy.cli.arguments import MACHINE, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression
@@ -150,7 +150,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
         return _measured_now(options, margin).selected(options.case, options.device)
     own = campaign()
     try:
-        pair = select.pair(options.before, options.after, RESULTS, own.releases, options.machine)
+        pair = select.pair(options.before, options.after, results_folder(), own.releases, options.machine)
     except TensorcopyError as error:
         if all(map(git.find, (options.before, options.after))):
             following = f"asv compare {options.before} {options.after}"
@@ -217,7 +217,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
-    results = reader.load_results(RESULTS, own.releases)
+    results = reader.load_results(results_folder(), own.releases)
     print_warnings([*results.warnings, *(comparisons.unmatched_rows(own.verdicts, reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     print_errors(problems)

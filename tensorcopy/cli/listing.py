@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, RESULTS, campaign
+from tensorcopy.cli.arguments import MACHINE, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import expression
@@ -57,7 +57,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     if options.add is not None or options.nightly:
         return _added(options, console)
     own = campaign()
-    results = reader.load_results(RESULTS, own.releases)
+    results = reader.load_results(results_folder(), own.releases)
     gpus, reason = nvidia.visible_gpus() if options.device == "cuda" else ([], "")
     if options.device == "cuda" and not gpus:
         raise TensorcopyError(
@@ -115,7 +115,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import reader
     from tensorcopy.results.series_key import in_order
 
-    results = reader.load_results(RESULTS, campaign().releases)
+    results = reader.load_results(results_folder(), campaign().releases)
     measured = in_order(result for result in results.results if result.methods)
     if not measured:
         raise next(
@@ -147,7 +147,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results.related import own_group, own_groups
 
     own = campaign()
-    results = reader.load_results(RESULTS, own.releases)
+    results = reader.load_results(results_folder(), own.releases)
     if not results.results and results.problems:
         raise results.problems[0]
     by_size, wanted = not options.bench and own.is_shipped, re.compile(options.bench or "")

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, campaign
+from tensorcopy.cli.arguments import campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
@@ -92,7 +92,7 @@ def add(commands: Any) -> None:
 
     merge = commands.add_parser("merge", help="copy the launches that a folder of results lacks from others")
     merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder of results, or of such folders")
-    merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
+    merge.add_argument("--into", type=Path, metavar="FOLDER", help="default: the folder of results")
     merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if there is one")
     merge.set_defaults(command=_merge)
 
@@ -237,7 +237,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     _print_what_is_not_measured(job, console)
     _print_counts(measurements, missing, suites, console)
     if taken.profiled:
-        console.print(f"functions of {counted(taken.profiled, 'release')} counted, in results/{machine}")
+        console.print(f"functions of {counted(taken.profiled, 'release')} counted, in {results_folder()}/{machine}")
     for line in taken.notes(until):
         console.print(line, soft_wrap=True)
     return 2 if taken.problems or failed else 0
@@ -282,14 +282,15 @@ def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Sui
     """Print how many launches the releases have, or how many are counted where nothing is timed."""
     if not suites:
         places = {side.place for each in missing.job.counted() for side in each.sides}
-        console.print(f"{counted(sum(each.place in places for each in measurements), 'release')} counted, in results/{missing.job.machine}")
+        of_counts = counted(sum(each.place in places for each in measurements), "release")
+        console.print(f"{of_counts} counted, in {results_folder()}/{missing.job.machine}")
     else:
         there = missing.counts()
         numbers = sorted({there[each.place] for each in measurements})
         number = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
         each = "launch" if numbers == [1] else "launches each"
         part = f" after part {missing.shard}" if missing.shard else ""
-        console.print(f"{counted(len(measurements), 'release')} with {number} {each}{part}, in results/{missing.job.machine}")
+        console.print(f"{counted(len(measurements), 'release')} with {number} {each}{part}, in {results_folder()}/{missing.job.machine}")
 
 
 def _print_what_is_not_measured(job: Job, console: Console) -> None:
@@ -348,13 +349,14 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import git
     from tensorcopy.results import merge
 
+    into = options.into or results_folder()
     with tempfile.TemporaryDirectory() as temporary:
         folders = list(options.folders)
         sha = git.fetch_branch(options.also) if options.also else ""
         if sha:
             branch = Path(temporary) / "branch"
             git.check_out(sha, branch)
-            folders.append(branch / git.prefix() / os.path.relpath(options.into))
-        new, unchanged = merge.merge(folders, options.into)
-    console.print(f"{options.into}: {counted(new, 'launch')} added, {unchanged} there", soft_wrap=True)
+            folders.append(branch / git.prefix() / os.path.relpath(into))
+        new, unchanged = merge.merge(folders, into)
+    console.print(f"{into}: {counted(new, 'launch')} added, {unchanged} there", soft_wrap=True)
     return 0

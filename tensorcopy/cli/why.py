@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, RESULTS, campaign
+from tensorcopy.cli.arguments import MACHINE, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_line, print_warnings
 from tensorcopy.measure.settings import expression
 
@@ -36,7 +36,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import select
 
     own = campaign()
-    pair = select.pair(options.before, options.after, RESULTS, own.releases, options.machine)
+    pair = select.pair(options.before, options.after, results_folder(), own.releases, options.machine)
     print_warnings(pair.warnings)
     cause = explanation.of_pair(pair, options.case, own.verdicts)
     print_errors(pair.problems)
