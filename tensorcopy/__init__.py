@@ -28,7 +28,7 @@ API = {  # public names, and the module where each lives
     "MatchingMethod": "copying.advise",
     "plot": "copying.sweep",
     "show_progress": "copying.advise",
-    "why": "report.explanation",
+    "why": "copying.causes",
     "Cause": "report.explanation",
 }
 

@@ -10,6 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tensorcopy import cli
+from tensorcopy.campaign import NO_VERDICTS
 from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_interval
@@ -25,7 +26,10 @@ PAIRS = [("detach", "2.5.1", "2.15.0"), ("numpy", "1.12.1@3.9", "1.13.1@3.9"), (
 
 @pytest.fixture(scope="module")
 def causes():
-    return {pair[0]: explanation.of_pair(select.pair(pair[1], pair[2], ROOT / "results", release_table.load()), pair[0]) for pair in PAIRS}
+    return {
+        pair[0]: explanation.of_pair(select.pair(pair[1], pair[2], ROOT / "results", release_table.load()), pair[0], NO_VERDICTS)
+        for pair in PAIRS
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy import cli
+from tensorcopy.campaign import NO_VERDICTS
 from tensorcopy.judge import function_changes
 from tensorcopy.releases import release_table
 from tensorcopy.report import explanation, findings
@@ -34,7 +35,7 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
 
 @pytest.fixture(scope="module")
 def causes():
-    return {pair: explanation.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0]) for pair in PAIRS}
+    return {pair: explanation.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0], NO_VERDICTS) for pair in PAIRS}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{case} {before} {after}" for case, before, after in PAIRS])
@@ -72,7 +73,9 @@ def test_the_sentence_comes_first(causes):
 def test_a_finding_is_of_the_releases_between_which_it_came(before, after, is_told):
     """Another change of the same method has another cause."""
     known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
-    text = explanation.text(explanation.of_pair(select.pair(before, after, RESULTS, release_table.load()), "detach"), known=known)
+    text = explanation.text(
+        explanation.of_pair(select.pair(before, after, RESULTS, release_table.load()), "detach", NO_VERDICTS), known=known
+    )
     assert ("Finding: detach() makes one TensorImpl" in text) is is_told
 
 

@@ -16,22 +16,20 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tensorcopy.campaign import NO_VERDICTS, Verdicts
+from tensorcopy.campaign import Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, function_changes
 from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_interval, signed_percent
-from tensorcopy.releases import release_table
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
-from tensorcopy.results import function_profiles, select
+from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import Function
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import SelectedPair
 
-RESULTS = Path("results")
 GROUPS_IN_A_SENTENCE = 4
 LARGE = 0.05  # share of the difference; a smaller group is only counted in the sentence
 PYTHON_FUNCTIONS = 8  # in a sentence
@@ -70,25 +68,7 @@ class Cause:
         return moved and not self.difference.changed
 
 
-def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
-    """Return which functions make the difference of a case between two releases.
-
-    case : a method such as "detach", or a name or regular expression of one case
-    before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
-    machine : a machine in results; by default the last that measured both
-
-    Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
-    """
-    try:
-        re.compile(case)  # before the results are read
-    except re.error as error:
-        raise TensorcopyError(
-            "no regular expression", got=f"{case!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
-        ) from error
-    return of_pair(select.pair(before, after, RESULTS, release_table.load(), machine), case)
-
-
-def of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts = NO_VERDICTS) -> Cause:
+def of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> Cause:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
     before, after = function_profiles.profiles_of(pair.before), function_profiles.profiles_of(pair.after)
     if before is None or after is None:

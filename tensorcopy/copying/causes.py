@@ -1,0 +1,31 @@
+"""`tensorcopy.why`: which functions make the difference of a case, from Python."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tensorcopy.copying.shipped import of_folder
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.report import explanation
+from tensorcopy.report.explanation import Cause
+from tensorcopy.results import select
+
+
+def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
+    """Return which functions make the difference of a case between two releases.
+
+    case : a method such as "detach", or a name or regular expression of one case
+    before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
+    machine : a machine in results; by default the last that measured both
+
+    Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
+    """
+    try:
+        re.compile(case)  # before the results are read
+    except re.error as error:
+        raise TensorcopyError(
+            "no regular expression", got=f"{case!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
+        ) from error
+    own = of_folder(Path.cwd())
+    return explanation.of_pair(select.pair(before, after, Path("results"), own.releases, machine), case, own.verdicts)
