@@ -76,3 +76,10 @@ def test_every_command_that_a_document_names_exists():
 
 def test_the_citation_names_the_version_that_is_built():
     assert yaml.safe_load(text_of("CITATION.cff"))["version"] == tensorcopy.__version__
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_no_table_is_cut(name):
+    """An empty line between its rows ends it: the others would be shown as text."""
+    tokens = MarkdownIt("js-default").enable("table").parse(text_of(name))
+    assert [token.content for token in tokens if token.type == "inline" and re.match(r"\|.*\|$", token.content)] == []

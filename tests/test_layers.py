@@ -115,3 +115,12 @@ def test_the_suites_import_only_what_runs_in_an_environment():
     for path in (ROOT / "benchmarks").glob("*.py"):
         names = {f"{name}." for name in named_in(path) if name.startswith("tensorcopy")}
         assert all(name.startswith((*IN_ENVIRONMENTS, "tensorcopy.errors.")) for name in names), path
+
+
+def test_texts_name_modules_that_exist():
+    """Docstrings and comments name a module by its folder, such as `judge.paired`, or a folder of modules."""
+    folders = (*FOLDERS, "inside", "analysis")
+    named = re.compile(rf"`((?:{'|'.join(folders)})\.(?!toml)[a-z_]+)\b")
+    places = {".".join(path.with_suffix("").parts[-2:]) for path in MODULES.values()} | {"site.pages", "copying.inside", "copying.pages"}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in MODULES.values()}
+    assert {(file, name) for file, text in texts.items() for name in named.findall(text) if name not in places} == set()

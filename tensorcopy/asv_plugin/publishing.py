@@ -115,7 +115,7 @@ class Pages(OutputPublisher):  # type: ignore[misc]
 
     name = "tensorcopy"
     button_label = "tensorcopy"
-    description = "How do I copy a tensor?"
+    description = "Times over torch releases, every change tested"
 
     @classmethod
     def publish(cls, conf: Any, repo: Any, benchmarks: Any, graphs: Any, revisions: Any) -> None:

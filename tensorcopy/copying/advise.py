@@ -1,8 +1,8 @@
 """Advice for the user's own machine: the code to type, its cost and its caveats.
 
-With torch, every matching method is observed and timed on the spot, in a separate process (`worker.timing`). Without torch
+With torch, every matching method is observed and timed on the spot, in a separate process (`inside.timing`). Without torch
 the answer is that of the chooser's page, which comes with the package as shipped.json, written with the documentation. Both are chosen by
-`analysis.recommend`.
+`recommend`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "setup_
 
 
 class AsvLoop:
-    """A time benchmark of any asv suite, with the interface of tensorcopy's own loops (`worker.loop`).
+    """A time benchmark of any asv suite, with the interface of tensorcopy's own loops (`copying.inside.loop`).
 
     As with asv, setup runs before every timed call where there is one. A turn is then shorter where setup would take most of the time.
     """

@@ -22,7 +22,7 @@ from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.plots import sparkline
 
 TITLE = "Open regressions"
-DESCRIPTION = "Which ways of copying a tensor are slower with the newest torch release than with an earlier one, since when and why."
+DESCRIPTION = "What is slower with the newest torch release than with an earlier one, since when and why."
 
 
 def pages(content: Content) -> Iterator[Page]:
