@@ -68,6 +68,10 @@ def edited(**changes):
     return lambda document: document.update(changes)
 
 
+def of_provenance(**changes):
+    return lambda document: document["provenance"].update(changes)
+
+
 def of_suite(**changes):
     return lambda document: document["suites"]["copies.BySize.time_copy"].update(changes)
 
@@ -81,7 +85,17 @@ def of_suite(**changes):
         (edited(sides=[]), "length >= 1"),
         (edited(unknown=1), "unknown field `unknown`"),
         (edited(methods={"clone": 5}), "Expected `object`, got `int`"),
-        (edited(methods={"clone": {"code": "x", "observed": {}}}), "the method clone lacks its code, its group"),
+        (edited(methods={"clone": {"code": "x", "observed": {}}}), "missing required field `group`"),
+        (edited(article={"cpu": {"statements": "99"}}), "Expected `int`, got `str`"),
+        (edited(started="yesterday"), "Invalid isoformat string"),
+        (edited(ended="2020-01-01T00:00:00+00:00"), "and ends at 2020"),
+        (edited(reference=2), "its reference is side 2 of 2"),
+        (lambda document: document["sides"].__setitem__(1, document["sides"][0]), "it has a side twice"),
+        (of_provenance(cpu=None), "Expected `str`, got `null`"),
+        (of_provenance(settings=[]), "Expected `object`, got `array`"),
+        (of_provenance(hardware="fast"), "Expected `object`, got `str`"),
+        (of_suite(values={"0": 1.0}), "has values in a launch of times"),
+        (of_suite(values={"0": 1e308}), "<= 1e[+]?30"),
         (of_suite(rows={"2": ROW}), "has no case 2"),
         (of_suite(rows={"0": {**ROW, "effects": [0]}}), "does not have 2 effects"),
         (of_suite(rows={"0": {**ROW, "seconds": -1e-6}}), "> 1e-12"),

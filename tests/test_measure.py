@@ -40,6 +40,7 @@ from tests.launch_files import PROVENANCE
 FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
 REFERENCE = Measurement(release_table.load().find("2.8.0"), "3.11")
 OLD_GPU = Gpu("NVIDIA H200", "550.54.14", 2**37, 0.0, (), 345, 1980, 31, True, (), False, capability=(9, 0))
+SECOND = {"started": "2026-11-21T08:00:00+00:00", "ended": "2026-11-21T08:00:01+00:00"}
 BY_SIZE, PEAK = "copies.BySize.time_copy", "memory.Host.track_peak"
 IN_DOUBT = f"{BY_SIZE}('tensor', 16)"
 SUITES = {
@@ -112,7 +113,7 @@ class Machine:
     def count(self, side: LocalSide, machine: str, *, selection: str, **_: Any) -> Launch:
         self.counted.append(side.provenance["torch"].partition("+")[0])
         suites = launch.selected(self.suites, selection, (), timed=False)
-        document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), started="2026-11-21T08", ended="")
+        document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), **SECOND)
         stored = {name: launch.described(suite) for name, suite in suites.items()}
         for suite in stored.values():
             suite.values["0"] = 4096.0

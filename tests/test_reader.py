@@ -158,3 +158,17 @@ def test_a_numel_that_no_tensor_has_is_refused(tmp_path, values):
     (problem,) = reader.load_results(tmp_path).problems
     assert "numel" in problem.got
     assert launches.displayed(path).name in problem.what
+
+
+def test_a_copy_of_a_launch_is_no_evidence(tmp_path):
+    """Under another name, at another time, or on another machine."""
+    paths = launch_files.write(tmp_path, {CASE: {"2.14.1": 1.0, "2.15.0": 1.2}}, launches=3)
+    for number, (path, machine) in enumerate([(paths[0], "box"), (paths[1], "other")]):
+        document = json.loads(path.read_bytes())
+        document |= {"id": f"20270101T00000{number}-0000000{number}", "machine": machine}
+        document |= {"started": "2027-01-01T00:00:00+00:00", "ended": "2027-01-01T00:00:01+00:00"}
+        (tmp_path / machine).mkdir(exist_ok=True)
+        (tmp_path / machine / f"{document['id']}.json").write_text(json.dumps(document))
+    loaded = reader.load_results(tmp_path)
+    assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True] * 2
+    assert len(loaded.launches) == 3

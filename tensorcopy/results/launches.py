@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from math import prod
@@ -45,7 +45,91 @@ Text = Annotated[str, Meta(max_length=1000)]
 Number = Annotated[int, Meta(ge=0, le=2**62)]
 SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
 Seconds = Annotated[float, Meta(gt=SHORTEST, lt=LONGEST)]
+LARGEST_VALUE = 1e30  # and its inverse the smallest but 0: a ratio of two can be computed
+Value = Annotated[float, Meta(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
 Effect = Annotated[int, Meta(ge=-300_000, le=300_000)]  # a side that is e^30 times as slow would have stood still
+
+
+class Hardware(Struct, frozen=True):
+    """What pages and the identity of a machine read of its hardware; other fields may stand beside."""
+
+    flags: list[Name] = []
+    caches: list[Name] = []
+    memory_gib: float | None = None
+
+
+class Provenance(Struct, frozen=True):
+    """What results, comparisons and pages read of the provenance of a side; other fields may stand beside."""
+
+    torch: Name
+    torch_sha: Name
+    python: Name
+    numpy: Name
+    cpu: Name
+    cores: Number
+    accelerators: dict[Name, Name]
+    hardware: Hardware
+    settings: dict[Name, Text]
+    build: Name = ""
+    asv_runner: Name = ""
+    os: Name = ""
+    arch: Name = ""
+    libc: Name = ""
+    compiler: Name = ""
+    tensorcopy: Name = ""
+    identity: Name = ""
+    cuda: Name | None = None
+    cpu_capability: Name = ""
+    governor: Name = ""
+    cpu_quota: float | None = None
+    hugepages: Name = ""
+    threads: Number = 1
+    driver: Text = ""
+    gpu: dict[Name, Any] | None = None
+    unsupported: dict[Name, Text] = {}
+
+
+class Outcome(Struct, frozen=True):
+    """What a method was observed to do with one kind of tensor, see `semantics.Outcome`."""
+
+    gives: Name
+    warns: Text = ""
+    raises: Text = ""
+    changes: Text = ""
+    unobserved: list[Text] = []
+    shares_storage: bool | None = None
+    keeps_graph: bool | None = None
+    is_leaf: bool | None = None
+    requires_grad: bool | None = None
+    device: Name | None = None
+    dtype: Name | None = None
+    layout: Name | None = None
+
+
+class Observation(Struct, frozen=True):
+    """What a method was observed to do on one device."""
+
+    plain: Outcome
+    with_grad: Outcome
+    as_promised: bool | None = None
+
+
+class Method(Struct, frozen=True):
+    """A method's code, and by device what it was observed to do."""
+
+    group: Name
+    code: Text
+    observed: dict[Name, Observation]
+    code_on_accelerator: Text = ""
+    since: Name = ""
+
+
+class Statements(Struct, frozen=True):
+    """How many of the article's statements held on a device, and those that did not."""
+
+    statements: Number
+    hold: Number
+    fail: list[Text] = []
 
 
 class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -101,7 +185,7 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     unit: Name
     type: Name
     rows: dict[str, Row] = {}
-    values: dict[str, float] = {}
+    values: dict[str, Value] = {}
     skipped: dict[str, dict[str, Text]] = {}
     failed: dict[str, dict[str, Text]] = {}
 
@@ -170,6 +254,12 @@ def shared_provenance(provenances: list[Mapping[str, Any]]) -> tuple[dict[str, A
     first = provenances[0]
     shared = {name: value for name, value in first.items() if all(name in each and each[name] == value for each in provenances)}
     return shared, [{name: value for name, value in each.items() if name not in shared} for each in provenances]
+
+
+def times_of(launch: Launch) -> Hashable:
+    """Return the sides and the times of a launch, without its name: two launches never have the same."""
+    times = tuple((name, tuple((index, row.seconds) for index, row in suite.rows.items())) for name, suite in launch.suites.items())
+    return tuple(side.place for side in launch.sides), times
 
 
 def is_name(name: str) -> bool:
@@ -267,10 +357,23 @@ def _checked(path: Path, data: bytes) -> Launch:
         for name, suite in launch.suites.items():
             if reason := _fault(launch, suite):
                 raise ValueError(f"{name[:100]} {reason}")
-        for name, method in launch.methods.items():
-            if not all(isinstance(method.get(key), kind) for key, kind in (("code", str), ("group", str), ("observed", dict))):
-                raise ValueError(f"the method {name[:100]} lacks its code, its group or what it does")
+        _check_sides(launch)
+        for number in range(len(launch.sides)):
+            msgspec.convert(launch.provenance_of(number), Provenance)
+        msgspec.convert(launch.methods, dict[Name, Method])
+        msgspec.convert(launch.article, dict[Name, Statements])
     return launch
+
+
+def _check_sides(launch: Launch) -> None:
+    """Raise ValueError for sides or times that no launch has."""
+    started, ended = (datetime.fromisoformat(text) for text in (launch.started, launch.ended))
+    if started.tzinfo is None or ended.tzinfo is None or ended < started:
+        raise ValueError(f"it begins at {launch.started} and ends at {launch.ended}")
+    if len({side.place for side in launch.sides}) < len(launch.sides):
+        raise ValueError("it has a side twice")
+    if launch.reference is not UNSET and launch.reference >= len(launch.sides):
+        raise ValueError(f"its reference is side {launch.reference} of {len(launch.sides)}")
 
 
 def refuse_newer(path: Path, data: bytes, known: int) -> None:
@@ -296,6 +399,10 @@ def _fault(launch: Launch, suite: Suite) -> str:
     for index in (*suite.rows, *suite.values, *suite.skipped, *suite.failed):
         if not (index.isascii() and index.isdecimal() and int(index) < count):
             return f"has no case {index[:20]}"
+    if suite.values if launch.kind == "times" else suite.rows:
+        return f"has {'values' if launch.kind == 'times' else 'turns'} in a launch of {launch.kind}"
+    if any(value and abs(value) < 1 / LARGEST_VALUE for value in suite.values.values()):
+        return f"has a value below {1 / LARGEST_VALUE:g}"
     sides = len(launch.sides)
     for index, row in suite.rows.items():
         if len(row.effects) != sides:

@@ -117,7 +117,8 @@ def load_results(directory: Path, releases: ReleaseIndex | None = None) -> Resul
 
     Raises nothing: a damaged file is a problem, and the others are read. Callers share the returned values and must not change them.
     """
-    return _load(directory.absolute(), folder_state(directory), releases or release_table.load())
+    folder = directory.absolute()  # first: the state has paths, and a folder has one
+    return _load(folder, folder_state(folder), releases or release_table.load())
 
 
 def cases(results: Iterable[Result]) -> set[Case]:
@@ -140,12 +141,22 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
     """Read the launches of a folder; `state` is the key of the cache."""
     read: list[tuple[Launch, Cases]] = []
     problems: list[TensorcopyError] = []
+    seen: dict[Hashable, Path] = {}
     for path in sorted(directory.glob("*/*.json")):
         try:
             launch = launches.read(path)
             with launches.damage_named(path):
                 cases = _cases(launch)
             unknown = _unknown_torch(path, launch, releases)
+            first = seen.setdefault(launches.times_of(launch), path) if launch.kind == "times" else path
+            if first != path:
+                raise FileProblem(
+                    f"the launch {launches.displayed(path)} is a copy",
+                    path=path,
+                    got=f"what {launches.displayed(first)} has",
+                    allowed="launches that were taken apart: the same one twice is no evidence",
+                    next="remove one of them",
+                )
         except TensorcopyError as error:
             problems.append(error)
             continue
