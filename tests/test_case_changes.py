@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import case_name
+from tensorcopy.judge.comparisons import Question, case_name
 from tensorcopy.numbers import change_size, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
@@ -246,7 +246,7 @@ def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(content):
     console.print(terminal.summary_text(history, all_cases=True))
     for series in list(history.values())[::SAMPLE]:
         console.print(terminal.case_table(series))
-    neighbours = [comparisons.between(*pair) for series in content.machine.series for pair in pairwise(series.results)]
+    neighbours = [comparisons.between(Question(*pair)) for series in content.machine.series for pair in pairwise(series.results)]
     texts = [terminal.open_text(history, all_cases=True).text, *map(formats.markdown, neighbours)]
     texts += [terminal.overview(comparison, all_cases=True).text for comparison in neighbours]
     assert false_lines("\n".join([console.file.getvalue(), *texts]), 1500) == []

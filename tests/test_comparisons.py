@@ -11,6 +11,7 @@ import pytest
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, paired
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import git
 from tensorcopy.report import sentences
@@ -72,7 +73,7 @@ def test_the_evidence_of_one_case(folder, capsys):
 def test_of_the_hardware_the_differing_parts_are_shown():
     """Each under its name."""
     sides = [SimpleNamespace(provenance={"hardware": {"model": "1", "flags": flags}}) for flags in (["avx"], ["avx", "fma"])]
-    assert comparisons.Comparison(*sides, NAMES, {}, 0.03).environment == [("hardware flags", "avx", "avx, fma")]
+    assert comparisons.Comparison(Question(*sides), NAMES, {}).environment == [("hardware flags", "avx", "avx, fma")]
 
 
 @pytest.mark.parametrize(
@@ -247,13 +248,13 @@ def test_only_two_machines_may_have_different_hardware(folder, capsys):
 def differing(folder, cases, sides):
     """Return the fields that differ between both releases, by case."""
     launch_files.write(folder, {case: dict.fromkeys(NAMES, 1.0) for case in cases}, sides=sides)
-    changes = comparisons.between(*launch_files.load(folder, *NAMES)).changes
+    changes = comparisons.between(Question(*launch_files.load(folder, *NAMES))).changes
     return {(case.spec.module, case.device): [each.field for each in change.differences] for case, change in changes.items()}
 
 
 def test_a_side_that_fails_or_skips_a_case_is_the_reason(tmp_path):
     launch_files.write(tmp_path, copies(added=(None, 1.0), removed=(1.0, None), broken=(1.0, "ValueError: no")))
-    changes = comparisons.between(*launch_files.load(tmp_path, *NAMES)).changes
+    changes = comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).changes
     reasons = {"added": "not_measured_before", "removed": "not_measured_after", "broken": "failed_after"}
     assert {case["method"]: change.reason.value for case, change in changes.items()} == reasons
 
@@ -287,7 +288,7 @@ def test_a_gpu_may_be_any_of_its_kind_and_matters_only_for_its_own_cases(tmp_pat
 def test_the_headline_names_the_gpu_of_the_times(tmp_path):
     """And not the processor beside it, where nothing was timed."""
     launch_files.write(tmp_path, {"copies.Latency.time_copy m 16 cuda": dict.fromkeys(NAMES, 1.0)}, accelerators={"cuda": "NVIDIA H9"})
-    assert comparisons.between(*launch_files.load(tmp_path, *NAMES)).on == "NVIDIA H9, Python 3.11"
+    assert comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).on == "NVIDIA H9, Python 3.11"
 
 
 def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):

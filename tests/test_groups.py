@@ -7,6 +7,7 @@ from math import log, prod
 import pytest
 
 from tensorcopy.judge import comparisons, series
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex
@@ -62,7 +63,7 @@ def test_the_change_of_a_mean_is_that_of_its_launches(tmp_path):
     assert log(change.ratio) == pytest.approx(within.mean())
     assert log(change.interval[1] / change.interval[0]) == pytest.approx(2 * 2.201 * error, rel=0.01)  # Student's t, 11 degrees of freedom
     assert change.interval[0] < prod(ratios.values()) ** (1 / len(ratios)) < change.interval[1]
-    single = comparisons.between(before, after).changes.values()
+    single = comparisons.between(Question(before, after)).changes.values()
     assert change.interval[1] / change.interval[0] < min(each.interval[1] / each.interval[0] for each in single)
     (elsewhere,) = results(tmp_path / "other", lambda index, method: 1.0, releases=RELEASES[:1])
     assert comparisons.of_mean(elsewhere, after, cases) is None

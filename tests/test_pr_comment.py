@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
@@ -34,7 +35,7 @@ def comparison(tmp_path):
     times = {"new_tensor": (2.0, 2.5), "clone_detach": (1.4, 1.2), "detach_clone": (1.1, 1.1), "tensor": (1.5, "KeyError: 3")}
     cases = {f"copies.BySize.time_copy {method} 16": dict(zip(sides, pair)) for method, pair in times.items()}
     launch_files.write(tmp_path, cases, launches=8)
-    return replace(comparisons.between(*launch_files.load(tmp_path, *sides)), labels=("base", "head"))
+    return replace(comparisons.between(Question(*launch_files.load(tmp_path, *sides))), labels=("base", "head"))
 
 
 def pair_result(comparison, *, of_releases=False, **failures):

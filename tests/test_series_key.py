@@ -6,6 +6,7 @@ import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.judge import comparisons, series
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason
 from tensorcopy.releases import release_table, uv
 from tensorcopy.results import reader, select, series_key
@@ -39,12 +40,12 @@ def test_releases_are_compared_without_an_interpreter(beside_an_interpreter):
     """Both sides are of one series; "@" selects the interpreter, which took turns with the wheel."""
     pair = select.pair("2.14.1", "2.15.0", beside_an_interpreter, release_table.load())
     assert [result.series_key.build for result in (pair.before, pair.after)] == ["cuda", "cuda"]
-    (change,) = comparisons.between(pair.before, pair.after).changes.values()
+    (change,) = comparisons.between(Question(pair.before, pair.after)).changes.values()
     assert change.ratio == pytest.approx(1.0, abs=0.01)
     named = select.pair("2.15.0@cuda-interpreter", "2.15.0", beside_an_interpreter, release_table.load())
     assert [result.series_key.build for result in (named.before, named.after)] == ["cuda-interpreter", "cuda"]
     assert comparisons.labels(named.before, named.after)[0].endswith("cuda-interpreter")
-    (change,) = comparisons.between(named.before, named.after).changes.values()
+    (change,) = comparisons.between(Question(named.before, named.after)).changes.values()
     assert change.ratio == pytest.approx(1 / SLOWER, rel=0.01)
 
 
@@ -112,7 +113,7 @@ def test_two_folders_with_a_machine_of_one_name_are_not_one_machine(tmp_path):
     for folder, identity in (("a", FIRST), ("b", SECOND)):
         launch_files.write(tmp_path / folder, {CASE: {"2.15.0": 1.0}}, launches=3, identity=identity)
     before, after = (reader.load_results(tmp_path / folder).results[0] for folder in "ab")
-    (change,) = comparisons.between(before, after).changes.values()
+    (change,) = comparisons.between(Question(before, after)).changes.values()
     assert change.reason is Reason.PROVENANCE_DIFFERS
     assert "identity" in {difference.field for difference in change.differences}
 

@@ -20,7 +20,7 @@ from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import common_request, recommended
 from tensorcopy.judge import standings
-from tensorcopy.judge.comparisons import between, sensitivity
+from tensorcopy.judge.comparisons import Question, between, sensitivity
 from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -279,7 +279,7 @@ def test_the_landing_page_tells_what_would_have_been_seen(shipped, content):
     """By size, in the sentence on the newest release and in the tiles, as on the page of the newest pair."""
     texts = [Tags(shipped[address]).text.replace("\u202f", " ") for address in ("index.html", f"{NEWEST_PAIR}.html")]
     news, compared = (re.search(r"Smallest slowdown seen 9 times in 10 \(median case\): (.*?)\.\s", text)[1] for text in texts)
-    for name, seen in sensitivity(between(*content.machine.series[0].results[-2:]).changes).items():
+    for name, seen in sensitivity(between(Question(*content.machine.series[0].results[-2:])).changes).items():
         assert f"{100 * seen:.1f} % ({name})" in news
         tile = f"<dt>Smallest slowdown seen 9 times in 10 (median case), {escape(name)} elements</dt><dd>{100 * seen:.1f} %</dd>"
         assert tile in shipped["index.html"]

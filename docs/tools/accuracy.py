@@ -36,7 +36,7 @@ from tensorcopy import configuration
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import change_points, comparisons, paired, series
-from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import LocalSide
@@ -190,7 +190,7 @@ def half_widths(changes: Mapping[Case, Change]) -> dict[Case, float]:
 
 def _of_newest(before: Result, after: Result) -> Iterator[Row]:
     """Yield how exact the newest pair is, by time alone."""
-    changes = comparisons.between(before, after).changes
+    changes = comparisons.between(Question(before, after)).changes
     widths = [median(each) if each else 0.0 for each in by_size(half_widths(changes))]
     yield Row("newest pair: half width of the 95 % interval", shares(widths), *at_most(widths, WIDTHS))
     unknown = _unknown(changes)
@@ -275,7 +275,7 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
         replace(result, revision=revision, effects=divided, column=number, timings=divided.timings(number))
         for revision, number in (("", column), (TWIN, logs.shape[1] - 1))
     )
-    return comparisons.between(first, second)
+    return comparisons.between(Question(first, second))
 
 
 def covers(change: Change, ratio: float = 1.0) -> bool:
@@ -305,11 +305,11 @@ def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
     for axis in axes:
         histories = series.joined([axis])
         for index, (before, after) in enumerate(pairwise(axis), 1):
-            for case, change in comparisons.between(before, after).changes.items():
+            for case, change in comparisons.between(Question(before, after)).changes.items():
                 if change.verdict in (Verdict.SLOWER, Verdict.FASTER) and abs(log(change.ratio or 1.0)) >= log(1 + LARGE):
                     large += 1
                     missed += index not in [step.index for step in histories[case].steps]
-    unknown = [each for axis in axes for pair in pairwise(axis) for each in _unknown(comparisons.between(*pair).changes).values()]
+    unknown = [each for axis in axes for pair in pairwise(axis) for each in _unknown(comparisons.between(Question(*pair)).changes).values()]
     share = fmean(unknown)
     name = f"all neighbours: neither changed nor unchanged within {percent(MARGIN)}"
     yield Row(name, f"{percent(share, 0)} of {len(unknown):,}", *at_most([share], [UNKNOWN]))
@@ -322,13 +322,13 @@ def _planted(taken: Sequence[Result]) -> Iterator[Row]:
     if TWIN not in by_name or len(by_name[TWIN].launches) < paired.FEWEST:
         return
     n = len(by_name[""].launches)
-    twin = comparisons.between(by_name[""], by_name[TWIN]).changes
+    twin = comparisons.between(Question(by_name[""], by_name[TWIN])).changes
     alarms = sum(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in twin.values())
     yield Row(f"twin in the same {n} launches: false alarms", f"{alarms} of {len(twin)}", "0", alarms > 0)
     yield from _detected(by_name)
     covered = [covers(change) for change in twin.values() if change.interval]
     for name, share in PLANTED.items():
-        changes = comparisons.between(by_name[""], by_name[name]).changes
+        changes = comparisons.between(Question(by_name[""], by_name[name])).changes
         covered += [covers(change, 1 + share) for change in changes.values() if change.interval]
     yield _coverage("twin and planted: 95 % intervals that cover the truth", covered)
 
@@ -343,7 +343,7 @@ def _detected(by_name: Mapping[str, Result]) -> Iterator[Row]:
     n = len(by_name[""].launches)
     for name, share in PLANTED.items():
         margin = MARGIN if share > MARGIN else FINER
-        changes = comparisons.between(by_name[""], by_name[name], margin=margin).changes
+        changes = comparisons.between(Question(by_name[""], by_name[name], margin=margin)).changes
         slower = fmean(change.verdict == Verdict.SLOWER for change in changes.values())
         goal = at_least(slower, GOALS[share]) if share in GOALS else ()
         sizes = [
@@ -358,7 +358,7 @@ def _now(taken: Sequence[Result]) -> Iterator[Row]:
     by_name = {each.revision: each for each in taken}
     if by_name:
         ((revision, share),) = TOLD_NOW.items()
-        changes = comparisons.between(by_name[""], by_name[revision], margin=FINER).changes
+        changes = comparisons.between(Question(by_name[""], by_name[revision], margin=FINER)).changes
         told = sum(change.verdict == Verdict.SLOWER for change in changes.values())
         n = len(by_name[""].launches)
         name = f"planted +{percent(share)}, margin {percent(FINER)}: detected in {n} launches of two sides"
@@ -371,7 +371,7 @@ def _beside_others(taken: Sequence[Result]) -> Iterator[Row]:
     for machine in (QUIET, BUSY):
         by_version = {release_table.load().version(each.sha): each for each in taken if (each.machine, each.revision) == (machine, "")}
         if {OLDER, NEWER} <= by_version.keys() and len(by_version[NEWER].launches) >= paired.FEWEST:
-            widths[machine] = half_widths(comparisons.between(by_version[OLDER], by_version[NEWER]).changes)
+            widths[machine] = half_widths(comparisons.between(Question(by_version[OLDER], by_version[NEWER])).changes)
     if len(widths) == 2:
         ratios = by_size({case: widths[BUSY][case] / width for case, width in widths[QUIET].items() if case in widths[BUSY]})
         times = [median(each) for each in ratios if each]

@@ -18,6 +18,7 @@ import numpy as np
 
 from docs.tools.goals import Row, at_least, at_most
 from tensorcopy.judge import comparisons, series
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import MARGIN, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.results.cases import Case
@@ -57,14 +58,14 @@ def rows(axis: Sequence[Result]) -> Iterator[Row]:
         for case, (index, size) in planted.items():
             kind, name = size_of(case), next(name for name, place in places.items() if place == index)
             told[name, kind, size].append(any(step.index == index and step.ratio > 1 for step in histories[case].steps))
-        newest = comparisons.between(results[-2], results[-1]).changes
+        newest = comparisons.between(Question(results[-2], results[-1])).changes
         for case, (index, size) in planted.items():
             if index == places["newest"]:
                 verdicts[size_of(case), size].append(newest[case].verdict == Verdict.SLOWER)
         false += sum(len(histories[case].steps) for case in cases if case not in planted)
         quiet += len(cases) - len(planted)
         for before, after in pairwise(results):
-            changes = comparisons.between(before, after).changes
+            changes = comparisons.between(Question(before, after)).changes
             alarms.append(any(changes[case].verdict in (Verdict.SLOWER, Verdict.FASTER) for case in cases if case not in planted))
     kinds = range(len(comparisons.SIZES))
     for name, most in (("middle", 0.03), ("newest", 0.04)):

@@ -26,8 +26,8 @@ from tensorcopy.asv_plugin import measuring, projection
 from tensorcopy.asv_plugin.commands import campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Comparison
-from tensorcopy.judge.paired import ALPHA, LEAST_SPREAD, Reason
+from tensorcopy.judge.comparisons import Comparison, Question
+from tensorcopy.judge.paired import LEAST_SPREAD, Reason
 from tensorcopy.measure import plan, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, wheel_index
@@ -103,14 +103,14 @@ class Search:
 
     def looks(self, versions: Sequence[str], **judging: Any) -> Iterator[list[Comparison]]:
         """Yield the comparisons of neighbours by the launches of each source, and last by new ones. Raises TensorcopyError."""
-        alpha = ALPHA / (1 + len(self.sources))
+        looks = 1 + len(self.sources)
         for source in (*self.sources, None):
             folder, *place = source or self._take([self._side(version) for version in versions])
             stored = [each for each in self.read(folder).results if [each.machine, each.environment] == place]
             by_version = {each.version: each for each in stored if not each.revision}
             if by_version.keys() >= {*versions}:
                 pairs = pairwise(by_version[version] for version in versions)
-                yield [comparisons.between(*pair, self.job.campaign.verdicts, alpha=alpha, **judging) for pair in pairs]
+                yield [comparisons.between(Question(*pair, self.job.campaign.verdicts, looks=looks, **judging)) for pair in pairs]
 
     def read(self, folder: Path) -> Results:
         """Return what a folder of launches has."""
@@ -123,7 +123,8 @@ class Search:
 
     def ratio(self, step: Comparison) -> str:
         """Return the ratio of the times, with its interval, as `compare` has it."""
-        change, (before, after) = comparisons.between(step.before, step.after, self.job.campaign.verdicts).changes[self.case], step.labels
+        question, (before, after) = Question(step.before, step.after, self.job.campaign.verdicts), step.labels
+        change = comparisons.between(question).changes[self.case]
         interval = " ({:.2f} to {:.2f})".format(*change.interval) if change.interval else ""
         return f"{change.size:.2f}{interval} from {before} to {after}, in {min(change.launches)} launches of {step.after.machine}"
 

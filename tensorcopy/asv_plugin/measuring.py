@@ -39,7 +39,7 @@ from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, paired
-from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.measure import git, history, now, plan, revisions, settings, taking
 from tensorcopy.measure.plan import Measurement
@@ -265,7 +265,7 @@ def _compare(conf: Any, options: Namespace) -> int:
         line
         for (_, place, torch), (before, after) in shared.items()
         for line in _lines(
-            comparisons.between(before, after, own.verdicts, margin=options.factor - 1),
+            comparisons.between(Question(before, after, own.verdicts, margin=options.factor - 1)),
             loaded.launches,
             "",
             options,

@@ -133,6 +133,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
     Raises TensorcopyError.
     """
     from tensorcopy.judge import comparisons
+    from tensorcopy.judge.comparisons import Question
     from tensorcopy.judge.paired import MARGIN
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
@@ -159,7 +160,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
     stored = reader.load_results(pair.before.folder, own.releases).results
     print_warnings([*pair.warnings, *comparisons.unmatched_rows(own.verdicts, reader.cases((*stored, pair.after)))])
     if options.metric == "time":
-        comparison = comparisons.between(pair.before, pair.after, own.verdicts, margin=margin, everywhere=everywhere)
+        comparison = comparisons.between(Question(pair.before, pair.after, own.verdicts, margin, everywhere))
     else:
         comparison = comparisons.of_counts(pair.before, pair.after, stored, options.metric, margin=margin)
         if not comparison.changes:

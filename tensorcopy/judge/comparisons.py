@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -36,26 +36,63 @@ NAMED = 6  # names in an error
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two results and the change of each case between them.
+class Question:
+    """What a comparison asks. Each answer is judged by it, and shown with it.
 
-    labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
-    margin : the smallest change to report, as a share of the time
-    compared : the number of cases that could be tested, for which the p-values are adjusted
-    alpha : chance of a false alarm among them, and one minus the level of an interval
-    problems : of files that could have taken part, and could not be read
-    machine : its name, where that of the processor does not suffice
+    verdicts : margins of cases, and what is acknowledged
+    margin : the smallest change to report, as a share of the time, of cases for which `verdicts` have none
+    everywhere : whether it is that of all cases
+    looks : how many looks share the chance of a false alarm
     """
 
     before: Result
     after: Result
+    verdicts: Verdicts = NO_VERDICTS
+    margin: float = MARGIN
+    everywhere: bool = False
+    looks: int = 1
+
+    @property
+    def alpha(self) -> float:
+        """The chance of a false alarm among all cases, and one minus the level of each case's own interval."""
+        return ALPHA / self.looks
+
+    def margin_of(self, case: Case) -> float:
+        """Return the margin of a case."""
+        declares = self.verdicts.margins and not self.everywhere
+        return (self.verdicts.margin(case_name(case)) if declares else None) or self.margin
+
+    def acknowledged(self, case: Case) -> str:
+        """Return why a slowdown of a case is known and stays; "" where it is not."""
+        return self.verdicts.why(case_name(case), self.after.version)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A question, and the change of each case: every output shows these, and decides nothing.
+
+    labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
+    compared : the number of cases that could be tested, for which the p-values are adjusted
+    problems : of files that could have taken part, and could not be read
+    machine : its name, where that of the processor does not suffice
+    """
+
+    question: Question
     labels: tuple[str, str]
     changes: dict[Case, Change]
-    margin: float
     compared: int = 0
-    alpha: float = ALPHA
     problems: tuple[TensorcopyError, ...] = ()
     machine: str = ""
+
+    @property
+    def before(self) -> Result:
+        """The side that is compared with."""
+        return self.question.before
+
+    @property
+    def after(self) -> Result:
+        """The side that is judged."""
+        return self.question.after
 
     def selected(self, pattern: str = "", device: str = "") -> Comparison:
         """Return the comparison with only the cases whose name matches `pattern`, on `device`; "" for any device. No verdict changes."""
@@ -88,26 +125,17 @@ class Comparison:
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
-def between(
-    before: Result,
-    after: Result,
-    verdicts: Verdicts = NO_VERDICTS,
-    *,
-    margin: float = MARGIN,
-    alpha: float = ALPHA,
-    everywhere: bool = False,
-) -> Comparison:
-    """Compare two results: every case of either that torch can change, and every tracked value; times are judged together, as are values.
+def between(question: Question) -> Comparison:
+    """Compare two results: every case of either that torch can change, and every tracked value.
 
-    verdicts : margins of cases, and what is acknowledged
-    margin : of cases for which `verdicts` have none; with `everywhere`, of all
-    alpha : chance of a false alarm, smaller where this is one of several looks
+    Times are judged together, as are values.
     """
+    before, after = question.before, question.after
     cases = _cases(before, after)
     measured = differences.between(before, after)
     unknown = {case: change for case in cases if (change := _incomparable(before, after, case, measured.get(case)))}
     testable = {case: difference for case, difference in measured.items() if difference and case in cases and case not in unknown}
-    judged = paired.judge(testable, margin=margin_of(verdicts, margin, everywhere=everywhere), kind=kind, alpha=alpha)
+    judged = paired.judge(testable, margin=question.margin_of, kind=kind, alpha=question.alpha)
     tracked = [case for case in cases if case.tracked and case not in unknown]
     judged |= paired.tracked({case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in tracked})
     changes: dict[Case, Change] = {}
@@ -118,11 +146,11 @@ def between(
             changes[case] = judged.get(case) or replace(unknown[case], before=values[0], after=values[1], unit=case.spec.unit)
         else:
             change = unknown.get(case) or judged[case]
-            count = counts.pair(before, after, case, margin=margin)
-            why = verdicts.why(case_name(case), after.version) if change.verdict is Verdict.SLOWER else ""
+            count = counts.pair(before, after, case, margin=question.margin)
+            why = question.acknowledged(case) if change.verdict is Verdict.SLOWER else ""
             changes[case] = replace(change, before=values[0], after=values[1], count=count, acknowledged=why)
     compared = sum(change.interval is not None for change in changes.values())
-    return Comparison(before, after, labels(before, after), changes, margin, compared, alpha)
+    return Comparison(question, labels(before, after), changes, compared)
 
 
 def _cases(before: Result, after: Result) -> list[Case]:
@@ -167,15 +195,7 @@ def with_history(result: Result, stored: Iterable[Result], verdicts: Verdicts = 
     """Compare a result, such as the base of a pull request, with the stored one of its torch, environment and machine; None without."""
     key = result.sha, result.environment, result.series_key.identity
     alike = [each for each in stored if not each.revision and key == (each.sha, each.environment, each.series_key.identity)]
-    return between(alike[-1], result, verdicts) if alike and key[-1] else None
-
-
-def margin_of(verdicts: Verdicts, usual: float = MARGIN, *, everywhere: bool = False) -> Callable[[Case], float]:
-    """Return the function that returns the margin of a case: the declared one, or else the usual one.
-
-    everywhere : whether the usual one is that of every case
-    """
-    return (lambda case: verdicts.margin(case_name(case)) or usual) if verdicts.margins and not everywhere else lambda _: usual
+    return between(Question(alike[-1], result, verdicts)) if alike and key[-1] else None
 
 
 def unmatched_rows(verdicts: Verdicts, cases: Iterable[Case]) -> list[TensorcopyError]:
@@ -200,8 +220,9 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
 
     pairs : each of one Python, and each but the first begins with the release that the one before ends with
     """
+    question = Question(pairs[0][0], pairs[-1][1], verdicts)
     if len(pairs) == 1:
-        return between(*pairs[0], verdicts).changes
+        return between(question).changes
     links = [(before, after, differences.between(before, after)) for before, after in pairs]
     _, _, of_first = links[0]
     total = {}
@@ -210,7 +231,7 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
         is_whole = len(measured) == len(links) and case.spec.torch
         if is_whole and not any(_incomparable(before, after, case, of_link[case]) for before, after, of_link in links):
             total[case] = differences.summed(measured)
-    return paired.judge(total, margin=margin_of(verdicts), kind=kind)
+    return paired.judge(total, margin=question.margin_of, kind=kind)
 
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
@@ -258,7 +279,7 @@ def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str
         if count:
             reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
             changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
-    return Comparison(before, after, labels(before, after), changes, counts.least_change(margin=margin))
+    return Comparison(Question(before, after, margin=counts.least_change(margin=margin)), labels(before, after), changes)
 
 
 def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:

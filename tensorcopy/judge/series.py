@@ -18,6 +18,7 @@ from statistics import fmean, median
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.judge import change_points, comparisons, counts
 from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Verdict, has_changed
 from tensorcopy.releases import release_table
 from tensorcopy.results import related
@@ -80,7 +81,7 @@ class CaseSeries:
         later = [index for index, value in enumerate(self.values) if value is not None][1:]
         if not self.case.spec.timed:
             return bool(later)
-        changes = (comparisons.between(*self.sides(index), self.verdicts).changes.get(self.case) for index in later)
+        changes = (comparisons.between(Question(*self.sides(index), self.verdicts)).changes.get(self.case) for index in later)
         return any(change is not None and change.interval for change in changes)
 
     def sides(self, index: int) -> tuple[Result, Result]:
@@ -215,7 +216,9 @@ def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
     if not case.spec.timed and not case.tracked:
         return tuple(exact_steps(values, counts.repeatability(case, case_series.results)))
     measured = [index for index, value in enumerate(values) if value is not None]
-    changes = {index: comparisons.between(*case_series.sides(index), case_series.verdicts).changes.get(case) for index in measured[1:]}
+    changes = {
+        index: comparisons.between(Question(*case_series.sides(index), case_series.verdicts)).changes.get(case) for index in measured[1:]
+    }
     if case.tracked:
         pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
         return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())

@@ -10,6 +10,7 @@ from time import monotonic
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change
 from tensorcopy.measure import plan, profiling, taking
 from tensorcopy.measure.plan import Measurement
@@ -119,7 +120,7 @@ def _take_of_wide(
         case
         for series in by_series(results).values()
         for before, after in pairwise(series)
-        for case, change in comparisons.between(before, after, job.campaign.verdicts).changes.items()
+        for case, change in comparisons.between(Question(before, after, job.campaign.verdicts)).changes.items()
         if _is_wide(case, change)
     }
     if not wide:

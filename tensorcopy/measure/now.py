@@ -10,8 +10,8 @@ from typing import Any
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Comparison
-from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Reason
+from tensorcopy.judge.comparisons import Comparison, Question
+from tensorcopy.judge.paired import MARGIN, Change, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
@@ -46,7 +46,7 @@ def judged(
     until : when no launch begins, on the clock of `time.monotonic`; one is always taken
     title : ends each step of the progress
     most : launches, the last of the looks
-    margin, everywhere : see `comparisons.between`
+    margin, everywhere : see `Question`
     resumes : whether stored launches of both sides count
 
     Raises TensorcopyError where a side cannot be measured, and for a damaged file where one has no launch.
@@ -65,12 +65,12 @@ def judged(
             taking.take_launches(sides, selected, all_or_none=True, report_case=taking.case_reporter(report_progress, step))
         return taken >= look
 
-    def compared(alpha: float = ALPHA) -> Comparison | None:
+    def compared(looks: int = 1) -> Comparison | None:
         loaded = job.read()
         by_place = {each.place: each for each in loaded.results if each.machine == job.machine}
         if before in by_place and after in by_place:
-            own = by_place[before], by_place[after]
-            return comparisons.between(*own, job.campaign.verdicts, margin=margin, alpha=alpha, everywhere=everywhere)
+            question = Question(by_place[before], by_place[after], job.campaign.verdicts, margin, everywhere, looks)
+            return comparisons.between(question)
         if loaded.problems:
             raise loaded.problems[0]
         return None
@@ -80,12 +80,12 @@ def judged(
     return judge((*(look for look in LOOKS if look < most), most), take, compared)
 
 
-def judge(looks: Sequence[int], take: Take, compared: Callable[[float], Comparison | None]) -> Comparison | None:
+def judge(looks: Sequence[int], take: Take, compared: Callable[[int], Comparison | None]) -> Comparison | None:
     """Return the comparison after as many looks as it needs; None without a launch.
 
     looks : the numbers of launches after which is judged
     take : takes launches of some cases, or of all for none, until there are so many; returns whether there are
-    compared : compares what there is, with this chance of a false alarm
+    compared : compares what there is, in one of so many looks
 
     A case that a look decides keeps that verdict, and is not timed again. Who judges after each launch, until something is significant,
     will find something. At fixed looks, which share the chance of a false alarm, it stays what it was.
@@ -95,7 +95,7 @@ def judge(looks: Sequence[int], take: Take, compared: Callable[[float], Comparis
     comparison = None
     for look in looks:
         complete = take(look, undecided)
-        seen = compared(ALPHA / len(looks))
+        seen = compared(len(looks))
         if seen is None:
             return None
         changes = {case: decided.get(case, change) for case, change in seen.changes.items()}

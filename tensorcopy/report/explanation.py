@@ -19,6 +19,7 @@ from pathlib import Path
 from tensorcopy.campaign import Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, function_changes
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_interval, signed_percent
@@ -76,7 +77,7 @@ def of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> Cause:
     cases = _cases((pair.before, pair.after), [name for name in before.cases if name in after.cases])
     name = _selected(cases, pattern)
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
-    change = comparisons.between(pair.before, pair.after, verdicts).changes[timed] if timed else None
+    change = comparisons.between(Question(pair.before, pair.after, verdicts)).changes[timed] if timed else None
     return of_results(pair.before, pair.after, name, function_changes.between(before, after, name), change, timed)
 
 

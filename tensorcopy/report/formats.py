@@ -60,8 +60,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
     return {
         "before": _side(before_label, comparison.before),
         "after": _side(after_label, comparison.after),
-        "margin": comparison.margin,
-        "alpha": comparison.alpha,
+        "margin": comparison.question.margin,
+        "alpha": comparison.question.alpha,
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts or verdict in TIME},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],

@@ -13,7 +13,7 @@ from typing import Any
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.series import ReleaseChange
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
@@ -99,7 +99,8 @@ class Content:
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
         """The comparison of every pair of results that has a page, by address."""
-        return {addresses.of_comparison(*pair): comparisons.between(*pair, self.campaign.verdicts) for pair in compared_pairs(self.series)}
+        questions = [Question(*pair, self.campaign.verdicts) for pair in compared_pairs(self.series)]
+        return {addresses.of_comparison(each.before, each.after): comparisons.between(each) for each in questions}
 
     def comparison_address(self, before: Result, after: Result) -> str:
         """Return the address of the comparison of two results; "" when they have no page."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tensorcopy.campaign import Verdicts
 from tensorcopy.judge import change_points
-from tensorcopy.judge.comparisons import Comparison, between
+from tensorcopy.judge.comparisons import Comparison, Question, between
 from tensorcopy.judge.series import CaseSeries, direction
 from tensorcopy.numbers import duration, signed_percent, unbroken
 from tensorcopy.report.sentences import against_text
@@ -99,7 +99,7 @@ def _zone(series: Series, case: Case, versions: Sequence[str], verdicts: Verdict
     """Return the times within which a release would not have been told from the one before."""
     zone: list[tuple[float, float, float] | None] = [None] * len(versions)
     for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
-        change, position = between(before, after, verdicts).changes.get(case), versions.index(release.version)
+        change, position = between(Question(before, after, verdicts)).changes.get(case), versions.index(release.version)
         if change and change.detectable is not None:
             time, size = after.timings[case].seconds, 1 + change.detectable
             zone[position] = (position, time / size, time * size)

@@ -8,7 +8,7 @@ from math import log
 from markupsafe import Markup
 
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
@@ -42,7 +42,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
 def numpy_2(machine: Machine, result: Result) -> Comparison | None:
     """Return the comparison of a result with the same release beside numpy 2; None where it was not measured."""
     measured = [each for each in machine.with_numpy_2 if (each.sha, each.python, each.build) == (result.sha, result.python, result.build)]
-    return comparisons.between(result, measured[0], machine.verdicts) if measured else None
+    return comparisons.between(Question(result, measured[0], machine.verdicts)) if measured else None
 
 
 def _changes(table: CostTable, comparison: Comparison) -> list[list[Change | None]]:
