@@ -1,6 +1,7 @@
 """What `asv continuous` says below its table, and of a selection without a case."""
 
 from argparse import Namespace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -43,6 +44,12 @@ def test_a_tracked_value_has_its_unit():
     assert measuring._CaseLine(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
     gone = Change(Verdict.FEWER, Reason.COUNT_CHANGED, 0.0, before=5.0, after=0.0, unit="objects")
     assert measuring._CaseLine(" ", "a", gone, 1.1).cells()[3] == "0.00"
+
+
+def test_an_acknowledged_slowdown_has_its_reason_and_is_not_worse():
+    """In the table, where its mark is that of every slowdown."""
+    row = measuring._CaseLine("+", "a", replace(SLOWER, acknowledged="a check"), 1.1)
+    assert (row.cells()[-1], measuring._summary([row])) == ("a; acknowledged: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
 
 
 def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):

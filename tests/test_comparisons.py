@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tensorcopy.campaign import Verdicts
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, paired
@@ -167,6 +168,42 @@ def test_tensorcopy_toml_declares_margins_and_what_is_acknowledged(folder, capsy
     open_code = main(["history", "--open", "--fail-on", "slower"])
     assert ("warning: a row" in capsys.readouterr().err) == ('case = "other"' in declared)
     assert open_code == (code if "margin" not in declared or code == 2 else 0)
+
+
+CASE = "copies.BySize.time_copy tensor 16"
+KNOWN = Verdicts(acknowledged=((re.compile("tensor"), "2.15.0", "the price of a check"),), releases=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sides", "why"),
+    [
+        ("2.14.1", "2.15.0", {}, "the price of a check"),
+        ("2.14.1#head", "2.15.0#head", {}, "the price of a check"),
+        ("2.15.0#base", "2.15.0#head", {}, ""),
+        ("2.14.1#base", "2.15.0#head", {}, ""),
+        ("2.15.0@3.9", "2.15.0", {}, ""),
+        ("2.14.1@3.9", "2.15.0", {}, ""),
+        ("2.15.0", "2.15.0@3.11", {"2.15.0@3.11": {"build": "cuda-numpy2"}}, ""),
+        ("2.14.1", "2.15.0@3.11", {"2.15.0@3.11": {"build": "cuda-numpy2"}}, ""),
+    ],
+    ids=["releases", "under one revision", "revisions", "both", "Pythons", "both with Pythons", "numpys", "both with numpys"],
+)
+def test_what_is_acknowledged_of_a_release_concerns_only_releases(tmp_path, before, after, sides, why):
+    """Where anything but torch differs, a slowdown is not known to be that of the release, and counts."""
+    launch_files.write(tmp_path, {CASE: {before: 1.0, after: 1.5}}, sides=sides)
+    faster, slower = sorted(launch_files.load(tmp_path), key=lambda result: result.timings[launch_files.case(CASE)].seconds)
+    comparison = comparisons.between(Question(faster, slower, KNOWN))
+    (change,) = comparison.changes.values()
+    assert (change.verdict, change.acknowledged, comparison.has_slower) == (Verdict.SLOWER, why, not why)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_acknowledged_of_a_release_concerns_no_other_machine(tmp_path, name):
+    """Of one release, and of two."""
+    launch_files.write(tmp_path, {CASE: {name: 1.0}})
+    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.5}}, machine="slow", identity="510510510510")
+    (before,), (after,) = (launch_files.load(tmp_path, machine=machine) for machine in ("box", "slow"))
+    assert comparisons.between(Question(before, after, KNOWN)).has_slower
 
 
 def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(tmp_path):

@@ -49,7 +49,7 @@ from tensorcopy.numbers import counted, quantity
 from tensorcopy.projects import runners
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.sentences import failures
+from tensorcopy.report.sentences import acknowledged_text, failures
 from tensorcopy.results import reader, series_key
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
@@ -530,7 +530,7 @@ class _CaseLine:
             ratio = f"{'~' if doubtful else ''}{change.ratio:.2f}"
         if change.interval is not None and isfinite(change.interval[1]):
             ratio += " ({:.2f} to {:.2f})".format(*change.interval)
-        return [self.mark, before, "failed" if self.mark == "!" else after, ratio, self.name]
+        return [self.mark, before, "failed" if self.mark == "!" else after, ratio, f"{self.name}{acknowledged_text(change)}"]
 
 
 def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str) -> list[_CaseLine]:

@@ -173,7 +173,7 @@ def _first(lines: Sequence[str]) -> list[str]:
 
 def document(request: PullRequest, pairs: Sequence[RevisionPair]) -> Document:
     """Return all results as `pr_comment` reads them."""
-    return Document(8, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
+    return Document(9, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
 
 
 def _pair(pair: RevisionPair, request: PullRequest) -> Pair:

@@ -57,14 +57,20 @@ class Question:
         """The chance of a false alarm among all cases, and one minus the level of each case's own interval."""
         return ALPHA / self.looks
 
+    @property
+    def is_of_torch(self) -> bool:
+        """Whether the sides differ in the release of torch alone: not in the machine, the Python, numpy or a revision."""
+        before, after = self.before, self.after
+        return before.sha != after.sha and (before.series_key, before.revision) == (after.series_key, after.revision)
+
     def margin_of(self, case: Case) -> float:
         """Return the margin of a case."""
         declares = self.verdicts.margins and not self.everywhere
         return (self.verdicts.margin(case_name(case)) if declares else None) or self.margin
 
     def acknowledged(self, case: Case) -> str:
-        """Return why a slowdown of a case is known and stays; "" where it is not."""
-        return self.verdicts.why(case_name(case), self.after.version)
+        """Return why a slowdown of a case is known and stays; "" where it is not, and where torch is not all that differs."""
+        return self.verdicts.why(case_name(case), self.after.version) if self.is_of_torch else ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from io import StringIO
 from math import isfinite
 from typing import Any
@@ -147,7 +148,8 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedC
     notes : lines below the summary, such as how many launches were compared
     """
     rows = ordered(unordered)
-    symbol = next((f"{sign} " for verdict, sign in SYMBOLS.items() if any(change.verdict is verdict for _, change in rows)), "")
+    signs = [_symbol(change) for _, change in rows]
+    symbol = next((f"{sign} " for sign in SYMBOLS.values() if sign in signs), "")
     title, *more = headline([change for _, change in rows])
     lines = [f"### {symbol}{escaped(title)}", "", f"{escaped(labels[0])} → {escaped(labels[1])} · {escaped(on)}"]
     lines += [line for note in filter(None, [*more, largest(rows), *notes]) for line in ("", escaped(note))]
@@ -168,13 +170,18 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedC
     return cut("\n".join(lines), LONGEST) + "\n"
 
 
+def _symbol(change: Change) -> str:
+    """Return the symbol of a change that a reader has to look at; "" for others, and for a slowdown that is acknowledged."""
+    return "" if change.acknowledged else SYMBOLS.get(change.verdict, "")
+
+
 def _table(rows: Sequence[NamedChange]) -> str:
     cells = []
     for name, change in rows:
         before, after = (quantity(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))
-        cells.append(
-            (f"{SYMBOLS.get(change.verdict, '')} {code(name)}".strip(), before, after, multiple(change.ratio), escaped(sentence(change)))
-        )
+        text = escaped(sentence(replace(change, acknowledged="")))
+        text += f"; acknowledged: {code(change.acknowledged)}" if change.acknowledged else ""  # in the words of a pull request
+        cells.append((f"{_symbol(change)} {code(name)}".strip(), before, after, multiple(change.ratio), text))
     return markdown_table(("case", "before", "after", "ratio", ""), cells, "lrrrl")
 
 

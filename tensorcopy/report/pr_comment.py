@@ -1,7 +1,7 @@
 """The comment under a pull request, made from its comparison.json.
 
 The pull request's code has run to write that file, so it is untrusted. All that is read of it are the classes below: numbers within bounds,
-codes, names of harmless characters, and lines that are shown as code; every sentence is ours. A file that does not match them is not shown,
+codes, names of harmless characters, and texts that are shown as code; every sentence is ours. A file that does not match them is not shown,
 and the comment reports that. There is one comment, with a section for each device; a section is replaced in place.
 """
 
@@ -58,6 +58,7 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     launches: tuple[Number, Number]
     more_launches: Number | None
     margin: Ratio
+    acknowledged: Annotated[str, Meta(max_length=LINE)]
 
     def __post_init__(self) -> None:
         """Refuse numbers that contradict the reason, and units of counts: a pull request has none."""
@@ -69,6 +70,8 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
         }.get(self.reason, True)
         if is_tested is not bool(self.interval) or (is_tested and not (fits and low <= (self.ratio or 0) <= high)):
             raise ValueError("contradicts itself")
+        if self.acknowledged and not (self.reason is Reason.CHANGED and (self.ratio or 0) > 1):
+            raise ValueError("acknowledges no slowdown")
         if self.unit != SECONDS and not is_tracked(self.unit):
             raise ValueError("is a count")
 
@@ -104,7 +107,7 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
     """What `tensorcopy ci pull-request` has found on a device."""
 
-    version: Literal[8]
+    version: Literal[9]
     base: Sha
     head: Sha
     device: Annotated[str, Meta(pattern=r"\A[a-z]{2,8}\Z")]
