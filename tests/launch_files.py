@@ -16,6 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
 
+from msgspec import structs
+
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import LocalSide, Turns
 from tensorcopy.releases import release_table
@@ -94,6 +96,7 @@ def write(
     reference: str = "",
     machine: str = "box",
     start: datetime = START,
+    looks: int = 1,
     **provenance: Any,
 ) -> list[Path]:
     """Write launches of times below `folder`, as `tensorcopy measure` does, and return their paths.
@@ -104,6 +107,7 @@ def write(
     sides : what differs in the provenance of a side, such as {"2.15.0": {"numpy": "2.0.0"}}; those of `cases` need not be named
     launches : their number, unless a case has a number for each; the seconds of one vary by `common` for all sides together
     reference : the side that is marked as the reference
+    looks : that share the chance of a false alarm
     provenance : what differs on all sides, such as identity="…"
     """
     names = list(dict.fromkeys([*(sides or {}), *(side for times in cases.values() for side in times)]))
@@ -132,7 +136,7 @@ def write(
                 else:
                     seconds[place] = _turns(time[number])
             by_case[text] = Turns(seconds, 1000, skipped=skipped, failed=failed)
-        paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference))
+        paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference, looks))
     return paths
 
 
@@ -266,11 +270,12 @@ def _stored(
     seed: int,
     names: Sequence[str],
     reference: str,
+    looks: int,
 ) -> Path:
-    key = repr((sides, by_case, machine, start, seed, reference))
+    key = repr((sides, by_case, machine, start, seed, reference, looks))
     if key not in _documents:
         described, places = _suites(by_case)
-        _documents[key] = launch.document(
+        document = launch.document(
             sides,
             described,
             {places[text]: turns for text, turns in by_case.items()},
@@ -280,6 +285,7 @@ def _stored(
             ended=(start + EVERY / 2).isoformat(),
             reference=names.index(reference) if reference else None,
         )
+        _documents[key] = structs.replace(document, looks=looks)
     return launches.write(folder, _documents[key])
 
 

@@ -16,6 +16,7 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import git
 from tensorcopy.report import sentences
+from tensorcopy.results import differences
 from tensorcopy.results.differences import within
 from tensorcopy.site import render
 from tests import launch_files
@@ -204,6 +205,23 @@ def test_what_is_acknowledged_of_a_release_concerns_no_other_machine(tmp_path, n
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.5}}, machine="slow", identity="510510510510")
     (before,), (after,) = (launch_files.load(tmp_path, machine=machine) for machine in ("box", "slow"))
     assert comparisons.between(Question(before, after, KNOWN)).has_slower
+
+
+def test_launches_that_were_looked_at_several_times_stay_judged_so(tmp_path):
+    """By how many looks the launches of both sides had, or of either where they never met; more that are planned count instead."""
+    times = ["2.14.1", "2.15.0"], ["2.14.1", "2.13.0"], ["2.12.0", "2.11.0"]
+    for number, (sides, looks) in enumerate(zip(times, (3, 1, 1))):
+        start = launch_files.START + timedelta(days=number)
+        launch_files.write(tmp_path, {CASE: dict.fromkeys(sides, 1.0)}, launches=4, start=start, looks=looks)
+    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, launches=4, machine="other", identity="07e407e407e4")
+    of = {result.version: result for result in launch_files.load(tmp_path, machine="box")}
+    expected = {("2.14.1", "2.15.0"): 3, ("2.14.1", "2.13.0"): 1, ("2.15.0", "2.13.0"): 3, ("2.12.0", "2.11.0"): 1, ("2.13.0", "2.11.0"): 1}
+    assert {pair: Question(of[pair[0]], of[pair[1]]).looks for pair in expected} == expected
+    assert Question(of["2.15.0"], *launch_files.load(tmp_path, machine="other")).looks == 3
+    assert [Question(of["2.14.1"], of["2.15.0"], planned_looks=planned).looks for planned in (2, 5)] == [3, 5]
+    (change,) = comparisons.between(Question(of["2.14.1"], of["2.15.0"])).changes.values()
+    (once,) = paired.judge(differences.between(of["2.14.1"], of["2.15.0"])).values()
+    assert change.interval[0] < once.interval[0] < once.interval[1] < change.interval[1]
 
 
 def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(tmp_path):

@@ -20,15 +20,19 @@ from typing import Any
 import pytest
 import torch
 
+from tensorcopy import configuration
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.measure import launch, now, plan
 from tensorcopy.measure.launch import LocalSide, SideFailed, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
+from tensorcopy.report import formats
 from tensorcopy.results import launches, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware, nvidia
@@ -460,7 +464,7 @@ def test_two_releases_are_compared_now_until_every_case_is_decided(machine, caps
 
 
 def test_what_is_undecided_alone_is_timed_further(machine, capsys):
-    """The others keep their verdicts; all looks share the chance of a false alarm."""
+    """All looks share the chance of a false alarm, also where the launches are read later: each change stays what it was."""
     machine.noise[IN_DOUBT] = 0.2
     machine.seconds = lambda version, number: 1e-6 * (1.3 if "2.15" in version else 1.0) * (1 + machine.chance.gauss(0, 0.002))
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "9m", "--format", "json"]) == 0
@@ -469,6 +473,9 @@ def test_what_is_undecided_alone_is_timed_further(machine, capsys):
     compared = json.loads(capsys.readouterr().out)
     assert compared["alpha"] == pytest.approx(0.05 / len(now.LOOKS))
     assert {row["parameters"]["method"]: row["time_verdict"] for row in compared["changes"]} == {"clone": "slower", "tensor": "unknown"}
+    (folder,) = (configuration.paths().environments.parent / now.FOLDER).iterdir()
+    before, after = sorted(reader.load_results(folder).results, key=lambda result: result.release)
+    assert json.loads(formats.FORMATS["json"](comparisons.between(Question(before, after)))) == compared
 
 
 def test_a_comparison_now_names_a_row_of_tensorcopy_toml_that_matches_no_case(machine, capsys):

@@ -1,10 +1,14 @@
 """The judge tells what is there, at the published rate of false alarms, with moderated variances as limma computes them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import ALPHA, MARGIN, Reason, Verdict, judge, moderated
+from tensorcopy.measure import history, now
+from tensorcopy.results.cases import Case
 from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED, Difference, summed, within
 
 VARIANCES = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1]
@@ -191,3 +195,43 @@ def test_an_outlier_of_one_launch_is_no_change_by_way_of_others():
     logs[:4, 18], logs[4:, 17] = NAN, NAN
     logs[6, 18] += np.log(2)
     assert {change.verdict for change in changes(logs, 17, 18).values()} <= {Verdict.UNCHANGED, Verdict.UNKNOWN}
+
+
+def at_looks(logs, looks, alpha):
+    """Return the changes after as many looks as the cases of these launches need."""
+    seen = np.full_like(logs, NAN)
+
+    def take(look, undecided):
+        cases = undecided or range(logs.shape[2])
+        for number in range(int((~np.isnan(seen)).any(axis=(1, 2)).sum()), look):
+            seen[number][:, cases] = logs[number][:, cases]
+        return True
+
+    return now.judge(looks, take, lambda: SimpleNamespace(changes=changes(seen, alpha=alpha))).changes.values()
+
+
+def test_looks_that_share_the_chance_of_a_false_alarm_give_no_more_of_them():
+    """Judged by the last look, on as many launches as each case was left with: so whoever reads them later judges."""
+    random, looks = np.random.default_rng(21), (4, 8, 16)
+    alpha = ALPHA / len(looks)
+    judged = [[*at_looks(launches(random, np.zeros((2, 20)), count=16, layout=0.02), looks, alpha)] for _ in range(300)]
+    assert {change.launches[0] for each in judged for change in each} > {*looks}
+    alarms = sum(any(change.p <= alpha for change in each) for each in judged)
+    assert alarms <= 300 * ALPHA + 3 * (300 * ALPHA * (1 - ALPHA)) ** 0.5
+
+
+def test_launches_again_of_wide_intervals_need_no_share_of_the_chance_of_a_false_alarm():
+    """Unlike a choice by the verdict: the second stage of `measure` chooses by the width alone."""
+    random, case, repetitions = np.random.default_rng(22), Case("copies.BySize.time_copy", (("numel", "16"),)), 100
+    alarms, again, covered = 0, [], []
+    for _ in range(repetitions):
+        logs = launches(random, np.zeros((2, CASES)), count=24, layout=0.014)
+        chosen = [history._is_wide(case, change) for change in changes(logs[:12]).values()]
+        logs[12:, :, np.logical_not(chosen)] = NAN
+        judged = changes(logs).values()
+        alarms += any(change.p <= ALPHA for change in judged)
+        again += chosen
+        covered += [change.interval[0] <= 1 <= change.interval[1] for change in judged]
+    assert 0.3 < np.mean(again) < 0.7
+    assert 0.93 <= np.mean(covered) <= 0.97
+    assert alarms <= repetitions * ALPHA + 3 * (repetitions * ALPHA * (1 - ALPHA)) ** 0.5

@@ -110,7 +110,7 @@ class Search:
             by_version = {each.version: each for each in stored if not each.revision}
             if by_version.keys() >= {*versions}:
                 pairs = pairwise(by_version[version] for version in versions)
-                yield [comparisons.between(Question(*pair, self.job.campaign.verdicts, looks=looks, **judging)) for pair in pairs]
+                yield [comparisons.between(Question(*pair, self.job.campaign.verdicts, planned_looks=looks, **judging)) for pair in pairs]
 
     def read(self, folder: Path) -> Results:
         """Return what a folder of launches has."""

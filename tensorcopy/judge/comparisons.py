@@ -42,7 +42,7 @@ class Question:
     verdicts : margins of cases, and what is acknowledged
     margin : the smallest change to report, as a share of the time, of cases for which `verdicts` have none
     everywhere : whether it is that of all cases
-    looks : how many looks share the chance of a false alarm
+    planned_looks : how many looks at the launches the caller plans, each of which may end the measurement
     """
 
     before: Result
@@ -50,7 +50,12 @@ class Question:
     verdicts: Verdicts = NO_VERDICTS
     margin: float = MARGIN
     everywhere: bool = False
-    looks: int = 1
+    planned_looks: int = 1
+
+    @property
+    def looks(self) -> int:
+        """How many looks share the chance of a false alarm: those that are planned, or more that the stored launches had."""
+        return max(self.planned_looks, differences.looks(self.before, self.after))
 
     @property
     def alpha(self) -> float:
@@ -237,13 +242,14 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
         is_whole = len(measured) == len(links) and case.spec.torch
         if is_whole and not any(_incomparable(before, after, case, of_link[case]) for before, after, of_link in links):
             total[case] = differences.summed(measured)
-    return paired.judge(total, margin=question.margin_of, kind=kind)
+    alpha = min(Question(*pair).alpha for pair in pairs)
+    return paired.judge(total, margin=question.margin_of, kind=kind, alpha=alpha)
 
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
     """Return the change of the geometric mean of some cases; None of two sides that were not measured on one machine."""
     difference = differences.of_mean(before, after, cases)
-    return paired.judge({"mean": difference})["mean"] if difference else None
+    return paired.judge({"mean": difference}, alpha=Question(before, after).alpha)["mean"] if difference else None
 
 
 def kind(case: Case) -> tuple[str, int]:

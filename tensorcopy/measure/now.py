@@ -11,7 +11,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import MARGIN, Change, Reason
+from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
@@ -52,6 +52,8 @@ def judged(
     Raises TensorcopyError where a side cannot be measured, and for a damaged file where one has no launch.
     """
     before, after = (side.place for side in sides)
+    looks = (*(look for look in LOOKS if look < most), most)
+    job = replace(job, looks=len(looks))
     taken = 0
 
     def take(look: int, cases: Collection[Case]) -> bool:
@@ -65,11 +67,11 @@ def judged(
             taking.take_launches(sides, selected, all_or_none=True, report_case=taking.case_reporter(report_progress, step))
         return taken >= look
 
-    def compared(looks: int = 1) -> Comparison | None:
+    def compared() -> Comparison | None:
         loaded = job.read()
         by_place = {each.place: each for each in loaded.results if each.machine == job.machine}
         if before in by_place and after in by_place:
-            question = Question(by_place[before], by_place[after], job.campaign.verdicts, margin, everywhere, looks)
+            question = Question(by_place[before], by_place[after], job.campaign.verdicts, margin, everywhere, len(looks))
             return comparisons.between(question)
         if loaded.problems:
             raise loaded.problems[0]
@@ -77,33 +79,30 @@ def judged(
 
     if not _take_values(sides, job, until, report_progress):
         return compared()
-    return judge((*(look for look in LOOKS if look < most), most), take, compared)
+    return judge(looks, take, compared)
 
 
-def judge(looks: Sequence[int], take: Take, compared: Callable[[int], Comparison | None]) -> Comparison | None:
+def judge(looks: Sequence[int], take: Take, compared: Callable[[], Comparison | None]) -> Comparison | None:
     """Return the comparison after as many looks as it needs; None without a launch.
 
     looks : the numbers of launches after which is judged
     take : takes launches of some cases, or of all for none, until there are so many; returns whether there are
-    compared : compares what there is, in one of so many looks
+    compared : compares what there is, as one of so many looks
 
-    A case that a look decides keeps that verdict, and is not timed again. Who judges after each launch, until something is significant,
-    will find something. At fixed looks, which share the chance of a false alarm, it stays what it was.
+    A case that a look decides is not timed again. Who judges after each launch, until something is significant, will find something. At
+    fixed looks, which share the chance of a false alarm, it stays what it was: whichever look is the last, and however many launches it
+    leaves a case. So all cases have the verdict of the last look, and whoever reads the launches later judges the same.
     """
-    decided: dict[Case, Change] = {}
     undecided: list[Case] = []
     comparison = None
     for look in looks:
         complete = take(look, undecided)
-        seen = compared(len(looks))
-        if seen is None:
+        comparison = compared()
+        if comparison is None:
             return None
-        changes = {case: decided.get(case, change) for case, change in seen.changes.items()}
-        comparison = replace(seen, changes=changes)
-        undecided = [case for case, change in changes.items() if change.timed and change.reason in UNDECIDED]
+        undecided = [case for case, change in comparison.changes.items() if change.timed and change.reason in UNDECIDED]
         if not undecided or not complete:
             break
-        decided = {case: change for case, change in changes.items() if case not in undecided}
     return comparison
 
 

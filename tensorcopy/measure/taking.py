@@ -18,6 +18,8 @@ from threading import Event
 from time import monotonic
 from typing import Any
 
+from msgspec import structs
+
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
@@ -49,6 +51,7 @@ class Job:
     reference : the side of every launch; None for launches without one
     device : that must be usable; "" for none
     results : the folder of launch files
+    looks : how many looks at the launches share the chance of a false alarm, see `Launch`
     """
 
     campaign: Campaign
@@ -58,6 +61,7 @@ class Job:
     reference: Measurement | None = None
     device: str = ""
     folder: Path | None = None
+    looks: int = 1
     opened: dict[Measurement, Environment] = field(default_factory=dict)
     described: dict[tuple[Path, str], dict[str, dict[str, Any]]] = field(default_factory=dict)  # by `LocalSide.benchmarks`
     failed: dict[Measurement, TensorcopyError] = field(default_factory=dict)  # with the reason why no launch has it
@@ -216,6 +220,7 @@ def take_launches(
         except SideFailed as error:
             job.failed.update({each: error for each, side in sides.items() if side is error.side})
             continue
+        document = structs.replace(document, looks=job.looks)
         launches.write(job.results, document)
         taken.append(document)
     return taken

@@ -119,6 +119,20 @@ def _is_alone(measured: Numbers, column: int) -> bool:
     return bool((own_launches.sum(axis=1) == 1).all())
 
 
+def looks(before: Result, after: Result) -> int:
+    """Return how many looks at the launches that compare two results share the chance of a false alarm.
+
+    It is the most of any launch that both are in. Where they never met, it is that of any launch of either: those of a side were chosen by
+    how it differed from another.
+    """
+    measured = [(each.effects, each.column) for each in (before, after) if each.effects is not None and each.column is not None]
+    if len(measured) < 2:
+        return 1
+    (first, one), (second, other) = measured
+    together = first.most_looks(one, other) if first is second else 0
+    return together or max(1, first.most_looks(one), second.most_looks(other))
+
+
 def of_launches(differences: Numbers) -> Difference:
     """Return the difference from those within launches."""
     n = len(differences)

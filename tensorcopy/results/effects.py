@@ -27,6 +27,7 @@ class Effects:
     launches : their ids, in order; started : their starts
     columns : the place of each release and environment; cases : that of each case
     logs : by launch, column and case; NaN where it was not measured
+    looks : of each launch, how many looks share the chance of a false alarm; empty where there was one of all
     """
 
     launches: tuple[str, ...]
@@ -34,6 +35,12 @@ class Effects:
     columns: Mapping[Place, int]
     cases: Mapping[Case, int]
     logs: Numbers
+    looks: tuple[int, ...] = ()
+
+    def most_looks(self, *columns: int) -> int:
+        """Return the most looks of any launch in which all of these columns were measured; 0 where there is none."""
+        together = (~np.isnan(self.logs[:, columns])).any(axis=2).all(axis=1)
+        return max((looks for looks, is_one in zip(self.looks or (1,) * len(together), together) if is_one), default=0)
 
     def timings(self, column: int) -> dict[Case, Timing]:
         """Return the time of every case that a column was measured for."""
@@ -190,7 +197,8 @@ def gathered(launches: Sequence[tuple[Launch, Mapping[str, tuple[Case, ...]]]]) 
                 effects = np.array([row.effects for row in rows.values()], dtype=float) / UNIT  # None becomes NaN
                 means = np.log([row.seconds for row in rows.values()])
                 logs[number, places[:, None], [cases[of_suite[int(index)]] for index in rows]] = (effects + means[:, None]).T
-    return Effects(tuple(each.id for each, _ in ordered), tuple(each.started for each, _ in ordered), columns, cases, _without_lone(logs))
+    ids, started, looks = zip(*((each.id, each.started, each.looks) for each, _ in ordered)) if ordered else ((), (), ())
+    return Effects(ids, started, columns, cases, _without_lone(logs), looks)
 
 
 def _without_lone(logs: Numbers) -> Numbers:

@@ -209,6 +209,7 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     machine : the name in results; the folder's
     provenance : what all sides share
     reference : the number of the side that is in every launch of its machine; absent without one
+    looks : how many looks share the chance of a false alarm, where each decided whether to take more launches; by default one
     methods : of a launch of counts, every method's code and what it was observed to do
     article : of the same, how many of the article's statements held
     """
@@ -221,6 +222,7 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     machine: Name
     sides: Annotated[list[Side], Meta(min_length=1, max_length=200)]
     reference: Number | UnsetType = UNSET
+    looks: Annotated[int, Meta(ge=1, le=1000)] = 1
     provenance: dict[str, Any]
     suites: dict[Name, Suite]
     methods: dict[str, dict[str, Any]] = {}
