@@ -115,6 +115,11 @@ def percent(share: float, digits: int | None = None) -> str:
     return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"
 
 
+def level(share: float) -> str:
+    """Return the level of an interval: "95 %", "98.3 %" where three looks share the rest."""
+    return f"{100 * share:.3g} %"
+
+
 def change_size(ratio: float) -> str:
     """Return the size of a change without its direction: "3.0 %" for 1.03 and for 0.97."""
     return percent(abs(ratio - 1), 1)

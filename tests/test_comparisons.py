@@ -1,5 +1,6 @@
 """The command compare: arguments, output and exit codes."""
 
+import csv
 import json
 import re
 from collections import Counter
@@ -15,7 +16,7 @@ from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import git
-from tensorcopy.report import sentences
+from tensorcopy.report import explanation, sentences
 from tensorcopy.results import differences
 from tensorcopy.results.differences import within
 from tensorcopy.site import render
@@ -222,6 +223,29 @@ def test_launches_that_were_looked_at_several_times_stay_judged_so(tmp_path):
     (change,) = comparisons.between(Question(of["2.14.1"], of["2.15.0"])).changes.values()
     (once,) = paired.judge(differences.between(of["2.14.1"], of["2.15.0"])).values()
     assert change.interval[0] < once.interval[0] < once.interval[1] < change.interval[1]
+
+
+def test_every_output_names_the_level_of_intervals_that_several_looks_share(tmp_path, monkeypatch, capsys):
+    """The level is that of the interval beside it, and not the usual one."""
+    monkeypatch.chdir(tmp_path)
+    launch_files.write(tmp_path / "results", {CASE: dict(zip(NAMES, (1.0, 1.2)))}, looks=3)
+    note = "98.3 % intervals: several looks at the launches share the 5 %"
+    outputs = {}
+    for options in ([], ["--format", "markdown"], ["--format", "json"], ["--format", "csv"], ["--explain", "tensor"]):
+        assert main(["compare", *NAMES, *options]) == 0
+        outputs[options[-1] if options else "text"] = capsys.readouterr().out
+    assert all(note in outputs[form] for form in ("text", "markdown"))
+    assert "(98.3 %), from 12 launches" in outputs["tensor"]
+    assert "significant if p ≤ 0.0167" in outputs["tensor"]
+    document = json.loads(outputs["json"])
+    assert (document["alpha"], document["looks"], document["changes"][0]["level"]) == pytest.approx((0.05 / 3, 3, 0.983333))
+    (row,) = csv.DictReader(outputs["csv"].splitlines())
+    assert (row["level"], float(row["time_low"])) == ("0.983333", document["changes"][0]["time_low"])
+    pages = dict(render.files(render.content(shipped(), launch_files.load(tmp_path / "results"))))
+    page = next(text for address, text in pages.items() if address.startswith("compare/") and "Intervals are at" in text)
+    assert "Intervals are at 98.3\u202f% for each case separately" in page
+    (change,) = comparisons.between(Question(*launch_files.load(tmp_path / "results", *NAMES))).changes.values()
+    assert ", 98.3 % interval +" in explanation.time_text(change)
 
 
 def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(tmp_path):

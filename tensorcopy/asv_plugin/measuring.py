@@ -49,7 +49,7 @@ from tensorcopy.numbers import counted, quantity
 from tensorcopy.projects import runners
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.sentences import acknowledged_text, failures
+from tensorcopy.report.sentences import acknowledged_text, failures, levels
 from tensorcopy.results import reader, series_key
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
@@ -557,7 +557,9 @@ def _print_changes(rows: Sequence[_CaseLine], sides: Sequence[tuple[str, str]], 
     elif options.sort == "name":
         shown.sort(key=lambda row: row.name)
     before, after = (f"[{sha[:8]}] <{name}>" for sha, name in sides)
-    headers = ["Change", f"Before {before}", f"After {after}", f"Ratio ({1 - paired.ALPHA:.0%} interval)", "Benchmark (Parameter)"]
+    shown_levels = levels(row.change for row in rows)
+    ratio = f"Ratio ({shown_levels} interval)" if shown_levels else "Ratio"
+    headers = ["Change", f"Before {before}", f"After {after}", ratio, "Benchmark (Parameter)"]
     groups = GROUPS if options.split else {"".join(GROUPS): "All benchmarks:"}
     for marks, title in groups.items():
         cells = [row.cells() for row in shown if row.mark in marks]

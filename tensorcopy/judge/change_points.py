@@ -56,7 +56,7 @@ class Step:
     index : of the first point of the new level
     before, after : the levels, in the values' unit; in a history of a case the value of the release before, and that times the change
     p : the probability that noise alone shows such a step in a series of this length
-    interval : of the ratio, at 95 %; None of levels, and of a count
+    interval : of the ratio, that of the comparison; None of levels, and of a count
     against : the release that it is the change from, in a history of a case where that is not the one before; "" elsewhere
     until : the index of the later step that brings the level back to `before` within the noise, or beyond it; None if none does
     """

@@ -133,7 +133,7 @@ class Change:
     `report.sentences` has the texts.
 
     ratio : time after / time before; None, like the interval and p, if it could not be computed
-    interval : of the ratio, at level 1 - alpha for this case alone: see `judge`
+    interval : of the ratio, for this case alone; level : of it, 1 - alpha, see `judge`
     p : probability of such a ratio if nothing changed, adjusted for all cases that were judged together
     before, after : seconds
     launches : before and after
@@ -165,6 +165,7 @@ class Change:
     detectable: float | None = None
     margin: float = MARGIN
     acknowledged: str = ""
+    level: float = 1 - ALPHA
 
     @property
     def timed(self) -> bool:
@@ -300,6 +301,7 @@ def _verdict(each: Difference, *, p: float, error: float, half: float, threshold
         way=each.way,
         detectable=exp(max(threshold, smallest) + NINE_OF_TEN * error) - 1,
         margin=margin,
+        level=1 - alpha,
     )
 
 

@@ -22,7 +22,7 @@ from tensorcopy.judge import comparisons, function_changes
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_interval, signed_percent
+from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_interval, signed_percent
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import function_profiles
@@ -312,7 +312,7 @@ def time_text(change: Change | None) -> str:
 
 
 def _interval(change: Change) -> str:
-    return f"95 % interval {signed_interval(change.interval)}" if change.interval else ""
+    return f"{level(change.level)} interval {signed_interval(change.interval)}" if change.interval else ""
 
 
 # What shows a change to others: a script, and an issue.

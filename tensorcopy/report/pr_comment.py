@@ -20,7 +20,7 @@ from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
-from tensorcopy.report.sentences import SEEN, history_text, ordered
+from tensorcopy.report.sentences import SEEN, history_text, level_note, ordered
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 from tensorcopy.worker.devices import DEVICES
 
@@ -58,6 +58,7 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     launches: tuple[Number, Number]
     more_launches: Number | None
     margin: Ratio
+    level: Annotated[float, Meta(gt=0.5, lt=1)]
     acknowledged: Annotated[str, Meta(max_length=LINE)]
 
     def __post_init__(self) -> None:
@@ -182,7 +183,8 @@ def _pair(document: Document, pair: Pair) -> str:
         failures += [*(f"- {code(line)}" for line in lines), ""]
     if pair.rows is None:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
-    notes = [f"{SEEN} (median case): {percent(pair.seen, 1)}"] if pair.seen else []
+    notes = level_note([row.change for row in pair.rows])
+    notes += [f"{SEEN} (median case): {percent(pair.seen, 1)}"] if pair.seen else []
     notes += filter(None, [history_text(Counter(pair.history))])
     on = f"torch {before}, {pair.on}" if of_code else pair.on
     return "\n".join([formats.comparison_text(labels, on, [(row.case, row.change) for row in pair.rows], notes=notes), *failures])

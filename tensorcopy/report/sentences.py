@@ -14,6 +14,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import (
+    ALPHA,
     FAILED,
     MARGIN,
     MOST_LAUNCHES,
@@ -29,6 +30,7 @@ from tensorcopy.numbers import (
     change_size,
     count,
     counted,
+    level,
     percent,
     quantity,
     signed_interval,
@@ -95,6 +97,17 @@ def acknowledged_text(each: Change | Standing | OpenRegression) -> str:
 def margins(changes: Iterable[Change]) -> str:
     """Return the margins of cases, the smallest first: "3 %", "3 % or 10 %"."""
     return " or ".join(percent(margin) for margin in sorted({change.margin for change in changes} or {MARGIN}))
+
+
+def levels(changes: Iterable[Change]) -> str:
+    """Return the levels of the intervals of changes, the lowest first: "95 %", "95 % or 98.3 %"; "" without one."""
+    return " or ".join(map(level, sorted({change.level for change in changes if change.interval})))
+
+
+def level_note(changes: Collection[Change]) -> list[str]:
+    """Return a line with the level of intervals that is not the usual one, and why; no line elsewhere."""
+    shown = levels(changes)
+    return [f"{shown} intervals: several looks at the launches share the {level(ALPHA)}"] if shown not in ("", level(1 - ALPHA)) else []
 
 
 def count_text(count: CountPair) -> str:
@@ -367,7 +380,7 @@ def reasons(comparison: Comparison) -> list[str]:
 def caption(comparison: Comparison) -> list[str]:
     """Return lines on how the times were compared: in how many launches, over which Pythons, and what would not have been seen."""
     before, after, seen = comparison.before, comparison.after, sensitivity_text(comparison)
-    lines = launch_lines(comparison)
+    lines = [*launch_lines(comparison), *level_note(comparison.changes.values())]
     if before.python != after.python and before.version != after.version:
         lines.append(f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out")
     if seen:

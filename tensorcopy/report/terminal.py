@@ -17,7 +17,7 @@ from tensorcopy.judge.comparisons import Comparison, case_name
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.judge.series import CaseSeries, changes_by_release, direction, releases_of
 from tensorcopy.judge.standings import open_regressions, standing
-from tensorcopy.numbers import INSIDE, counted, duration, p_value, percent, quantity, signed_interval, signed_percent, value_range
+from tensorcopy.numbers import INSIDE, counted, duration, level, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
     CHANGED,
     SEEN,
@@ -182,10 +182,10 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
         launches = " and ".join(str(number) for number in dict.fromkeys(change.launches))
-        lines.append(f"interval   {low:.3f} to {high:.3f} ({percent(1 - comparison.question.alpha)}), from {launches} launches")
+        lines.append(f"interval   {low:.3f} to {high:.3f} ({level(change.level)}), from {launches} launches")
         lines.append(f"pairing    {WAYS[change.way]}")
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
-        lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.question.alpha:g}")
+        lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.question.alpha:.3g}")
         lines.append(f"margin     {percent(change.margin)}; smaller changes are shown, and not called slower or faster")
         lines.append(f"detectable {percent(change.detectable, 1)}: the {SEEN}")
     if change.count and change.timed:

@@ -130,6 +130,7 @@ def _comparison_page(content: Content, address: str) -> Page:
     values = {
         "comparison": comparison,
         "margins": margins(change for change in changes.values() if change.interval).replace(" %", "\u202f%"),
+        "levels": sentences.levels(changes.values()),
         "machine": machine,
         "headline": [
             *headline(changes.values()),

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.report.sentences import levels
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -74,6 +75,7 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "neighbours": [(f"torch {neighbour.version}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
         "numpy_2": beside,
+        "levels": levels(beside.changes.values()) if beside else "",
         "changes": lambda table: _changes(table, beside) if beside else [],
         "others": lambda table: _other_changes(table, beside) if beside else [],
         "machine": machine,

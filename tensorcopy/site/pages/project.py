@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorcopy.judge.paired import ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import quantity
+from tensorcopy.report.sentences import levels
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
@@ -42,6 +43,7 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "before": series.releases[0].version,
         "after": series.releases[-1].version,
         "address": address,
+        "levels": levels(changes.values()),
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
     }
     return {
