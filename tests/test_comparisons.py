@@ -16,7 +16,7 @@ from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import git
-from tensorcopy.report import explanation, sentences
+from tensorcopy.report import explanation, pr_comment, sentences
 from tensorcopy.results import differences
 from tensorcopy.results.differences import within
 from tensorcopy.site import render
@@ -246,6 +246,53 @@ def test_every_output_names_the_level_of_intervals_that_several_looks_share(tmp_
     assert "Intervals are at 98.3\u202f% for each case separately" in page
     (change,) = comparisons.between(Question(*launch_files.load(tmp_path / "results", *NAMES))).changes.values()
     assert ", 98.3 % interval +" in explanation.time_text(change)
+
+
+@pytest.fixture
+def likely(tmp_path, monkeypatch):
+    """Three launches: the own interval of one large copy lies beyond the margin, among twenty small ones that do not change."""
+    monkeypatch.chdir(tmp_path)
+    quiet = {f"copies.BySize.time_copy made_{number} 16": dict.fromkeys(NAMES, 1.0) for number in range(20)}
+    large = {"copies.BySize.time_copy tensor 1048576": dict(zip(NAMES, ([100.0, 100.0, 100.0], [120.0, 130.0, 125.0])))}
+    launch_files.write(tmp_path / "results", quiet | large, launches=3)
+    return tmp_path / "results"
+
+
+def test_every_output_says_likely_where_the_interval_beside_it_lies_beyond_the_margin(likely, capsys):
+    """The verdict of documents stays unknown, which exit codes count; what is likely stands beside it."""
+    said = "likely slower: +13.1 to +38.0 %; about 11 more launches needed"
+    counts = "0 slower, 0 faster, 1 likely slower, 20 unchanged, 0 unknown of 21 cases"
+    printed = {}
+    for options in ([], ["--format", "markdown"], ["--format", "json"], ["--format", "csv"], ["--explain", "tensor"]):
+        assert main(["compare", *NAMES, "--fail-on", "slower", *options]) == 0
+        printed[options[-1] if options else "text"] = capsys.readouterr().out
+    assert counts in printed["text"]
+    assert counts in printed["markdown"]
+    assert re.search(r"\? copies.BySize tensor numel=1048576\s+100 µs → 125 µs\s+likely slower: \+13", printed["text"])
+    assert "1 likely: beyond the margin, not significant among all 21 cases" in printed["text"]
+    assert "<summary>1 likely slower or faster, not significant among all cases</summary>" in printed["markdown"]
+    assert said in printed["tensor"]
+    assert said in printed["csv"]
+    (first, *_) = json.loads(printed["json"])["changes"]
+    assert (first["time_verdict"], first["likely"], first["reason"]) == ("unknown", "slower", "interval_too_wide")
+    assert {row["likely"]: row["time_verdict"] for row in csv.DictReader(printed["csv"].splitlines())} == {
+        "slower": "unknown",
+        "": "unchanged",
+    }
+    pages = dict(render.files(render.content(shipped(), launch_files.load(likely))))
+    page = next(text for address, text in pages.items() if address.startswith("compare/") and "likely slower</td>" in text)
+    assert counts in page
+    assert "Likely slower or faster: the whole interval lies beyond the margin" in page
+
+
+def test_the_comment_says_likely_too(likely):
+    """It follows from the numbers."""
+    comparison = comparisons.between(Question(*launch_files.load(likely, *NAMES)))
+    changes = [row.change for row in pr_comment.rows(comparison)]
+    assert [sentences.sentence(change) for change in changes] == [
+        sentences.sentence(change) for _, change in sentences.ordered(comparison.changes.items())
+    ]
+    assert changes[0].likely is Verdict.SLOWER
 
 
 def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(tmp_path):

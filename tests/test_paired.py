@@ -1,12 +1,13 @@
 """The judge tells what is there, at the published rate of false alarms, with moderated variances as limma computes them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tensorcopy.judge import paired
-from tensorcopy.judge.paired import ALPHA, MARGIN, Reason, Verdict, judge, moderated
+from tensorcopy.judge.paired import ALPHA, MARGIN, Change, CountPair, Reason, Verdict, judge, moderated
 from tensorcopy.measure import history, now
 from tensorcopy.results.cases import Case
 from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED, Difference, summed, within
@@ -235,3 +236,40 @@ def test_launches_again_of_wide_intervals_need_no_share_of_the_chance_of_a_false
     assert 0.3 < np.mean(again) < 0.7
     assert 0.93 <= np.mean(covered) <= 0.97
     assert alarms <= repetitions * ALPHA + 3 * (repetitions * ALPHA * (1 - ALPHA)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("interval", "likely"),
+    [
+        ((1.057, 1.424), Verdict.SLOWER),
+        ((0.6, 0.9), Verdict.FASTER),
+        ((1.02, 1.424), None),
+        ((0.6, 0.98), None),
+        ((0.9, 1.2), None),
+    ],
+    ids=["slower", "faster", "within the margin, too", "within it on the other side", "both"],
+)
+def test_an_unknown_case_whose_own_interval_lies_beyond_the_margin_is_likely(interval, likely):
+    """A certain one is not; nor one with another margin."""
+    change = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, interval[0], interval)
+    assert change.likely is likely
+    assert replace(change, margin=0.5).likely is None
+    assert replace(change, verdict=Verdict.SLOWER, reason=Reason.CHANGED).likely is None
+
+
+def test_few_cases_that_do_not_change_are_called_likely():
+    """One in twenty at most, by the level of an interval; so most that are called likely are so."""
+    effects = np.zeros((2, CASES))
+    effects[1, :100] = np.log(1.1)
+    judged = changes(launches(np.random.default_rng(14), effects, count=4, layout=0.04))
+    likely = {case: change.likely for case, change in judged.items() if change.likely}
+    assert sum(case >= 100 for case in likely) <= ALPHA * (CASES - 100)
+    assert sum(case < 100 for case in likely) > 30
+    assert {likely[case] for case in likely if case < 100} == {Verdict.SLOWER}
+
+
+def test_a_tracked_value_is_likely_higher_where_its_own_interval_excludes_no_change():
+    assert CountPair("GB/s", 2.0, 3.0, interval=(0.5, 1.5), known=False).likely is Verdict.HIGHER
+    assert CountPair("GB/s", 3.0, 2.0, interval=(-1.5, -0.5), known=False).likely is Verdict.LOWER
+    assert CountPair("GB/s", 3.0, 2.0, interval=(-2.5, 0.5), known=False).likely is None
+    assert CountPair("GB/s", 2.0, 3.0, interval=(0.5, 1.5)).likely is None

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from itertools import permutations
 
 import pytest
 from markupsafe import escape
@@ -12,7 +13,7 @@ from tensorcopy.copying.pages import article, chooser, landing
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
-from tensorcopy.site import addresses, render
+from tensorcopy.site import addresses, machine, render
 from tests import launch_files
 from tests.conftest import NEW, SHIPPED, SHIPPED_GPU, measured
 from tests.launch_files import SEEN
@@ -168,6 +169,22 @@ def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad(tmp_path):
     launch_files.write(tmp_path, {**plain, **with_grad}, start=launch_files.START + timedelta(days=1))
     option = recommend.recommended(*launch_files.load(tmp_path, release), request)
     assert (option.method, option.caveats) == ("b", ())
+
+
+def test_a_method_is_not_tied_whose_own_interval_says_slower(tmp_path):
+    """It is likely slower, in the chooser, in `advise` and in the tables of sizes alike; the usual form stays in its place."""
+    slow, orders = "detach_clone", [*permutations((0.95, 1.0, 1.05))] * 8
+    times = {"clone_detach": [0.99] * 3, slow: [1.1445, 1.0355, 1.09]} | {f"made_{number}": [*order] for number, order in enumerate(orders)}
+    launch_files.write(tmp_path, {f"copies.BySize.time_copy {method} 16": {"2.15.0": seconds} for method, seconds in times.items()})
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods={method: launch_files.observed() for method in times})
+    (result,) = launch_files.load(tmp_path)
+    options = recommend.options_by_size(result, OWN)[16]
+    assert (options[0].method, options[0].usual, options[0].rank, options[0].among_fastest) == (slow, True, "likely slower", False)
+    assert {option.rank for option in options[1:]} == {"fastest", "tied"}
+    (choice, *_) = advise.of_options(OWN, 16, options, "here", {"torch": "", "on": "", "day": ""}).choices
+    assert advise.against_fastest(choice).startswith("likely slower +")
+    table = machine.costs(result, "copy", "cpu")
+    assert [row[0].among_fastest for method, row in zip(table.methods, table.costs) if method == slow] == [False]
 
 
 def test_methods_that_were_never_in_one_launch_are_not_judged(tmp_path):

@@ -42,7 +42,7 @@ class MatchingMethod:
 
     seconds : per call; None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
-    verdict : "fastest", "tied" with the fastest, or "slower"; "" without a time
+    verdict : "fastest", "tied" with the fastest, "likely slower" or "slower"; "" without a time
     interval : of the time over the fastest time, 95 %; None for the fastest and without a time
     caveats : a sentence each
     """

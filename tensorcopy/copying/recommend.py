@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.judge.paired import Change
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
@@ -147,16 +147,12 @@ class Option:
     @property
     def among_fastest(self) -> bool:
         """True for the fastest option, and for those that are tied with it."""
-        return self.judged and self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
+        return self.rank in ("fastest", "tied")
 
     @property
     def rank(self) -> str:
-        """ "fastest", "tied" with it or "slower"; "" if it was not measured, or in too few launches."""
-        if self.timing is None or not self.judged:
-            return ""
-        if self.change is None:
-            return "fastest"
-        return "tied" if self.among_fastest else "slower"
+        """ "fastest", "tied" with it, "likely slower" or "slower"; "" if it was not measured, or in too few launches."""
+        return comparisons.rank(self.change) if self.timing and self.judged else ""
 
     @property
     def time(self) -> float:
@@ -169,9 +165,9 @@ class Option:
         return any(key in ("warns", "device_copy") for key, _ in self.caveats)
 
     def clearly_faster(self, other: Option) -> bool:
-        """Whether it is among the fastest, and faster than one that is not, by at least `FASTER` and `FASTER_BY`."""
+        """Whether it is among the fastest, and faster than one that is certainly slower, by at least `FASTER` and `FASTER_BY`."""
         is_faster = other.time >= FASTER * self.time and other.time - self.time >= FASTER_BY
-        return is_faster and self.among_fastest and other.judged and not other.among_fastest
+        return is_faster and self.among_fastest and other.rank == "slower"
 
 
 def devices(result: Result) -> list[str]:
@@ -198,7 +194,7 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
 
     The others follow by time, then those without a time.
     The usual form is recommended unless another one that is not discouraged is clearly faster; of several it is the one that is
-    significantly slower than the fastest at the smallest share of sizes.
+    slower, or likely slower, than the fastest at the smallest share of sizes.
     """
     groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
     by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
@@ -226,7 +222,7 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
 
 
 def _share_slower(options: Sequence[Option]) -> float:
-    """Return the share of sizes at which a method is significantly slower than the fastest; 1 for one that was not measured."""
+    """Return the share of sizes at which a method is slower, or likely slower, than the fastest; 1 for one that was not measured."""
     return sum(not option.among_fastest for option in options) / len(options) if options else 1.0
 
 

@@ -314,6 +314,18 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
     return {fastest: None, **changes} if changes or len(measured) == 1 else {}
 
 
+def rank(change: Change | None) -> str:
+    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it."""
+    if change is None:
+        return "fastest"
+    return word(change) if Verdict.SLOWER in (change.verdict, change.likely) else "tied"
+
+
+def word(change: Change) -> str:
+    """Return the verdict of a case in a word or two: "slower", "unknown", or "likely slower"."""
+    return f"likely {change.likely.value}" if change.likely else change.verdict.value
+
+
 def case_name(case: Case) -> str:
     """Return the name of a case: "copies.BySize detach_clone numel=1024"."""
     return " ".join([case.spec.label, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])

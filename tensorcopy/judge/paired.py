@@ -101,6 +101,14 @@ class CountPair:
     known: bool = True
 
     @property
+    def likely(self) -> Verdict | None:
+        """Higher or lower, of an unknown value whose own interval excludes 0; None elsewhere."""
+        low, high = self.interval or (0.0, 0.0)
+        if self.known or low <= 0 <= high:
+            return None
+        return Verdict.HIGHER if low > 0 else Verdict.LOWER
+
+    @property
     def ratio(self) -> float:
         """The count after over the count before; 1 for two zeros."""
         if self.before:
@@ -171,6 +179,16 @@ class Change:
     def timed(self) -> bool:
         """Whether it is of a time."""
         return self.unit == SECONDS
+
+    @property
+    def likely(self) -> Verdict | None:
+        """What an unknown case likely is: its own interval lies beyond the margin, but it is not significant among all; None elsewhere."""
+        if not self.timed:
+            return self.count.likely if self.count else None
+        low, high = self.interval or (1.0, 1.0)
+        if self.verdict is not Verdict.UNKNOWN or (low <= 1 + self.margin and high >= 1 / (1 + self.margin)):
+            return None
+        return Verdict.SLOWER if low > 1 else Verdict.FASTER
 
     @property
     def size(self) -> float:

@@ -19,7 +19,7 @@ from pathlib import Path
 from tensorcopy.campaign import Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, function_changes
-from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.comparisons import Question, word
 from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_interval, signed_percent
@@ -306,7 +306,7 @@ def time_text(change: Change | None) -> str:
     """Return the change of the time with its interval; "" where the case was not timed."""
     if change is None or change.ratio is None or not (change.before and change.after):
         return ""
-    verdict = "" if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else change.verdict.value
+    verdict = "" if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else word(change)
     size = ", ".join(filter(None, [signed_percent(change.ratio), verdict, _interval(change)]))
     return f"Time per call: {duration(change.before)} → {duration(change.after)} ({size})."
 

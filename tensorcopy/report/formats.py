@@ -29,6 +29,7 @@ HEADER = (
     "device",
     "metric",
     "time_verdict",
+    "likely",
     "time_ratio",
     "time_low",
     "time_high",
@@ -106,6 +107,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "device": case.device,
         "metric": "time" if timed else change.unit,
         "time_verdict": change.verdict.value if timed else None,
+        "likely": change.likely.value if change.likely else None,
         "reason": change.reason.value,
         "time_ratio": _six(change.ratio) if timed else None,
         "time_low": _six(low),
@@ -158,9 +160,11 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedC
     lines += [line for note in filter(None, [*more, largest(rows), *notes]) for line in ("", escaped(note))]
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", _table(changed)] if changed else []
-    unknown, unchanged = ([row for row in rows if row[1].verdict is verdict] for verdict in (Verdict.UNKNOWN, Verdict.UNCHANGED))
+    unchanged, likely = [row for row in rows if row[1].verdict is Verdict.UNCHANGED], [row for row in rows if row[1].likely]
+    unknown = [row for row in rows if row[1].verdict is Verdict.UNKNOWN and not row[1].likely]
     apart = (*FAILED, *ONE_SIDED)
     for folded, title in (
+        (likely, "likely slower or faster, not significant among all cases"),
         ([row for row in unknown if row[1].reason in FAILED], "failed"),
         ([row for row in unknown if row[1].reason is ONE_SIDED[0]], f"only in {escaped(labels[0])}"),
         ([row for row in unknown if row[1].reason is ONE_SIDED[1]], f"only in {escaped(labels[1])}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, inf, log
 from statistics import fmean, median_low
@@ -67,6 +67,7 @@ WORDS = {
     Reason.ONLY_AFTER: "only after",
 }
 UNMEASURED = tuple(dict.fromkeys(WORDS.values()))  # what an unknown case may be, besides undecided
+LIKELY = tuple(f"likely {verdict.value}" for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.HIGHER, Verdict.LOWER))  # or else
 
 WAYS = {
     PAIRED: "both sides took turns in the same launches",
@@ -86,7 +87,7 @@ def sentence(change: Change) -> str:
         return f"{count_text(change.count)} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})"
     link = " " if change.reason is Reason.CHANGED else ": "
     beside = f"; {count_text(change.count)}" if change.count else ""
-    return f"{change.verdict.value}{link}{_reason(change)}{beside}{acknowledged_text(change)}"
+    return f"{comparisons.word(change)}{link}{_reason(change)}{beside}{acknowledged_text(change)}"
 
 
 def acknowledged_text(each: Change | Standing | OpenRegression) -> str:
@@ -116,7 +117,8 @@ def count_text(count: CountPair) -> str:
         ends = [tracked_difference(end, count.unit) for end in count.interval or ()]
         between = f"{ends[0].removesuffix(f' {count.unit}')} to {ends[1]}" if ends else ""
         if count.verdict is Verdict.UNKNOWN:
-            return f"unknown: {between or 'one launch does not tell how much it varies'}"
+            verdict = f"likely {count.likely.value}" if count.likely else "unknown"
+            return f"{verdict}: {between or 'one launch does not tell how much it varies'}"
         size = f" by {tracked(abs(count.after - count.before), count.unit, 3)}" if count.changed else ""
         return f"{count.verdict.value}{size}{f' ({between})' if between else ''}"
     size = f"{change_size(count.ratio)} " if count.changed and count.before else ""
@@ -173,10 +175,10 @@ def _range(low: float, high: float) -> str:
 def headline(changes: Collection[Change]) -> list[str]:
     """Return the numbers of cases by verdict, a sentence for the time, one for tracked values and one for the counts.
 
-    For example "Time: 3 slower, 12 faster, 240 unchanged, 22 unknown of 277 cases." and "Instructions: more in 0, fewer in 27 of 249
-    timed cases."
+    For example "Time: 3 slower, 12 faster, 2 likely slower, 240 unchanged, 20 unknown of 277 cases." and "Instructions: more in 0, fewer in
+    27 of 249 timed cases."
     Between them are the sizes of the slowdowns and speedups, with their geometric mean: "Slower: +3.1 to +12.4 %, mean +6.8 %."
-    Cases that fail, or that one side does not have, are named where there are any.
+    Cases that are likely slower, that fail, or that one side does not have, are named where there are any.
     """
     sentences = []
     timed = sum(change.timed for change in changes)
@@ -185,9 +187,9 @@ def headline(changes: Collection[Change]) -> list[str]:
         ("Tracked values", TRACKED, [change for change in changes if is_tracked(change.unit)]),
     ):
         number = by_word(of_kind)
-        words = [verdict.value for verdict in verdicts] + [word for word in UNMEASURED if number[word]]
         if of_kind:
-            sentences.append(f"{title}: {', '.join(f'{number[word]} {word}' for word in words)} of {counted(len(of_kind), 'case')}.")
+            words = ", ".join(f"{number[word]} {word}" for word in words_of(verdicts, number))
+            sentences.append(f"{title}: {words} of {counted(len(of_kind), 'case')}.")
     sizes = {verdict: sizes_of(changes, verdict) for verdict in (Verdict.SLOWER, Verdict.FASTER)}
     if any(sizes.values()):
         sentences.append(" ".join(f"{verdict.value.capitalize()}: {text}." for verdict, text in sizes.items() if text))
@@ -225,8 +227,17 @@ def _range_with(ratios: Collection[float], name: str, middle: float) -> str:
 
 
 def by_word(changes: Iterable[Change]) -> Counter[str]:
-    """Return the number of cases by word: the verdict, or that a case failed, or which side alone has it."""
-    return Counter(WORDS.get(change.reason, change.verdict.value) for change in changes)
+    """Return the number of cases by word: the verdict, or what is likely, or that a case failed, or which side alone has it."""
+    return Counter(WORDS.get(change.reason, comparisons.word(change)) for change in changes)
+
+
+def words_of(verdicts: Sequence[Verdict], number: Mapping[str, int]) -> list[str]:
+    """Return the words of verdicts, behind the first two those of `LIKELY`, and last those of `UNMEASURED`, if there are such cases.
+
+    number : of cases by word
+    """
+    first, rest = [verdict.value for verdict in verdicts[:2]], [verdict.value for verdict in verdicts[2:]]
+    return [*first, *(word for word in LIKELY if number[word]), *rest, *(word for word in UNMEASURED if number[word])]
 
 
 def apart_text(change: Change, labels: tuple[str, str]) -> str:
@@ -263,12 +274,12 @@ def largest(rows: Sequence[tuple[str, Change]]) -> str:
 
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
-    """Sort changes: slower, faster, unknown, unchanged; or more, fewer, equal. Within each the largest comes first."""
+    """Sort changes: slower, faster, likely ones, unknown, unchanged; or more, fewer, equal. Within each the largest comes first."""
     order = (Verdict.SLOWER, Verdict.FASTER, Verdict.HIGHER, Verdict.LOWER, Verdict.UNKNOWN, Verdict.UNCHANGED, *WORK)
 
-    def rank(row: tuple[T, Change]) -> tuple[int, float]:
+    def rank(row: tuple[T, Change]) -> tuple[int, bool, float]:
         ratio = row[1].size
-        return order.index(row[1].verdict), -max(ratio, 1 / ratio if ratio else inf)
+        return order.index(row[1].verdict), not row[1].likely, -max(ratio, 1 / ratio if ratio else inf)
 
     return sorted(rows, key=rank)
 
@@ -370,10 +381,16 @@ def reasons(comparison: Comparison) -> list[str]:
     """Return a line for each reason of the unchanged and the unknown times; a case that failed, or is new, is no reason to count."""
     changes = comparison.changes.values()
     unchanged = [change for change in changes if change.verdict is Verdict.UNCHANGED]
+    likely = [change for change in changes if change.likely]
     unknown = Counter(
-        summary(change) for change in changes if change.verdict is Verdict.UNKNOWN and change.reason not in (*FAILED, *ONE_SIDED)
+        summary(change)
+        for change in changes
+        if change.verdict is Verdict.UNKNOWN and not change.likely and change.reason not in (*FAILED, *ONE_SIDED)
     )
     lines = [f"{len(unchanged)} unchanged: within ±{margins(unchanged)}"] if unchanged else []
+    lines += (
+        [f"{len(likely)} likely: beyond the margin, not significant among all {counted(comparison.compared, 'case')}"] if likely else []
+    )
     return lines + [f"{number} unknown: {reason}" for reason, number in unknown.most_common()]
 
 

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.judge.comparisons import Comparison, case_name
+from tensorcopy.judge.comparisons import Comparison, case_name, word
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.judge.series import CaseSeries, changes_by_release, direction, releases_of
 from tensorcopy.judge.standings import open_regressions, standing
@@ -94,6 +94,10 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
             if (others := len(of_verdict) - LARGEST_CHANGES) > 0:
                 what = f"with {verdict.value} {of_verdict[0][1].unit}" if verdict in WORK else verdict.value
                 more.append(f"and {counted(others, 'other')} {what}: {how_to_list} lists them")
+        likely = [row for row in ranked if row[1].likely]
+        shown += likely[:LARGEST_CHANGES]
+        if (others := len(likely) - LARGEST_CHANGES) > 0:
+            more.append(f"and {counted(others, 'other')} likely slower or faster: {how_to_list} lists them")
     lines = [f"{' → '.join(comparison.labels)}, on {comparison.on}", *headline(changes.values()), ""]
     for case, change in shown:
         name = f"{SIGNS[change.verdict]} {_name(case)}"
@@ -119,7 +123,7 @@ def _figures(change: Change) -> str:
         time = f"{signed_percent(change.ratio)} ({signed_interval(change.interval)})" if change.interval and change.ratio else ""
     elif change.interval:
         more = f"~{counted(change.more_launches, 'more launch')}" if change.more_launches else f">{MOST_LAUNCHES} more launches"
-        time = f"{signed_interval(change.interval)}; {more}"
+        time = f"{f'{word(change)}: ' if change.likely else ''}{signed_interval(change.interval)}; {more}"
     else:
         time = sentence(replace(change, count=None))
     count = ""

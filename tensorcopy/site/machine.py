@@ -10,7 +10,6 @@ from typing import Any
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.judge import comparisons, standings
 from tensorcopy.judge import series as case_series
-from tensorcopy.judge.paired import Verdict
 from tensorcopy.judge.series import CaseSeries, ReleaseChange
 from tensorcopy.judge.standings import OpenRegression, Standing
 from tensorcopy.releases import release_table
@@ -97,7 +96,7 @@ class SizeCost:
     """A method at one size.
 
     fastest : has the lowest time
-    among_fastest : fastest, or not significantly slower than the fastest
+    among_fastest : fastest, or tied with the fastest
     """
 
     timing: Timing | None
@@ -401,9 +400,8 @@ def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable
         for numel in numels:
             case = at_size[numel][index]
             change = changes[numel].get(case)
-            fastest = case in changes[numel] and change is None
-            among = fastest or (change is not None and change.verdict is not Verdict.SLOWER)
-            row.append(SizeCost(result.timings.get(case), fastest=fastest, among_fastest=among))
+            rank = comparisons.rank(change) if case in changes[numel] else ""
+            row.append(SizeCost(result.timings.get(case), fastest=rank == "fastest", among_fastest=rank in ("fastest", "tied")))
         rows.append(tuple(row))
     baselines = tuple(related.baseline_timing(result, at_size[numel][0]) for numel in numels)
     return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines, by)

@@ -14,9 +14,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.campaign import Campaign
-from tensorcopy.judge.paired import Change
+from tensorcopy.judge.comparisons import word
+from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
-from tensorcopy.report.sentences import SIGNS, count_text, not_included, sentence
+from tensorcopy.report.sentences import LIKELY, SIGNS, count_text, not_included, sentence
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -107,6 +108,7 @@ def templates_of(content: Content) -> Environment:
         unbroken=unbroken,
         plus_minus=plus_minus,
         sentence=sentence,
+        word=word,
         tracked=lambda change: count_text(change.count),
         share=lambda share: unbroken(percent(share, 1)),
         slug=addresses.slug,
@@ -141,7 +143,7 @@ def _globals(content: Content) -> dict[str, Any]:
         "marker": navigation.marker,
         "web": content.web,
         "clone_address": content.web.source or UNKNOWN_SOURCE,
-        "signs": {verdict.value: sign for verdict, sign in SIGNS.items()},
+        "signs": {verdict.value: sign for verdict, sign in SIGNS.items()} | dict.fromkeys(LIKELY, SIGNS[Verdict.UNKNOWN]),
         "shapes": SHAPES,
         "ends": ENDS,
         "method_address": addresses.of_method,

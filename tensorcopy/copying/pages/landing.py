@@ -19,7 +19,7 @@ from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.judge.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
 from tensorcopy.judge.standings import change, standing
 from tensorcopy.numbers import count, duration, percent, signed_interval, unbroken
-from tensorcopy.report.sentences import TIME, UNMEASURED, by_word
+from tensorcopy.report.sentences import LIKELY, TIME, UNMEASURED, by_word
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
@@ -238,7 +238,7 @@ def _cost(options: Sequence[Option], translate: Translate) -> Markup:
     """Return what the first method costs in time and device memory, how many are tied with it, and what the slowest costs."""
     first, *others = options
     tied = sum(option.among_fastest for option in others) if first.among_fastest else 0
-    slower = max((option for option in others if option.timing and not option.among_fastest), key=lambda option: option.time, default=None)
+    slower = max((option for option in others if option.rank == "slower"), key=lambda option: option.time, default=None)
     parts = [_time(first, translate)]
     parts += [translate("cost_tied" if tied > 1 else "cost_tied_once", tied=tied)] if tied else []
     if slower and slower.change and slower.change.interval and first.change is None:  # the ratio to the fastest is that to the first
@@ -298,6 +298,9 @@ def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
     counts = {verdict.value: number[verdict.value] for verdict in TIME}
     releases = machine.series[0].releases[-2:]
     sentences = [translate("news", before=releases[0].version, after=releases[1].version, cases=len(changes), **counts)]
+    slower, faster = (number[word] for word in LIKELY[:2])
+    if slower or faster:
+        sentences.append(translate("news_likely", slower=slower, faster=faster))
     if apart := sum(number[word] for word in UNMEASURED):
         sentences.append(translate("news_apart", apart=apart))
     pairs = [change.count.verdict for change in changes if change.count]

@@ -12,7 +12,21 @@ from markupsafe import Markup
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.report import explanation, sentences
-from tensorcopy.report.sentences import CHANGED, TIME, WORK, apart_text, headline, largest, margins, ordered, reasons, sensitivity_text
+from tensorcopy.report.sentences import (
+    CHANGED,
+    TIME,
+    UNMEASURED,
+    WORK,
+    apart_text,
+    by_word,
+    headline,
+    largest,
+    margins,
+    ordered,
+    reasons,
+    sensitivity_text,
+    words_of,
+)
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
@@ -126,7 +140,8 @@ def _comparison_page(content: Content, address: str) -> Page:
     tracked = [(case, change) for case, change in ordered(changes.items()) if not change.timed and (case, change) not in apart]
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _compared(comparison, plotted)
-    shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
+    words = [word for word in words_of(TIME, by_word(row.change for row in rows.values())) if word not in UNMEASURED]
+    shown = [_section(machine, name, [rows[case] for case in cases], words) for name, cases in by_section.items()]
     values = {
         "comparison": comparison,
         "margins": margins(change for change in changes.values() if change.interval).replace(" %", "\u202f%"),
@@ -136,7 +151,8 @@ def _comparison_page(content: Content, address: str) -> Page:
             *headline(changes.values()),
             largest([(f"{machine.case_code(case)}, {circumstances(case)}", change) for case, change in changes.items()]),
         ],
-        "time_verdicts": [verdict.value for verdict in TIME],
+        "time_verdicts": words,
+        "has_likely": any(change.likely for change in changes.values()),
         "work_verdicts": [verdict.value for verdict in WORK] if any(row.work for row in rows.values()) else [],
         "totals": [sum(numbers) for numbers in zip(*([*section["counts"], *section["work_counts"]] for section in shown))],
         "sections": shown,
@@ -183,21 +199,22 @@ def _compared(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> 
     return {case: ComparedCase(case, change, f"c{number}") for number, (case, change) in enumerate(changes, 1)}
 
 
-def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[str, Any]:
+def _section(machine: Machine, name: str, rows: Sequence[ComparedCase], words: Sequence[str]) -> dict[str, Any]:
     """Return the copies, the conversions, or another kind of cases.
 
-    counts : the number of cases by verdict on the time, then on the instructions
-    changed : the slower cases, then the faster ones, each with the largest change first
+    words : the verdicts on a time
+    counts : the number of cases by word; work_counts : by verdict on the instructions
+    changed : the slower cases, the faster ones, and the likely ones, each with the largest change first
     tables : every case, a table for each suite
     """
-    by_case = {row.case: row for row in rows}
+    by_case, number = {row.case: row for row in rows}, by_word(row.change for row in rows)
     ranked = [by_case[case] for case, _ in ordered((row.case, row.change) for row in rows)]
     return {
         "name": name,
-        "counts": [sum(row.change.verdict is verdict and row.change.reason not in APART for row in rows) for verdict in TIME],
+        "counts": [number[word] for word in words],
         "sizes": [sentences.sizes_of((row.change for row in rows), verdict) for verdict in TIME[:2]],
         "work_counts": [sum(row.work is verdict for row in rows) for verdict in WORK],
-        "changed": [row for row in ranked if row.is_changed],
+        "changed": [row for row in ranked if row.is_changed or row.change.likely],
         "tables": _suite_tables(machine, by_case),
     }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tensorcopy.judge.paired import ONE_SIDED, Change, Verdict
+from tensorcopy.judge.paired import ONE_SIDED, Change
 from tensorcopy.numbers import quantity
-from tensorcopy.report.sentences import levels
+from tensorcopy.report.sentences import LIKELY, by_word, levels
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
@@ -19,6 +19,7 @@ from tensorcopy.site.plots import sparkline
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
 RECENT_CHANGES = 6
+CERTAIN, WITHOUT_CHANGE = ("slower", "faster", "higher", "lower"), ("unchanged", "equal", "unknown")  # words, in their order
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -38,13 +39,13 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
     address = content.comparison_address(before, after) if before is not after else ""
     judged = content.comparisons[address].changes if address else {}
     changes = {case: change for case, change in judged.items() if change.reason not in ONE_SIDED}  # the reference has no tracked values
-    verdicts = [change.verdict for change in changes.values()]
-    upgrade = {  # from the first to the newest release, with the number of cases of each verdict
+    upgrade = {  # from the first to the newest release, with the number of cases of each word
         "before": series.releases[0].version,
         "after": series.releases[-1].version,
         "address": address,
         "levels": levels(changes.values()),
-        "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
+        "counts": by_word(changes.values()),
+        "words": (*CERTAIN, *LIKELY, *WITHOUT_CHANGE),  # the page lists what fails
     }
     return {
         "releases": releases,
