@@ -273,3 +273,22 @@ def test_a_tracked_value_is_likely_higher_where_its_own_interval_excludes_no_cha
     assert CountPair("GB/s", 3.0, 2.0, interval=(-1.5, -0.5), known=False).likely is Verdict.LOWER
     assert CountPair("GB/s", 3.0, 2.0, interval=(-2.5, 0.5), known=False).likely is None
     assert CountPair("GB/s", 2.0, 3.0, interval=(0.5, 1.5)).likely is None
+
+
+@pytest.mark.parametrize("launches", [(1, 2), (1, 3), (2, 2), (2, 3), (3, 3)], ids=lambda launches: "{} against {}".format(*launches))
+def test_a_tracked_value_that_only_varies_is_seldom_called_higher_or_lower(launches):
+    """In at most 5 of 100 families, however few launches tell how much it varies: here each family is a single value."""
+    random, families = np.random.default_rng(21), 4000
+    sides = [(list(random.normal(100, 1, launches[0])), list(random.normal(100, 1, launches[1]))) for _ in range(families)]
+    alarms = sum(paired.tracked({0: ("nats", before, after)})[0].verdict is not Verdict.UNKNOWN for before, after in sides)
+    swapped = sum(paired.tracked({0: ("nats", after, before)})[0].verdict is not Verdict.UNKNOWN for before, after in sides)
+    assert alarms == swapped
+    assert 0.015 <= alarms / families <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / families) ** 0.5
+
+
+def test_a_tracked_value_of_one_launch_is_judged_by_the_spread_of_the_other_side():
+    """Once, with its degrees of freedom: the interval is Student's, as computed by hand."""
+    change = paired.tracked({0: ("nats", [10.0], [11.0, 12.0, 13.0])})[0]
+    half = 4.302653 * 1.0 * (1 / 1 + 1 / 3) ** 0.5  # the quantile of t with 2 degrees of freedom
+    assert change.count.interval == pytest.approx((2 - half, 2 + half), rel=1e-6)
+    assert (change.verdict, change.reason, change.compared) == (Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, True)

@@ -68,7 +68,7 @@ def test_a_case_that_fails_is_named_with_its_error_in_every_answer(folder, capsy
     text = capsys.readouterr().out
     assert "Time: 0 slower, 0 faster, 1 unchanged, 0 unknown, 1 failed of 2 cases." in text
     assert "Tracked values: 3 higher, 1 lower, 1 equal, 2 unknown of 7 cases." in text
-    assert "1 unknown: values that vary from launch to launch" in text
+    assert "1 unknown: undecided, more launches needed" in text
     assert re.search(r"^failed with torch 2\.15\.0\+cu132: several\.time_broken: RuntimeError: no kernel$", text, re.MULTILINE)
     assert main(["compare", BEFORE, AFTER, "--all"]) == 2
     assert f"= several.track_{LONG}\n    1 → 1   equal" in capsys.readouterr().out
@@ -87,6 +87,17 @@ def test_a_case_that_fails_is_named_with_its_error_in_every_answer(folder, capsy
     assert "failed: RuntimeError: no kernel" in capsys.readouterr().out
     assert main(["history"]) == 0
     assert "higher in 1 of 1 value that several tracks" in capsys.readouterr().out
+
+
+def test_an_undecided_value_was_compared(folder, capsys):
+    """It stands beside its interval, and is no reason for the exit code of nothing compared; a value of one launch is."""
+    assert main(["compare", BEFORE, AFTER, "--case", "track_epoch", "--format", "markdown"]) == 0
+    text = capsys.readouterr().out
+    assert "1 unknown</summary>" in text
+    assert "not compared" not in text
+    assert JUDGED["epoch"] in text.replace("\\", "")
+    assert main(["compare", BEFORE, AFTER, "--case", "track_once", "--format", "markdown"]) == 3
+    assert "1 not compared</summary>" in capsys.readouterr().out
 
 
 def test_the_pages_show_values_and_failures(folder, tmp_path):

@@ -127,7 +127,7 @@ class Comparison:
     @property
     def has_compared(self) -> bool:
         """Whether at least one case was compared."""
-        return any(change.interval or change.verdict is not Verdict.UNKNOWN for change in self.changes.values())
+        return any(change.compared for change in self.changes.values())
 
     @property
     def environment(self) -> list[FieldDifference]:

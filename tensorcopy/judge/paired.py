@@ -191,6 +191,11 @@ class Change:
         return Verdict.SLOWER if low > 1 else Verdict.FASTER
 
     @property
+    def compared(self) -> bool:
+        """Whether both sides were compared; a verdict of unknown is then undecided: more launches may decide it."""
+        return self.verdict is not Verdict.UNKNOWN or self.reason is Reason.INTERVAL_TOO_WIDE
+
+    @property
     def size(self) -> float:
         """The ratio that the verdict is about; 1 if unknown."""
         return 1.0 if self.ratio is None else self.ratio
@@ -329,7 +334,7 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
     values : by case, the unit, and the value of each launch before and after
 
     Where the launches of each side agree, the difference is exact, if there are two. Otherwise it is that of the means, with Welch's
-    interval.
+    interval; the launch of a side that has only one varies as those of the other side do.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -341,12 +346,13 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
         if not any(variance for variance, _ in known):
             pairs[case] = CountPair(unit, before[0], after[0], known=before[0] == after[0] or min(len(before), len(after)) > 1)
             continue
-        # a side with one launch varies as the other does
-        before_variance, before_freedom = of_before or known[0]
-        after_variance, after_freedom = of_after or known[0]
-        before_square, after_square = before_variance / len(before), after_variance / len(after)
-        square = before_square + after_square
-        freedom = square**2 / (before_square**2 / before_freedom + after_square**2 / after_freedom)
+        if of_before and of_after:
+            before_square, after_square = of_before[0] / len(before), of_after[0] / len(after)
+            square = before_square + after_square
+            freedom = square**2 / (before_square**2 / of_before[1] + after_square**2 / of_after[1])
+        else:  # one spread, estimated once: it has the degrees of freedom of one side
+            variance, freedom = known[0]
+            square = variance * (1 / len(before) + 1 / len(after))
         error = square**0.5
         half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
         first, second = float(np.mean(before)), float(np.mean(after))

@@ -168,8 +168,8 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedC
         ([row for row in unknown if row[1].reason in FAILED], "failed"),
         ([row for row in unknown if row[1].reason is ONE_SIDED[0]], f"only in {escaped(labels[0])}"),
         ([row for row in unknown if row[1].reason is ONE_SIDED[1]], f"only in {escaped(labels[1])}"),
-        ([row for row in unknown if not row[1].interval and row[1].reason not in apart], "not compared"),
-        ([row for row in unknown if row[1].interval], "unknown"),
+        ([row for row in unknown if not row[1].compared and row[1].reason not in apart], "not compared"),
+        ([row for row in unknown if row[1].compared], "unknown"),
         (unchanged, f"unchanged (within ±{margins(change for _, change in unchanged)})"),
         ([row for row in rows if row[1].verdict is Verdict.EQUAL], "equal"),
     ):

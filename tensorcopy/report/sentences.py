@@ -128,7 +128,7 @@ def count_text(count: CountPair) -> str:
 def summary(change: Change) -> str:
     """Return why a change of a time is unknown, without numbers, to count cases by it."""
     texts = {
-        Reason.INTERVAL_TOO_WIDE: "undecided, more launches needed" if change.timed else "values that vary from launch to launch",
+        Reason.INTERVAL_TOO_WIDE: "undecided, more launches needed",
         Reason.PROVENANCE_DIFFERS: "measured under different conditions",
         Reason.TOO_FEW_LAUNCHES: "too few launches",
     }
