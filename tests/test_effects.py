@@ -48,21 +48,72 @@ def test_a_side_that_was_alone_counts_as_no_evidence():
     assert (timing.seconds, timing.launches) == (pytest.approx(1.0), 2)
 
 
+def many(logs):
+    """Return the effects of many cases: log seconds by launch, column and case."""
+    names = tuple(f"launch {number}" for number in range(len(logs)))
+    columns = {(str(column) * 40, "py3.11-cuda", ""): column for column in range(logs.shape[1])}
+    cases = {Case("copies.BySize.time_copy", (("method", "clone"), ("numel", str(number + 1)))): number for number in range(logs.shape[2])}
+    return Effects(names, names, columns, cases, logs)
+
+
+def coverage(made):
+    """Return the share of intervals that cover the truth, 0, of a time relative to all sides together; None where none is printed."""
+    timings = [list(made.timings(column).values()) for column in range(len(made.columns))]
+    logs = np.log([[timing.seconds for timing in of_column] for of_column in timings])
+    halves = np.log([[timing.factor() for timing in of_column] for of_column in timings])
+    distances = np.abs(logs - logs.mean(axis=0) if len(logs) > 1 else logs)
+    return float((distances <= halves).mean()) if halves.any() else None
+
+
+@pytest.mark.parametrize("sides", [1, 2, 7, 17])
+@pytest.mark.parametrize("launches", [1, 2, 3, 4, 12])
+def test_the_interval_of_a_time_covers_the_truth(launches, sides):
+    """As often as it says, and one launch tells none; what sides share is no error of theirs, and all that one alone has."""
+    random, cases = np.random.default_rng(1), 4000 // sides
+    common = 0.05 * random.standard_normal((launches, 1, cases)) if sides > 1 else 0.0
+    covered = coverage(many(common + 0.01 * random.standard_normal((launches, sides, cases))))
+    assert covered is None if launches == 1 else 0.93 <= covered <= 0.97
+
+
+def test_the_interval_of_a_time_covers_the_truth_of_launches_with_other_sides():
+    """As in the second stage of a measurement, and of releases that met only by way of the reference."""
+    random = np.random.default_rng(2)
+    logs = 0.05 * random.standard_normal((12, 1, 800)) + 0.01 * random.standard_normal((12, 5, 800))
+    logs[:4, 3:], logs[4:8, 1:3] = NAN, NAN  # side 0 is the reference
+    logs[8:, 1] = NAN
+    assert 0.93 <= coverage(many(logs)) <= 0.97
+
+
 @pytest.mark.parametrize("columns", [2, 17])
-def test_the_error_of_a_release_is_that_of_its_layouts(columns):
-    """Of 12 launches, and whatever all releases of a launch share."""
+def test_two_releases_differ_by_both_of_their_spreads(columns):
+    """That is what a step between them is judged by: of 12 launches, and whatever all releases of a launch share."""
     random = np.random.default_rng(1)
-    errors = [
-        effects(random.standard_normal((12, 1)) + 0.01 * random.standard_normal((12, columns))).timings(0)[CASE].error for _ in range(60)
-    ]
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(0.01 / 12**0.5, rel=0.1)
+    logs = random.standard_normal((12, 1, 2000)) + 0.01 * random.standard_normal((12, columns, 2000))
+    first, second = (list(many(logs).timings(column).values()) for column in (0, 1))
+    differences = np.log([b.seconds / a.seconds for a, b in zip(first, second)])
+    expected = np.sqrt(np.mean([a.spread**2 + b.spread**2 for a, b in zip(first, second)]))
+    assert np.std(differences) == pytest.approx(expected, rel=0.05)
+
+
+def test_the_spread_of_a_mean_is_that_of_its_cases():
+    """Over launches, of which half have another side that is twice as slow."""
+    random = np.random.default_rng(3)
+    logs = random.standard_normal((12, 1, 400)) + 0.01 * random.standard_normal((12, 3, 400)) + np.log([1, 1, 2])[:, None]
+    logs[6:, 2] = NAN
+    made = many(logs)
+    spreads = [made.spread_of_mean(0, list(made.cases)[start : start + 4]) for start in range(0, 400, 4)]
+    assert np.sqrt(np.mean(np.square(spreads))) == pytest.approx(0.01 / (12 * 4) ** 0.5, rel=0.12)
 
 
 def test_one_launch_tells_no_error():
-    assert np.isnan(effects(np.log([[1.0, 1.1]])).timings(0)[CASE].error)
+    timing = effects(np.log([[1.0, 1.1]])).timings(0)[CASE]
+    assert np.isnan(timing.error)
+    assert timing.interval == (timing.seconds, timing.seconds)
 
 
 def test_launches_of_a_single_release_vary_as_the_machine_does():
+    """Its time is their median, whose variance is 0.298 times theirs, where that of the mean is a quarter."""
     logs = np.log([[1.0], [1.1], [0.9], [1.05]])
     timing = effects(logs).timings(0)[CASE]
-    assert timing.error == pytest.approx(np.std(logs, ddof=1) / 2)
+    assert timing.error == pytest.approx(np.std(logs, ddof=1) * 0.2982**0.5, rel=0.01)
+    assert np.log(timing.interval[1] / timing.seconds) == pytest.approx(3.1824 * timing.error, rel=1e-3)  # Student's t, 3 degrees

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from itertools import chain
-from math import exp, isfinite, nan
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ COLUMNS = (
     *("result", "params", "version", "started_at", "duration"),
     *("stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat"),
 )
-IN_99, IN_50 = 2.576, 0.674  # standard errors: half widths of asv's two intervals
+LEVELS = 0.99, 0.5  # of asv's two intervals
 KEPT_SECONDS = 3600.0  # a projection of other launches may still be read by an asv that has begun with it
 
 Columns = list[Any]  # the columns of a benchmark
@@ -183,7 +183,7 @@ def _value(result: Result, case: Case) -> tuple[float | None, tuple[float | None
         return value, (None,) * 5
     if not isfinite(timing.error) or timing.launches < 2:
         return timing.seconds, (None,) * 5
-    half, quarter = (exp(width * timing.error) for width in (IN_99, IN_50))
+    half, quarter = map(timing.factor, LEVELS)
     return timing.seconds, (
         *(float(f"{timing.seconds * factor:.6g}") for factor in (1 / half, half, 1 / quarter, quarter)),
         timing.launches,

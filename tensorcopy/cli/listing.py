@@ -199,7 +199,6 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
     from tensorcopy.numbers import duration, percent, quantity, value_range
     from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import related
-    from tensorcopy.results.cases import half_interval
 
     def cells(case: Case) -> tuple[str, ...]:
         if case.tracked:
@@ -208,7 +207,7 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
         timing, multiple, speed = result.timings[case], related.times_memcpy(result, case), related.bandwidth(result, case)
         return (
             duration(timing.seconds),
-            percent(half_interval(timing.error), 1) if timing.error > 0 else "",
+            percent(timing.factor() - 1, 1) if timing.error > 0 else "",
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
             related.bytes_in(result, case) if speed else "",

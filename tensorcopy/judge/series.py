@@ -54,7 +54,7 @@ class CaseSeries:
     unit : of the values
     results : of each release
     values : None for a release that was not measured
-    spreads : each value's relative standard error
+    spreads : each value's relative standard error, see `Timing.spread`
     joints : where values of an older Python are scaled
     verdicts : of the campaign
     """
@@ -203,7 +203,7 @@ def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | Non
 
 def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
     timings = [result.timings.get(case) for result in results]
-    return tuple(each.seconds if each else None for each in timings), tuple(each.error if each else 0.0 for each in timings)
+    return tuple(each.seconds if each else None for each in timings), tuple(each.spread if each else 0.0 for each in timings)
 
 
 def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
@@ -355,7 +355,7 @@ def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSer
     values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
     cases = tuple(series.case for series in complete)
     spreads = tuple(
-        0.0 if result.effects is None or result.column is None else result.effects.error_of_mean(result.column, cases)
+        0.0 if result.effects is None or result.column is None else result.effects.spread_of_mean(result.column, cases)
         for result in longest.results
     )
     steps = change_points.steps(values, spreads)

@@ -40,7 +40,7 @@ from tensorcopy.report.sentences import (
     step_text,
 )
 from tensorcopy.report.words import translate
-from tensorcopy.results.cases import Case, half_interval
+from tensorcopy.results.cases import Case
 from tensorcopy.results.differences import PAIRED, Point, points
 from tensorcopy.results.suite_specs import is_tracked
 
@@ -230,12 +230,11 @@ def case_table(case_series: CaseSeries) -> RenderableType:
 
 def _variation(case_series: CaseSeries, index: int) -> str:
     """Return how a value varies: of a tracked one its range, of a time half of its interval, of a count the difference of its repeats."""
-    spread = case_series.spreads[index]
+    case, result = case_series.case, case_series.results[index]
     if is_tracked(case_series.unit):
-        return value_range(case_series.results[index].count_repeats[case_series.case], case_series.unit)
-    if not spread > 0:  # 0 or NaN: unknown
-        return ""
-    return percent(half_interval(spread) if case_series.case.spec.timed else spread, 1)
+        return value_range(result.count_repeats[case], case_series.unit)
+    spread = result.timings[case].factor() - 1 if case.spec.timed else case_series.spreads[index]
+    return percent(spread, 1) if spread > 0 else ""
 
 
 def _is_scaled(case_series: CaseSeries) -> bool:

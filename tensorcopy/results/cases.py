@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import product
 from math import exp
 from typing import Any
@@ -13,7 +13,7 @@ from tensorcopy.results.launches import TIMED, Suite
 from tensorcopy.results.suite_specs import SuiteSpec
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
-NORMAL = 1.96  # standard errors that an interval of 95 % has on either side
+LEVEL = 0.95  # of the interval of a time
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,35 @@ class Timing:
     """The time of one case with one release.
 
     seconds : a call's, at the machine's usual speed
-    error : relative standard error of the release's part in it, over launches; 0 where one launch cannot tell it
+    error : relative standard error of the release's part in it, its distance from the mean of all sides; 0 or NaN where that is unknown
     launches : in how many it was measured
+    freedom : degrees of freedom of the error; 0 where it is unknown
+    spread : as `error`, of the release by itself: the difference of two releases varies by the squares of both together
     """
 
     seconds: float
     error: float = 0.0
     launches: int = 1
+    freedom: float = 0.0
+    spread: float = 0.0
+
+    def factor(self, level: float = LEVEL) -> float:
+        """Return the factor by which the ends of an interval are away from the time; 1 where its error is unknown."""
+        return exp(_quantile(self.freedom, level) * self.error) if self.freedom and self.error > 0 else 1.0
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the time; both ends are the time itself where its error is unknown."""
-        factor = 1 + half_interval(self.error)
+        factor = self.factor()
         return self.seconds / factor, self.seconds * factor
 
 
-def half_interval(error: float) -> float:
-    """Return by how much a value's 95 % interval exceeds it, as a share, from its relative standard error; 0 where that is unknown."""
-    return exp(NORMAL * error) - 1 if error > 0 else 0.0
+@cache  # a site has a hundred thousand times, with a few degrees of freedom
+def _quantile(freedom: float, level: float) -> float:
+    """Return how many standard errors an interval by Student's t has on either side."""
+    from scipy.special import stdtrit  # only where a time is shown with its error
+
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def stored_cases(name: str, suite: Suite) -> tuple[Case, ...]:

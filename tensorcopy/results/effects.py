@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -44,57 +45,68 @@ class Effects:
 
     def timings(self, column: int) -> dict[Case, Timing]:
         """Return the time of every case that a column was measured for."""
-        seconds, errors, counts, _ = self._fitted
+        fitted = self._fitted
+        seconds, errors, spreads, freedom = (
+            each[column].tolist() for each in (fitted.seconds, fitted.errors, fitted.spreads, fitted.freedom)
+        )
+        counts = (~np.isnan(self.logs[:, column])).sum(axis=0).tolist()
         return {
             # six digits: further ones would be rounded twice, and shown as another duration
-            case: Timing(float(f"{seconds[column, number]:.6g}"), float(errors[column, number]), int(counts[column, number]))
+            case: Timing(float(f"{seconds[number]:.6g}"), errors[number], counts[number], freedom[number], spreads[number])
             for case, number in self.cases.items()
-            if counts[column, number]
+            if counts[number]
         }
 
     def launch_times(self, column: int, case: Case) -> list[float]:
         """Return a column's time of a case in each launch, without the launch's part."""
-        seconds, _, _, residuals = self._fitted
-        number = self.cases[case]
-        own = residuals[:, column, number]
-        times: list[float] = (seconds[column, number] * np.exp(own[~np.isnan(own)])).tolist()
+        fitted, number = self._fitted, self.cases[case]
+        own = fitted.residuals[:, column, number]
+        times: list[float] = (fitted.seconds[column, number] * np.exp(own[~np.isnan(own)])).tolist()
         return times
 
-    def error_of_mean(self, column: int, cases: Sequence[Case]) -> float:
-        """Return the standard error of a column's part in the mean of some cases, over launches; 0 where they cannot tell it."""
-        logs = self.logs[:, :, [self.cases[case] for case in cases if case in self.cases]]
-        own, measured = logs[:, column], ~np.isnan(logs)
-        means = np.where(measured, logs, 0.0).sum(axis=1) / np.maximum(measured.sum(axis=1), 1)
-        deviations = [float(row[~np.isnan(row)].mean()) for row in own - means if not np.isnan(row).all()]
+    def spread_of_mean(self, column: int, cases: Sequence[Case]) -> float:
+        """Return the standard error of the mean of some cases, as `Timing.spread`; 0 where launches cannot tell it."""
+        numbers = [self.cases[case] for case in cases if case in self.cases]
+        sides = (~np.isnan(self.logs[:, :, numbers])).sum(axis=1)
+        # a mean of k sides was taken out of each, which leaves 1 - 1/k of the variance
+        own = self._fitted.residuals[:, column, numbers] / np.sqrt(1 - 1 / np.maximum(sides, 2))
+        deviations = [float(row[~np.isnan(row)].mean()) for row in own if not np.isnan(row).all()]
         return float(np.std(deviations, ddof=1)) / len(deviations) ** 0.5 if len(deviations) > 1 else 0.0
 
     @cached_property
-    def _fitted(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-        """Seconds, relative standard errors and numbers of launches, by column and case, and residuals by launch too."""
-        seconds, errors = np.full(self.logs.shape[1:], np.nan), np.zeros(self.logs.shape[1:])
+    def _fitted(self) -> _Fitted:
+        """The fit to all cases."""
+        shape = self.logs.shape[1:]
+        seconds, errors, spreads, freedom = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)
         residuals = np.full(self.logs.shape, np.nan)
         measured = ~np.isnan(self.logs)
         for group in alike(measured):
             mask = measured[:, :, group[0]]
-            if mask.any():
-                seconds[:, group], errors[:, group], residuals[:, :, group] = _fit(self.logs[:, :, group], mask)
-        return seconds, errors, measured.sum(axis=0), residuals
+            for columns in met(mask):
+                launches = mask[:, columns].any(axis=1)
+                place: Numbers = np.ix_(columns, group)
+                of_launches: Numbers = np.ix_(launches, columns, group)
+                fitted = fit(self.logs[of_launches], mask[np.ix_(launches, columns)].astype(float))
+                seconds[place] = np.exp(np.median(fitted.launches, axis=0) + fitted.columns)
+                errors[place], spreads[place] = fitted.errors()
+                freedom[place] = fitted.freedom
+                residuals[of_launches] = np.where(measured[of_launches], fitted.residuals, np.nan)
+        return _Fitted(seconds, errors, spreads, freedom, residuals)
 
 
-def _fit(logs: Numbers, mask: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return seconds and relative standard errors by column and case, and residuals, of cases that were measured in the same places.
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The fits to many cases.
 
-    mask : by launch and column, whether they were
+    seconds, errors, spreads, freedom : by column and case, as in `Timing`; NaN and 0 where they are unknown
+    residuals : by launch, column and case; NaN where it was not measured
     """
-    seconds, errors, residuals = np.full(logs.shape[1:], np.nan), np.full(logs.shape[1:], np.nan), np.full(logs.shape, np.nan)
-    for columns in met(mask):
-        launches = mask[:, columns].any(axis=1)
-        place = np.ix_(launches, columns)
-        fitted = fit(logs[place], mask[place].astype(float))
-        seconds[columns] = np.exp(np.median(fitted.launches, axis=0) + fitted.columns)
-        errors[columns] = np.sqrt(fitted.variances() / mask[place].sum(axis=0)[:, None])
-        residuals[place] = np.where(mask[place][:, :, None], fitted.residuals, np.nan)
-    return seconds, errors, residuals
+
+    seconds: Numbers
+    errors: Numbers
+    spreads: Numbers
+    freedom: Numbers
+    residuals: Numbers
 
 
 def alike(measured: Numbers) -> list[list[int]]:
@@ -138,18 +150,24 @@ class Fit:
 
     @property
     def freedom(self) -> float:
-        """The degrees of freedom of the residuals."""
+        """The degrees of freedom of the errors."""
         launches, columns = self.weights.shape
-        return float(self.weights.sum() - launches - columns + 1)
+        return float(launches - 1 if columns == 1 else self.weights.sum() - launches - columns + 1)
 
-    def variances(self) -> Numbers:
-        """Return the residual variance of each case; NaN where nothing can tell it."""
+    def errors(self) -> tuple[Numbers, Numbers]:
+        """Return the standard error of each column in each case, and as if columns varied by themselves; NaN where nothing can tell it.
+
+        What all columns share, the error of their mean, is in none of their differences. The second has it too.
+        """
         launches, columns = self.weights.shape
-        if self.freedom:
-            return (self.residuals**2).sum(axis=(0, 1)) / self.freedom
-        if columns == 1 and launches > 1:  # a side that never met another varies as the launches do
-            return self.launches.var(axis=0, ddof=1)
-        return np.full(self.launches.shape[1], np.nan)
+        if not self.freedom:
+            return np.nan, np.nan
+        if columns == 1:  # a side that never met another varies as the launches do, of which it has the median
+            of_median = pi / (2 * launches + (pi - 2 if launches % 2 else 2.6))  # variance, of normal values; nearly pi / 2n for many
+            lone = self.launches.std(axis=0, ddof=1) * of_median**0.5
+            return lone, lone
+        errors = np.sqrt(np.diag(self.inverse)[:, None] * (self.residuals**2).sum(axis=(0, 1)) / self.freedom)
+        return errors, errors / (1 - 1 / columns) ** 0.5
 
     def variances_of(self, column: int) -> tuple[Numbers, float]:
         """Return the residual variance of one column in each case, and the degrees of freedom that the fit leaves it."""
