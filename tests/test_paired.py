@@ -112,6 +112,34 @@ def test_releases_of_two_groups_are_compared_by_way_of_the_reference():
     assert np.log(change.interval[1] / change.interval[0]) > np.log(direct.interval[1] / direct.interval[0])
 
 
+@pytest.mark.parametrize("extra", ["reference", "both"])
+def test_launches_that_both_sides_were_in_are_used_whichever_others_each_was_in(extra):
+    """The reference release is in the launches of each group, and a second stage measures some releases again."""
+    random = np.random.default_rng(14)
+    logs = launches(random, np.log([[1.0] * CASES, [1.2] * CASES, [1.5] * CASES]), count=24)
+    logs[12:, 1] = NAN  # side 0 is in every launch
+    logs[: 6 if extra == "both" else 0, 0] = NAN
+    n = 6 if extra == "both" else 12
+    found = within(logs, 0, 1)
+    assert {(each.way, each.launches, each.count, each.freedom) for each in found.values()} == {(PAIRED, (n, n), n, n - 1)}
+    own = (logs[12 - n : 12, 1] - logs[12 - n : 12, 0]).mean(axis=0)
+    assert [each.size for each in found.values()] == pytest.approx(list(own))
+    covered = [low <= 1.2 <= high for low, high in (change.interval for change in changes(logs).values())]
+    assert 0.93 <= np.mean(covered) <= 0.97
+
+
+def test_other_launches_are_used_where_they_tell_more():
+    """Of 27 launches the sides met in 3, and the reference is in all: by way of it, the 24 are worth 6 more."""
+    random = np.random.default_rng(15)
+    logs = launches(random, np.log([[1.0] * CASES, [1.0] * CASES, [1.2] * CASES]), count=27)
+    logs[3:15, 2], logs[15:, 1] = NAN, NAN
+    found = within(logs, 1, 2)
+    assert {(each.way, each.launches) for each in found.values()} == {(JOINED, (15, 15))}
+    assert found[0].count > 6
+    covered = [low <= 1.2 <= high for low, high in (change.interval for change in changes(logs, 1, 2).values())]
+    assert 0.93 <= np.mean(covered) <= 0.97
+
+
 def test_by_way_of_a_chain_of_groups_intervals_cover_the_truth():
     """Every link of a chain adds to the variance, which per-release errors would not show."""
     random = np.random.default_rng(7)

@@ -1,10 +1,10 @@
 """The differences of two results, case by case, from the launches that have them. Pure.
 
-The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once. Where both sides were
-in the same launches, the difference is the mean of their differences within launches, and what disturbed the launches cancels. Otherwise
-it is that of the least-squares fit to all launches (`effects`), by way of sides that met both, such as the reference release. Sides that
-never met in any way have no difference, unless neither of them has met any: then it is that of their seconds, with all the variation of
-the machine.
+The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once. The difference is the
+mean of the differences within the launches that both sides were in, whichever others each was in, and what disturbed the launches cancels.
+Only where other launches tell more than these, by way of sides that met both, such as the reference release, it is that of the
+least-squares fit to all launches (`effects`). Sides that never met in any way have no difference, unless neither of them has met any: then
+it is that of their seconds, with all the variation of the machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Difference:
     size : log(time after / time before)
     variance : of one launch's difference, with `freedom` degrees of freedom
     count : launches; of two sides that did not meet, the number that gives their difference the same variance
-    launches : of either side
+    launches : of either side, that it is from
     way : `PAIRED`, `JOINED` or `UNPAIRED`
     """
 
@@ -70,25 +70,27 @@ def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | Non
     logs : log seconds by launch, column and case, NaN where it was not measured
     """
     first, second = (~np.isnan(logs[:, column]) for column in (before, after))
-    together = (first == second).all(axis=0)
-    counts = first.sum(axis=0)
-    from_before = np.where(first & second, logs[:, after] - logs[:, before], 0.0)
+    together = first & second
+    counts = together.sum(axis=0)
+    from_before = np.where(together, logs[:, after] - logs[:, before], 0.0)
     sizes = from_before.sum(axis=0) / np.maximum(counts, 1)
-    squares = np.where(first & second, from_before - sizes, 0.0) ** 2
+    squares = np.where(together, from_before - sizes, 0.0) ** 2
     variances = squares.sum(axis=0) / np.maximum(counts - 1, 1)
-    both = first.any(axis=0) & second.any(axis=0)
     differences: dict[int, Difference | None] = {}
-    for case in np.flatnonzero(both & together).tolist():
+    for case in np.flatnonzero(counts).tolist():
         n = int(counts[case])
         differences[case] = Difference(float(sizes[case]), float(variances[case]), n, n - 1, (n, n))
-    apart = np.flatnonzero(both & ~together)
+    apart = np.flatnonzero(first.any(axis=0) & second.any(axis=0) & (first != second).any(axis=0))
     for group in alike(~np.isnan(logs[:, :, apart])):
-        differences.update(zip(apart[group].tolist(), _by_way(logs[:, :, apart[group]], before, after)))
+        for case, by_way in zip(apart[group].tolist(), _by_way(logs[:, :, apart[group]], before, after)):
+            # the fit uses all launches, but a simpler difference, of these two sides alone, is worth some of them
+            if by_way is None or by_way.count > 2 * counts[case]:
+                differences[case] = by_way
     return differences
 
 
 def _by_way(logs: Numbers, before: int, after: int) -> list[Difference | None]:
-    """Return the difference of two columns that were not always in the same launches, in each case; None of sides that never met.
+    """Return the difference of two columns by the fit to all launches, in each case; None of sides that never met.
 
     logs : log seconds by launch, column and case, of cases that were measured in the same places
     """
@@ -180,10 +182,12 @@ def points(before: Result, after: Result, case: Case) -> list[Point]:
         return []
     own_before, own_after = first.logs[:, before.column, first.cases[case]], second.logs[:, after.column, second.cases[case]]
     if first is second:
-        if (np.isnan(own_before) == np.isnan(own_after)).all():
+        of_case = first.logs[:, :, [first.cases[case]]]
+        difference = within(of_case, before.column, after.column)[0]
+        if difference and difference.way == PAIRED:
             sizes = own_after - own_before
             return [Point(start, "", float(size)) for start, size in zip(first.started, sizes) if not np.isnan(size)]
-        parts = _launch_parts(first.logs[:, :, first.cases[case]], before.column)
+        parts = _launch_parts(of_case[:, :, 0], before.column)
         own_before, own_after = own_before - parts, own_after - parts
     level = float(np.nanmean(own_before))
     by_start = [
