@@ -59,6 +59,8 @@ class Step:
     interval : of the ratio, that of the comparison; None of levels, and of a count
     against : the release that it is the change from, in a history of a case where that is not the one before; "" elsewhere
     until : the index of the later step that brings the level back to `before` within the noise, or beyond it; None if none does
+    by_levels : whether only the releases around show it, and the comparison with the one before leaves it unknown
+    only_on : the older Python that alone shows it, in a history where a newer one decides; "" elsewhere
     """
 
     index: int
@@ -68,6 +70,8 @@ class Step:
     interval: tuple[float, float] | None = None
     until: int | None = None
     against: str = ""
+    by_levels: bool = False
+    only_on: str = ""
 
     @property
     def ratio(self) -> float:

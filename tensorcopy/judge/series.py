@@ -1,7 +1,8 @@
 """The history of each case over the releases, of times and of exact counts, and the changes of groups of cases.
 
 A release has wheels for some Pythons only, so no Python reaches from the oldest release to the newest. `joined` puts two of them on one
-axis: where both measured a release, the older Python's earlier values are scaled by the ratio of the two there.
+axis: where both measured a release, the older Python's earlier values are scaled by the ratio of the two there. From there on the newer
+Python decides, and what only the older one shows is marked.
 
 A group is a suite's methods on one device, on small or on large tensors. A change of torch often moves many cases by less than each of
 them can show. The geometric mean of a group's cases varies less than any of them, so a group also has a series and changes.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import exp, log
+from math import exp, log, log1p
 from statistics import fmean, median
 
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
@@ -27,6 +28,8 @@ from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import NUMEL, SECONDS, N, is_tracked
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
+
+CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 
 FEWEST_CASES = 4  # of a group that is judged as a whole
 ATTRIBUTED = 0.5  # share of a group's change, on a logarithmic scale, that must remain without the cases that changed by themselves
@@ -57,6 +60,7 @@ class CaseSeries:
     spreads : each value's relative standard error, see `Timing.spread`
     joints : where values of an older Python are scaled
     verdicts : of the campaign
+    older : the same case on each older Python; older_steps : changes that only it shows, of releases where a newer one decides
     """
 
     case: Case
@@ -69,6 +73,13 @@ class CaseSeries:
     steps: tuple[Step, ...]
     joints: tuple[Joint, ...] = ()
     verdicts: Verdicts = NO_VERDICTS
+    older: tuple[CaseSeries, ...] = ()
+    older_steps: tuple[Step, ...] = ()
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        """All changes, in order of release; one that an older Python alone shows comes after that of the newer one."""
+        return tuple(sorted((*self.steps, *self.older_steps), key=lambda step: step.index))
 
     @property
     def measured(self) -> tuple[float | None, ...]:
@@ -85,11 +96,18 @@ class CaseSeries:
         return any(change is not None and change.interval for change in changes)
 
     def sides(self, index: int) -> tuple[Result, Result]:
-        """Return the result at an index and the one measured before it, both of one Python."""
+        """Return the result measured before an index and the one at it, both of one Python."""
         before, after = self.results[self._before(index)], self.results[index]
         if before.python != after.python:
             return before, next(joint.older for joint in self.joints if joint.index == index)
         return before, after
+
+    def sides_of(self, step: Step) -> tuple[Result, Result]:
+        """Return the results that a change is between, the earlier first."""
+        if not step.only_on:
+            return self.sides(step.index)
+        older = next(each for each in self.older if each.results[0].python == step.only_on)
+        return older.sides(older.releases.index(self.releases[step.index]))
 
     def against(self, index: int) -> str:
         """Return the release that the one at an index is compared with, where releases between were not measured; else ""."""
@@ -113,19 +131,41 @@ def joined(axes: Sequence[Sequence[Result]], verdicts: Verdicts = NO_VERDICTS) -
     axes : for each Python, the newest first, its results in order of release; see `select.history`
     verdicts : of the campaign
     """
-    joined_series = _over(axes[0], verdicts)
-    for axis in axes[1:]:
-        for case, older in _over(axis, verdicts).items():
+    joined_series, older_series = _over(axes[0], verdicts), [_over(axis, verdicts) for axis in axes[1:]]
+    for axis_series in older_series:
+        for case, older in axis_series.items():
             newer = joined_series.get(case)
             extended = _extended(newer, older) if newer else None
             if extended:
                 joined_series[case] = extended
             elif newer is None:
                 joined_series[case] = older
-    return {
-        case: replace(each, steps=tuple(replace(step, against=each.against(step.index)) for step in _steps(each)))
-        for case, each in joined_series.items()
-    }
+    return {case: _with_steps(each, [older[case] for older in older_series if case in older]) for case, each in joined_series.items()}
+
+
+def _with_steps(case_series: CaseSeries, older_series: Sequence[CaseSeries]) -> CaseSeries:
+    """Return a series with its changes.
+
+    older_series : of the case, on each older Python
+    """
+    complete = replace(case_series, steps=tuple(replace(step, against=case_series.against(step.index)) for step in _steps(case_series)))
+    older_steps = tuple(step for older in older_series for step in _only_on(older, complete))
+    return replace(complete, older=tuple(older_series), older_steps=older_steps)
+
+
+def _only_on(older: CaseSeries, joined_series: CaseSeries) -> Iterator[Step]:
+    """Yield the significant changes of an older Python that the history does not show in the same direction."""
+    python = older.results[0].python
+    places = {release: index for index, release in enumerate(joined_series.releases)}
+    shown = {(step.index, step.rises) for step in joined_series.steps}
+    decides_until = max((joint.index for joint in joined_series.joints if joint.older.python == python), default=-1)
+    for step in _significant(older, _changes(older)):
+        index = places.get(older.releases[step.index], 0)
+        is_its_own = index <= decides_until or joined_series.results[index] is older.results[step.index]
+        if index and not is_its_own and (index, step.rises) not in shown:
+            before = older.sides(step.index)[0].version
+            against = before if before != joined_series.releases[index - 1] else ""
+            yield replace(step, index=index, against=against, only_on=python)
 
 
 def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
@@ -207,23 +247,46 @@ def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None
 
 
 def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
-    """Return the changes: of counts exactly, of times and tracked values as judged.
+    """Return the changes: of counts exactly, of times and tracked values as judged, and those of times that the levels around show.
 
     Every change between a release and the one before it that `comparisons` calls slower or faster is one, so that the history contradicts
     no comparison.
     """
-    case, values = case_series.case, case_series.values
+    changes = _changes(case_series)
+    significant = _significant(case_series, changes)
+    if not case_series.case.spec.timed:
+        return significant
+    known = {step.index: step.p for step in significant}
+    return _sized(change_points.steps(case_series.values, case_series.spreads, known=known), case_series.values, changes)
+
+
+def _changes(case_series: CaseSeries) -> dict[int, Change | None]:
+    """Return the change of a time or a tracked value from the release measured before, by index."""
+    case = case_series.case
     if not case.spec.timed and not case.tracked:
-        return tuple(exact_steps(values, counts.repeatability(case, case_series.results)))
-    measured = [index for index, value in enumerate(values) if value is not None]
-    changes = {
+        return {}
+    measured = [index for index, value in enumerate(case_series.values) if value is not None]
+    return {
         index: comparisons.between(Question(*case_series.sides(index), case_series.verdicts)).changes.get(case) for index in measured[1:]
     }
+
+
+def _significant(case_series: CaseSeries, changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
+    """Return the changes from the release before that need no other release: of counts exactly, of the others as judged."""
+    case, values = case_series.case, case_series.values
     if case.tracked:
         pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
         return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())
-    known = {index: each.p or 0.0 for index, each in changes.items() if each and each.verdict in (Verdict.SLOWER, Verdict.FASTER)}
-    return _sized(change_points.steps(values, case_series.spreads, known=known), values, changes)
+    if not case.spec.timed:
+        return tuple(exact_steps(values, counts.repeatability(case, case_series.results)))
+    judged = [(index, each) for index, each in changes.items() if each and each.verdict in CHANGED]
+    return tuple(_step(Step(index, 1.0, 1.0, each.p or 0.0), values, each) for index, each in judged)
+
+
+def _step(step: Step, values: Sequence[float | None], change: Change) -> Step:
+    """Return a step with the size of the change from the release before, and its interval."""
+    before = next(value for value in reversed(values[: step.index]) if value is not None)
+    return replace(step, before=before, after=before * change.size, interval=change.interval, by_levels=change.verdict not in CHANGED)
 
 
 def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
@@ -231,18 +294,18 @@ def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mappi
 
     changes : from the release before, by index
 
-    A step between levels is left out where the comparison says unchanged, or where its interval includes 1: a release that does not show
-    it is not called slower.
+    A step between levels that the comparison leaves unknown stays where the interval excludes 1, and where both the levels and the releases
+    differ by the margin: what the comparison would not call slower if it were certain is no step.
     """
     sized = {}
     for step in steps:
         change = changes.get(step.index)
-        if not change or change.verdict is Verdict.UNCHANGED or not (change.interval and change.ratio):
+        if not change or not change.interval:
             continue
         low, high = change.interval
-        if not low <= 1 <= high:
-            before = next(value for value in reversed(values[: step.index]) if value is not None)
-            sized[step.index] = replace(step, before=before, after=before * change.ratio, interval=change.interval)
+        is_large = min(step.size, abs(log(change.size))) >= log1p(change.margin)
+        if change.verdict in CHANGED or (change.verdict is Verdict.UNKNOWN and not low <= 1 <= high and is_large):
+            sized[step.index] = _step(step, values, change)
     return tuple(replace(step, until=step.until if step.until in sized else None) for step in sized.values())
 
 
@@ -305,6 +368,7 @@ class ReleaseChange:
     ratio : of the group as a whole where that changed, else the median of the cases
     as_group : the group's own step; None where only single cases changed
     steps : of each case
+    only_on : the older Python that alone shows it, see `Step`
     """
 
     release: str
@@ -316,6 +380,12 @@ class ReleaseChange:
     as_group: Step | None
     steps: Mapping[Case, Step]
     against: str = ""
+    only_on: str = ""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a comparison of two releases shows it, of the group or of a case, and not only the releases around."""
+        return not all(step.by_levels for step in (*self.steps.values(), *filter(None, [self.as_group])))
 
     @property
     def most(self) -> tuple[Case, Step] | None:
@@ -364,22 +434,27 @@ def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSer
 
 
 def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries], whole: GroupSeries | None) -> Iterator[ReleaseChange]:
-    """Yield the slower cases of a group at a release, and the faster ones."""
-    steps = {
-        case_series.case: step for case_series in all_series for step in case_series.steps if case_series.releases[step.index] == release
-    }
+    """Yield the slower cases of a group at a release, and the faster ones; then those that only an older Python shows."""
+    at_release = [
+        (case_series.case, step)
+        for case_series in all_series
+        for step in case_series.all_steps
+        if case_series.releases[step.index] == release
+    ]
+    at_release.sort(key=lambda each: (each[1].only_on, -each[1].size))
     longest = max(all_series, key=lambda case_series: len(case_series.releases))
     as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
     for rises in (True, False):
         verdict = direction(group.unit, rises=rises)
-        changed = sorted((case for case, step in steps.items() if step.rises is rises), key=lambda case: -steps[case].size)
-        moved = whole and as_group and as_group.rises is rises and _is_shared(whole, as_group, changed, all_series)
-        for against in dict.fromkeys(["", *(steps[case].against for case in changed)]):
-            cases = {case: steps[case] for case in changed if steps[case].against == against}
-            own = as_group if moved and not against else None  # a group changes from the release before
+        changed = [(case, step) for case, step in at_release if step.rises is rises]
+        by_themselves = [case for case, step in changed if not step.only_on]
+        moved = whole and as_group and as_group.rises is rises and _is_shared(whole, as_group, by_themselves, all_series)
+        for only_on, against in dict.fromkeys([("", ""), *((step.only_on, step.against) for _, step in changed)]):
+            cases = {case: step for case, step in changed if (step.only_on, step.against) == (only_on, against)}
+            own = as_group if moved and not (only_on or against) else None  # a group changes from the release before
             if cases or own:
                 ratio = own.ratio if own else median(step.ratio for step in cases.values())
-                yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, cases, against)
+                yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, cases, against, only_on)
 
 
 def _is_shared(whole: GroupSeries, step: Step, changed: Sequence[Case], all_series: Sequence[CaseSeries]) -> bool:

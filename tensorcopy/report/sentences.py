@@ -57,6 +57,7 @@ SIGNS = {
 TIME = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.UNKNOWN)
 WORK = (Verdict.MORE, Verdict.FEWER, Verdict.EQUAL)
 TRACKED = (Verdict.HIGHER, Verdict.LOWER, Verdict.EQUAL, Verdict.UNKNOWN)
+MARK, BY_LEVELS = "*", "shown by the releases around only"  # of a step that the comparison with the release before leaves unknown
 SEEN = "smallest slowdown seen 9 times in 10"
 CHANGED = (Verdict.SLOWER, Verdict.FASTER, Verdict.MORE, Verdict.FEWER, Verdict.HIGHER, Verdict.LOWER)
 
@@ -289,6 +290,7 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
 
     One that a later release takes back has an end: "slower by 24.2 % (23.1 to 25.4 %), until 1.13.1". A change of a count is "5.2 % more
     instructions", of a tracked value "higher by 0.05 GB/s". Where releases before were not measured: "5.2 % more instructions than 2.10.0".
+    What else supports it is said: "slower by 3.1 % (0.9 to 5.4 %), shown by the releases around only", or "… on Python 3.9 only".
     """
     than = _than(step)
     if is_tracked(unit):
@@ -298,23 +300,32 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     direction = "slower" if step.ratio > 1 else "faster"
     within = f" ({_range(*step.interval)})" if step.interval else ""
     until = f", until {releases[step.until]}" if step.until is not None and releases else ""
-    return f"{direction} by {change_size(step.ratio)}{within}{than}{until}"
+    shown = f", {BY_LEVELS}" if step.by_levels else ""
+    return f"{direction} by {change_size(step.ratio)}{within}{than}{until}{shown}"
 
 
 def _than(change: Step | ReleaseChange) -> str:
-    return f" than {change.against}" if change.against else ""
+    return (f" than {change.against}" if change.against else "") + _only_on(change)
+
+
+def _only_on(change: Step | ReleaseChange) -> str:
+    return f" on Python {change.only_on} only" if change.only_on else ""
 
 
 def against_text(step: Step) -> str:
-    """Return which release a change is from, where that is not the one before: " against 2.10.0"; "" elsewhere."""
-    return f" against {step.against}" if step.against else ""
+    """Return the release or Python of a change, where it is not from the one before or not on the newest: " against 2.10.0"; else ""."""
+    return (f" against {step.against}" if step.against else "") + _only_on(step)
 
 
 def step_size(step: Step, unit: str, *, within: bool = False) -> str:
-    """Return the size of a change with its sign: "−17.3 %", within its interval "−17.3 % (−19.0 to −15.6 %)"; tracked "+0.05 GB/s"."""
+    """Return the size of a change with its sign: "−17.3 %", within its interval "−17.3 % (−19.0 to −15.6 %)"; tracked "+0.05 GB/s".
+
+    One that only the releases around show has a mark: "+3.1 %*".
+    """
     if is_tracked(unit):
         return tracked_difference(step.after - step.before, unit)
-    return signed_percent(step.ratio) + (f" ({signed_interval(step.interval)})" if within and step.interval else "")
+    mark = MARK if step.by_levels else ""
+    return signed_percent(step.ratio) + mark + (f" ({signed_interval(step.interval)})" if within and step.interval else "")
 
 
 def cost_text(standing: Standing) -> str:
@@ -343,7 +354,7 @@ def change_text(change: ReleaseChange) -> str:
 
     For example "31 of 40 copies at numel ≤ 2¹⁴ slower, +4.1 to +52.3 %, median +38.0 %", or of a group as a whole, and of a single case,
     with its interval: "copies at numel ≤ 2¹⁴ slower as a group, +3.2 % (+2.8 to +3.6 %); 2 of 40 by themselves". The members of a group
-    vary together, so their median has no interval that its launches could tell.
+    vary together, so their median has no interval that its launches could tell. Those that only the releases around show are counted.
     """
     word, than = change.verdict.value, _than(change)
     if is_tracked(change.group.unit):
@@ -356,10 +367,12 @@ def change_text(change: ReleaseChange) -> str:
     ratios = [step.ratio for step in change.steps.values()]
     size = step_size(single, SECONDS, within=True) if single else _range_with(ratios, "median", change.ratio)
     name = group_name(change.group)
+    marked = sum(step.by_levels for step in change.steps.values())
+    shown = f"; {f'{marked} of them ' if change.is_certain else ''}{BY_LEVELS}" if marked or not change.is_certain else ""
     if change.as_group:
         alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
-        return f"{name} {word} as a group, {size}{alone}"
-    return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}"
+        return f"{name} {word} as a group, {size}{alone}{shown}"
+    return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}{shown}"
 
 
 def group_name(group: CaseGroup) -> str:

@@ -13,13 +13,16 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison, case_name, word
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.judge.series import CaseSeries, changes_by_release, direction, releases_of
 from tensorcopy.judge.standings import open_regressions, standing
 from tensorcopy.numbers import INSIDE, counted, duration, level, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
+    BY_LEVELS,
     CHANGED,
+    MARK,
     SEEN,
     SIGNS,
     WAYS,
@@ -42,7 +45,7 @@ from tensorcopy.report.sentences import (
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case
 from tensorcopy.results.differences import PAIRED, Point, points
-from tensorcopy.results.suite_specs import is_tracked
+from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
 NAME = 64  # columns of a case's name
@@ -201,7 +204,9 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
 
 def case_table(case_series: CaseSeries) -> RenderableType:
     """Return a row for each release with its time, a bar and its change from the release before, and a line for each change."""
-    steps = {step.index: step for step in case_series.steps}
+    steps: dict[int, list[Step]] = {}
+    for step in case_series.all_steps:
+        steps.setdefault(step.index, []).append(step)
     greatest = max((value for value in case_series.values if value is not None), default=1.0)
     several = len({result.python for result in case_series.results}) > 1
     tracks = is_tracked(case_series.unit)
@@ -214,15 +219,19 @@ def case_table(case_series: CaseSeries) -> RenderableType:
             rows.append((name, "", "", "", f"failed: {failure}" if failure else "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
-            step = steps.get(index)
-            change = f"{SIGNS[direction(case_series.unit, rises=step.rises)]} {step_size(step, case_series.unit)}" if step else ""
+            change = ", ".join(
+                f"{SIGNS[direction(case_series.unit, rises=step.rises)]} {step_size(step, case_series.unit)}"
+                f"{f' on {step.only_on}' if step.only_on else ''}"
+                for step in steps.get(index, ())
+            )
             rows.append((name, quantity(measured, case_series.unit), _variation(case_series, index), bar, change))
     title = "time" if case_series.case.spec.timed else case_series.unit
     if tracks:
         title = "value"
     table = terminal_table(("torch", title, "from launch to launch" if tracks else "±", "", ""), rows, "lrrll")
     lines = [
-        f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
+        f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}"
+        for step in case_series.all_steps
     ]
     heading = f"{_name(case_series.case)}, on {case_series.on}{', as measured, bars scaled' if _is_scaled(case_series) else ''}"
     return Group(Prose(heading), table, Prose("\n".join(lines) or _no_change([case_series])))
@@ -289,9 +298,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
         lines += ["", f"{regression.method}: {extent_text(regression)}"]
         for each in regression.standings if all_cases else regression.standings[:LARGEST]:
             before, after = map(duration, each.times)
-            since = ", ".join(
-                f"{each.series.releases[step.index]} ({signed_percent(step.ratio)}{against_text(step)})" for step in each.open
-            )
+            since = ", ".join(f"{each.series.releases[step.index]} ({step_size(step, SECONDS)}{against_text(step)})" for step in each.open)
             lines += [
                 f"  {_name(each.series.case)}",
                 f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
@@ -299,6 +306,8 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
             ]
         more = 0 if all_cases else len(regression.standings) - LARGEST
         lines += [f"  and {more} more: --all lists them"] if more > 0 else []
+    if any(step.by_levels for regression in regressions for each in regression.standings for step in each.open):
+        lines += ["", f"{MARK} {BY_LEVELS}"]
     return Prose("\n".join(lines))
 
 

@@ -1,7 +1,7 @@
 """The changes of one case, and those whose functions were counted. Pure.
 
 The changes of a case are what headline, chart, table, CSV and index show. They are the steps of the history over all Pythons
-(`Machine.history`). A newer Python decides from its first release on.
+(`Machine.history`). A newer Python decides from its first release on; what only an older one shows is in its own row.
 
 A change whose functions were counted on both sides has a page. Neighbouring releases of a series are compared. A method has a page for its
 smallest tensor, where the dispatcher dominates. It has another for one that requires grad, and for one where the kernel dominates, if these
@@ -63,11 +63,11 @@ def changes_of_case(history: CaseSeries) -> tuple[CaseChange, ...]:
         CaseChange(
             step,
             history.releases[step.index],
-            history.sides(step.index)[1].environment,
+            history.sides_of(step)[1].environment,
             history.unit,
             step_text(step, history.releases, history.unit),
         )
-        for step in history.steps
+        for step in history.all_steps
     )
 
 

@@ -191,8 +191,10 @@ def found(before: Result, after: Result) -> str:
 
 
 def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -> MachineChange | None:
-    """Return a change with its series: the newest Python's with the release and the one before."""
+    """Return a change with its series: the newest Python's with the release and the one before, or that of the Python which shows it."""
     for series in machine.series:
+        if change.only_on not in ("", series.newest.python):
+            continue
         index = next((index for index, release in enumerate(series.releases) if release.version == change.release), 0)
         if index:
             before = next((result for result in series.results if result.version == change.against), series.results[index - 1])

@@ -16,7 +16,7 @@ from tensorcopy.site.machine import Machine
 from tensorcopy.site.svg import colours
 
 MEASURED = (
-    *("value", "error", "launches", "baseline", "time_verdict", "time_ratio", "time_low", "time_high"),
+    *("value", "error", "launches", "baseline", "time_verdict", "time_ratio", "time_low", "time_high", "support"),
     *("change", "instructions", "instructions_ratio"),
 )
 OPEN_LABEL = "open regressions"
@@ -28,7 +28,8 @@ def machine_csv(machine: Machine) -> str:
     """Return a row for each time in seconds, count or tracked value of each result; an empty field is unknown.
 
     An error is relative and standard; of a count, the difference of its repeats. A ratio is that of a detected change, in the row of its
-    release over the one before it, with its interval. The count of a timed case is in its row; `change` is of another count or value.
+    release over the one before it, with its interval and `support`: the comparison of the two, only the "levels" around, or the comparison
+    on an "older Python" only. The count of a timed case is in its row; `change` is of another count or value.
     """
     rows: list[list[object]] = []
     for result in machine.results:
@@ -59,7 +60,7 @@ def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
 
 
 def _change(machine: Machine, result: Result, case: Case | None) -> list[object]:
-    """Return verdict, ratio and interval of the change of a case with a result; all empty without one.
+    """Return verdict, ratio, interval and support of the change of a case with a result; all empty without one.
 
     The ratio has the digits that the pages show, so that both round alike.
     """
@@ -67,8 +68,9 @@ def _change(machine: Machine, result: Result, case: Case | None) -> list[object]
         if (change.release, change.environment) == (result.version, result.environment):
             interval = change.step.interval if change.unit == SECONDS else None  # a tracked value's is no ratio
             ratio = round(change.step.ratio, 3) if change.step.before > 0 else ""
-            return [change.verdict, ratio, *(round(end, 3) if end else "" for end in interval or (None, None))]
-    return [""] * 4
+            support = "older Python" if change.step.only_on else "levels" if change.step.by_levels else "comparison"
+            return [change.verdict, ratio, *(round(end, 3) if end else "" for end in interval or (None, None)), support]
+    return [""] * 5
 
 
 def six_digits(number: float) -> float:

@@ -50,7 +50,7 @@ def _change(change: MachineChange) -> Entry:
             group.module,
             group.device,
             size,
-            *filter(None, [change.change.against]),
+            *filter(None, [change.change.against, change.change.only_on]),
         ),
         change.found,
         f"torch {change.release}: {change.text}",

@@ -17,7 +17,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.judge.comparisons import word
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
-from tensorcopy.report.sentences import LIKELY, SIGNS, count_text, not_included, sentence
+from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, not_included, sentence
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -143,6 +143,8 @@ def _globals(content: Content) -> dict[str, Any]:
         "marker": navigation.marker,
         "web": content.web,
         "clone_address": content.web.source or UNKNOWN_SOURCE,
+        "by_levels": BY_LEVELS,
+        "mark": MARK,
         "signs": {verdict.value: sign for verdict, sign in SIGNS.items()} | dict.fromkeys(LIKELY, SIGNS[Verdict.UNKNOWN]),
         "shapes": SHAPES,
         "ends": ENDS,

@@ -340,7 +340,7 @@ def _changes(content: Content, machine: Machine, translate: Translate) -> list[d
     modules = {spec.module for spec in suite_specs.table().values() if spec.landing}
     shown: list[MachineChange] = []
     for _, group in groupby(changes_of(content, machine), key=lambda change: change.release):
-        of_methods = [change for change in group if change.change.group.module in modules]
+        of_methods = [each for each in group if each.change.group.module in modules and each.change.is_certain]
         shown += sorted(of_methods, key=lambda change: -abs(log(change.change.ratio)))
     return [
         {
@@ -363,6 +363,7 @@ def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) 
     device = "" if change.group.device == "cpu" else f" ({change.group.device})"
     name = translate(f"kind_{change.group.module}") + device
     kind = translate("cases_small" if change.group.small else "cases_large", group=name, numel=count(DISPATCHER))
+    kind += f" (Python {change.only_on})" if change.only_on else ""
     by_code: dict[str, list[float]] = {}
     for case in change.cases:
         code = machine.code(dict(case.parameters).get("method", case.suite), case.device)

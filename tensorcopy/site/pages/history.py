@@ -130,7 +130,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
     counted = machine.count_of(case)
     rows = _release_rows(content, machine, case, counted)
     history = machine.history[case]
-    changed = [[result.version for result in history.sides(step.index)] for step in history.steps]
+    changed = [[result.version for result in history.sides_of(step)] for step in history.all_steps]
     values = {
         "machine": machine,
         "histories": content.histories_address(machine),

@@ -8,11 +8,11 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.standings import OpenRegression, Standing
-from tensorcopy.numbers import signed_percent
 from tensorcopy.report import explanation
 from tensorcopy.report.findings import Finding
-from tensorcopy.report.sentences import acknowledged_text, against_text, extent_text, margins
+from tensorcopy.report.sentences import acknowledged_text, against_text, extent_text, margins, step_size
 from tensorcopy.results.cases import Case
+from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
@@ -81,7 +81,7 @@ def row(content: Content, machine: Machine, regression: OpenRegression, known: t
         "acknowledged": acknowledged_text(regression),
         "line": line(machine, regression),
         "release": worst.series.releases[largest.index] if largest else "",
-        "size": f"{signed_percent(largest.ratio)}{against_text(largest)}" if largest else "",
+        "size": f"{step_size(largest, SECONDS)}{against_text(largest)}" if largest else "",
         "explained": list(_explained(content, machine, regression, known)),
         "cases": [_case(content, machine, each) for each in regression.standings],
     }
@@ -100,7 +100,7 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
         "since": [
             (
                 series.releases[step.index],
-                f"{signed_percent(step.ratio)}{against_text(step)}",
+                f"{step_size(step, SECONDS)}{against_text(step)}",
                 content.comparison_address(*series.sides(step.index)),
             )
             for step in standing.open
@@ -163,5 +163,15 @@ def _fixed(machine: Machine) -> list[dict[str, Any]]:
     for (code, release, until), members in groups.items():
         step, case = max(members, key=lambda member: member[0].ratio)
         address = machine.case_address(case)
-        rows.append({"code": code, "release": release, "until": until, "step": step, "cases": len(members), "address": address})
+        rows.append(
+            {
+                "code": code,
+                "release": release,
+                "until": until,
+                "step": step,
+                "size": step_size(step, SECONDS),
+                "cases": len(members),
+                "address": address,
+            }
+        )
     return sorted(rows, key=lambda row: -row["step"].ratio)

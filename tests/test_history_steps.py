@@ -1,0 +1,138 @@
+"""Each step of a history is supported by a comparison, or says what else supports it; and no significant change is left out."""
+
+import csv
+import re
+from io import StringIO
+from itertools import pairwise
+from math import log, log1p
+
+import pytest
+
+from tensorcopy.cli import main
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge import comparisons, series
+from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.paired import Verdict
+from tensorcopy.releases import release_table
+from tensorcopy.results import select
+from tensorcopy.site import addresses, render
+from tensorcopy.site.feeds import feeds
+from tests import launch_files
+
+VERSIONS = [release.version for release in release_table.load()][-10:]
+CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+ONLY = "shown by the releases around only"
+
+
+def changes_of(case_series, step):
+    """Return the change of a case between the releases of a step."""
+    return comparisons.between(Question(*case_series.sides_of(step))).changes[case_series.case]
+
+
+def site(folder):
+    """Return the files of the site by address, with the feeds."""
+    content = render.content(shipped(), launch_files.load(folder))
+    return {**dict(render.files(content)), **dict(feeds(content))}
+
+
+@pytest.fixture(scope="module")
+def histories(shipped_results):
+    machines = sorted({result.machine for result in shipped_results.results})
+    return {machine: series.joined(select.history(shipped_results.results, machine)) for machine in machines}
+
+
+def test_each_step_of_a_time_is_supported(histories):
+    """The comparison says the same, or the step has a mark, and is at least as large as the margin."""
+    steps = [(each, step) for by_case in histories.values() for each in by_case.values() if each.case.spec.timed for step in each.all_steps]
+    assert len(steps) > 1000
+    for each, step in steps:
+        change = changes_of(each, step)
+        assert step.ratio == pytest.approx(change.ratio)
+        assert abs(log(step.ratio)) >= log1p(change.margin)
+        assert step.by_levels is (change.verdict is Verdict.UNKNOWN)
+        assert step.by_levels or change.verdict is (Verdict.SLOWER if step.rises else Verdict.FASTER)
+    assert 0 < sum(step.by_levels for _, step in steps) < 10
+
+
+def test_each_significant_change_on_any_python_is_a_step(histories, shipped_results):
+    """Of releases that two Pythons measured, too: in the same direction, or as one that only the older Python shows."""
+    seen = {"": 0, "only": 0}
+    for machine, by_case in histories.items():
+        for axis in select.history(shipped_results.results, machine):
+            for before, after in pairwise(axis):
+                for case, change in comparisons.between(Question(before, after)).changes.items():
+                    if change.timed and change.verdict in CHANGED:
+                        steps = [step for step in by_case[case].all_steps if by_case[case].releases[step.index] == after.version]
+                        (step,) = [step for step in steps if step.rises is (change.verdict is Verdict.SLOWER)]
+                        seen["only" if step.only_on else ""] += 1
+                        assert step.only_on in ("", axis[0].python)
+    assert min(seen.values()) > 50
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The results of a case whose levels differ by more than the margin, while two releases alone leave that unknown among many cases."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    cases = {f"copies.BySize.time_copy tensor {2**power}": dict.fromkeys(VERSIONS, 1.0) for power in range(14)}
+    cases["copies.BySize.time_copy clone_detach 1"] = {version: 1.05 if place >= 5 else 1.0 for place, version in enumerate(VERSIONS)}
+    launch_files.write(tmp_path / "results", cases, launches=6, noise=0.02)
+    return tmp_path / "results"
+
+
+def test_a_step_that_only_the_levels_show_says_so_in_every_output(folder, capsys):
+    case = launch_files.case("copies.BySize.time_copy clone_detach 1")
+    by_case = series.joined([launch_files.load(folder, *VERSIONS)])
+    (step,) = by_case[case].steps
+    change = changes_of(by_case[case], step)
+    assert (change.verdict, step.by_levels, VERSIONS[step.index]) == (Verdict.UNKNOWN, True, VERSIONS[5])
+    assert main(["history", "clone_detach"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"▲ \+\d\.\d %\*", text)
+    assert re.search(rf"^torch {VERSIONS[5]}: slower by .*, {ONLY}$", text, re.MULTILINE)
+    assert main(["history"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(rf"1 of 15 copies at numel ≤ 2¹⁴ slower, .*; {ONLY}", text)
+    files = site(folder)
+    page = re.sub("<[^>]*>", "", next(text for address, text in files.items() if "clone_detach" in address and "history" in address))
+    assert re.search(rf"slower by .*{ONLY}", page)
+    assert re.search(r"▲ \+\d\.\d\u202f%\*", page)
+    assert f"* {ONLY}: the comparison with the release before leaves it unknown" in page
+    (row,) = [row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["time_verdict"]]
+    assert (row["torch"], row["time_verdict"], row["support"]) == (VERSIONS[5], "slower", "levels")
+    assert re.search(rf"<title>torch {VERSIONS[5]}: 1 of 15 copies [^<]*; {ONLY}</title>", files[addresses.FEED])
+
+
+@pytest.fixture
+def folder_of_two_pythons(tmp_path, monkeypatch):
+    """The results of a case that becomes slower on Python 3.9, where a newer one decides and shows nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    sides = [f"{version}{python}" for version in VERSIONS[-4:] for python in ("", "@3.9")]
+    times = {name: 1.5 if name.endswith("@3.9") and name.partition("@")[0] in VERSIONS[-2:] else 1.0 for name in sides}
+    flat = dict.fromkeys(sides, 1.0)
+    launch_files.write(tmp_path / "results", {"copies.BySize.time_copy tensor 16": times, "copies.BySize.time_copy new_tensor 16": flat})
+    return tmp_path / "results"
+
+
+def test_a_change_that_only_an_older_python_shows_says_so_in_every_output(folder_of_two_pythons, capsys):
+    """It is of its own Python's row, and no step of the levels that decide what is open."""
+    only = "on Python 3.9 only"
+    by_case = series.joined(select.history(launch_files.load(folder_of_two_pythons)))
+    case_series = by_case[launch_files.case("copies.BySize.time_copy tensor 16")]
+    assert (case_series.steps, len(case_series.older_steps)) == ((), 1)
+    assert changes_of(case_series, case_series.older_steps[0]).verdict is Verdict.SLOWER
+    assert main(["history", "BySize tensor"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(rf"^torch {VERSIONS[-2]}: slower by 50\.\d %.* {only}$", text, re.MULTILINE)
+    assert main(["history"]) == 0
+    assert re.search(rf"1 of 2 copies at numel ≤ 2¹⁴ slower {only}", capsys.readouterr().out)
+    assert main(["history", "--open"]) == 0
+    assert "0 methods in 0 of 2 cases" in capsys.readouterr().out
+    files = site(folder_of_two_pythons)
+    page = next(text for address, text in files.items() if "history/box" in address and "/tensor" in address)
+    assert re.search(rf"slower by .* {only}", page)
+    assert f"#{VERSIONS[-2]}-py3.9-cuda".replace(".", "-") in page.replace(".", "-")
+    rows = [row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["time_verdict"]]
+    assert [(row["torch"], row["environment"], row["support"]) for row in rows] == [(VERSIONS[-2], "py3.9-cuda", "older Python")]
+    assert re.search(rf"<title>torch {VERSIONS[-2]}: 1 of 2 copies [^<]*slower {only}", files[addresses.FEED])
