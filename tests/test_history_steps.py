@@ -2,19 +2,23 @@
 
 import csv
 import re
+from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
 from math import log, log1p
 
+import numpy as np
 import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, series
+from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Verdict
+from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.results import select
+from tensorcopy.results.effects import Effects
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
 from tests import launch_files
@@ -27,6 +31,43 @@ ONLY = "shown by the releases around only"
 def changes_of(case_series, step):
     """Return the change of a case between the releases of a step."""
     return comparisons.between(Question(*case_series.sides_of(step))).changes[case_series.case]
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "number"),
+    [((1.01, 1.09), (0.92, 0.99), 2), ((1.01, 1.09), (0.94, 1.01), 0), ((0.99, 1.09), (0.92, 0.99), 0)],
+    ids=["both", "only before", "only after"],
+)
+def test_a_single_release_differs_from_both_neighbours(up, down, number):
+    """Where no comparison shows that it goes and comes back, each of them must exclude that it does not."""
+    values, steps = [1.0] * 4 + [1.05] + [1.0] * 4, [Step(4, 1.0, 1.05, p=0.001), Step(5, 1.05, 1.0, p=0.001)]
+    changes = {
+        4: Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.05, up),
+        5: Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1 / 1.05, down),
+    }
+    assert len(series._sized(steps, values, changes)) == number
+
+
+def test_in_flat_series_with_heavy_tails_no_step_but_those_of_comparisons_is_seen(shipped_results):
+    """Releases that really differ do, by Student's t with 3 degrees of freedom: what only the levels show is at most one in 300 series."""
+    random, axis = np.random.default_rng(4), select.history(shipped_results.results, "epyc-2core")[0]
+    cases = [case for case in axis[-1].timings if case.spec.torch][:150]
+    columns, names = {result.place: column for column, result in enumerate(axis)}, tuple(map(str, range(12)))
+    seen = [0, 0]
+    for scale in (0.005, 0.01):
+        releases = scale / 3**0.5 * random.standard_t(3, (len(axis), len(cases)))
+        logs = releases + 0.01 * random.standard_normal((12, len(axis), len(cases))) - 12
+        effects = Effects(names, names, columns, {case: number for number, case in enumerate(cases)}, logs)
+        results = [
+            replace(result, effects=effects, column=column, timings=effects.timings(column), counts={}, count_repeats={}, failures={})
+            for column, result in enumerate(axis)
+        ]
+        for case_series in series.joined([results]).values():
+            for step in case_series.steps:
+                seen[step.by_levels] += 1
+                assert step.by_levels or changes_of(case_series, step).verdict in CHANGED
+    assert seen[False] > 50
+    assert seen[True] <= 1
 
 
 def site(folder):

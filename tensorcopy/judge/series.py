@@ -289,13 +289,14 @@ def _step(step: Step, values: Sequence[float | None], change: Change) -> Step:
     return replace(step, before=before, after=before * change.size, interval=change.interval, by_levels=change.verdict not in CHANGED)
 
 
-def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
+def _sized(steps: Sequence[Step], values: Sequence[float | None], changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
     """Return steps with the size of the change from the release before, and its interval.
 
     changes : from the release before, by index
 
     A step between levels that the comparison leaves unknown stays where the interval excludes 1, and where both the levels and the releases
-    differ by the margin: what the comparison would not call slower if it were certain is no step.
+    differ by the margin: what the comparison would not call slower if it were certain is no step. A single release that goes and comes back
+    must differ from both of its neighbours.
     """
     sized = {}
     for step in steps:
@@ -306,6 +307,12 @@ def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mappi
         is_large = min(step.size, abs(log(change.size))) >= log1p(change.margin)
         if change.verdict in CHANGED or (change.verdict is Verdict.UNKNOWN and not low <= 1 <= high and is_large):
             sized[step.index] = _step(step, values, change)
+    measured = [index for index, value in enumerate(values) if value is not None]
+    following = dict(pairwise(measured))
+    for first, second in pairwise(steps):
+        comes_back = following[first.index] == second.index and first.rises is not second.rises
+        if comes_back and not {first.index, second.index} <= sized.keys():
+            sized = {index: step for index, step in sized.items() if index not in (first.index, second.index) or not step.by_levels}
     return tuple(replace(step, until=step.until if step.until in sized else None) for step in sized.values())
 
 
