@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
-from tensorcopy.judge import comparisons
+from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import revisions
@@ -323,8 +323,11 @@ def test_only_a_slowdown_fails_the_check(comparison, verdict, failures, code):
 
 
 def test_a_tracked_value_is_higher_or_lower_with_its_unit(comparison, tmp_path):
-    """As it was declared."""
+    """As it was declared, and an undecided one beside the interval of its difference, as in the terminal."""
     case = next(iter(comparison.changes))
+    undecided = paired.tracked({case: ("GB/s", [2.4, 2.5, 2.6], [2.5, 2.6, 2.7])})
+    artifact(tmp_path / "undecided", document(pair_result(replace(comparison, changes=undecided))))
+    assert f"| {formats.escaped(sentences.sentence(undecided[case]))} |" in comment(tmp_path / "undecided")
     value = Change(Verdict.HIGHER, Reason.COUNT_CHANGED, before=2.5, after=3.5, unit="GB/s", launches=(3, 3))
     artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: value}))))
     assert "| 2.5&nbsp;GB/s | 3.5&nbsp;GB/s | | higher by 1 GB/s (2.5 GB/s → 3.5 GB/s) |" in comment(tmp_path / "out")

@@ -35,6 +35,7 @@ MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
 PART = "<!-- tensorcopy: {0} -->\n{1}\n<!-- /tensorcopy: {0} -->"  # of the comment: a device, and its section
 PARTS = re.compile(r"<!-- tensorcopy: (\w+) -->\n(.*?)\n<!-- /tensorcopy: \1 -->", re.DOTALL)
 TESTED = (Reason.CHANGED, Reason.WITHIN_MARGIN, Reason.INTERVAL_TOO_WIDE)  # the reasons that come with an interval
+OF_A_ROW = ("case", "difference")  # its fields that a change does not have
 
 Name = Annotated[str, Meta(pattern=rf"\A[{IN_NAMES}]*\Z", max_length=LONGEST_NAME)]
 Lines = Annotated[list[Annotated[str, Meta(max_length=LINE)]], Meta(max_length=LINES)]
@@ -46,7 +47,7 @@ Ratio = Annotated[float, Meta(ge=1e-9, le=1e9)]
 
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
-    """A case, and the fields of its `Change`; of a tracked value without ratio and interval."""
+    """A case, and the fields of its `Change`; of a tracked value with the interval of its difference, and without those of a ratio."""
 
     case: Name
     unit: Annotated[str, Meta(pattern=rf"\A[{IN_UNITS}]*\Z", max_length=LONGEST_UNIT)]
@@ -55,6 +56,7 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     interval: tuple[Ratio, Ratio] | None
     before: Quantity | None
     after: Quantity | None
+    difference: tuple[Quantity, Quantity] | None
     launches: tuple[Number, Number]
     more_launches: Number | None
     margin: Ratio
@@ -75,14 +77,16 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("acknowledges no slowdown")
         if self.unit != SECONDS and not is_tracked(self.unit):
             raise ValueError("is a count")
+        if self.difference and not (is_tracked(self.unit) and self.difference[0] <= self.difference[1]):
+            raise ValueError("has a difference of no tracked value")
 
     @property
     def change(self) -> Change:
         """The change, with the verdict that follows from its reason and its numbers."""
-        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "case"}
+        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name not in OF_A_ROW}
         if self.unit != SECONDS and self.before is not None and self.after is not None:
             known = self.reason in (Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED)
-            count = CountPair(self.unit, self.before, self.after, known=known)
+            count = CountPair(self.unit, self.before, self.after, interval=self.difference, known=known)
             return Change(count.verdict, count=count, **fields)
         tested = {Reason.CHANGED: Verdict.SLOWER if (self.ratio or 0) > 1 else Verdict.FASTER, Reason.WITHIN_MARGIN: Verdict.UNCHANGED}
         return Change(tested.get(self.reason, Verdict.UNKNOWN) if self.interval else Verdict.UNKNOWN, **fields)
@@ -120,7 +124,8 @@ def rows(comparison: Comparison) -> list[Row]:
     """Return the cases of a comparison, with names and units that are shown: those of a third party's suite may have any character."""
     made = []
     for case, change in ordered(comparison.changes.items()):
-        fields = {name: getattr(change, name) for name in Row.__struct_fields__ if name != "case"}
+        fields = {name: getattr(change, name) for name in Row.__struct_fields__ if name not in OF_A_ROW}
+        fields["difference"] = change.count.interval if change.count and not change.timed else None
         fields["unit"] = re.sub(f"[^{IN_UNITS}]", " ", change.unit)[:LONGEST_UNIT]
         made.append(Row(name(case_name(case)), **fields if change.timed else {**fields, "ratio": None}))
     return made
