@@ -3,14 +3,16 @@
 tensorcopy.toml declares them (docs/own-operation.md). Without a declaration there is no suite.
 """
 
-from tensorcopy.copying.inside.own import own_operations, own_with_inputs
+from tensorcopy.copying.inside.own import device_of, own_operations, own_with_inputs
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.operations import operations
 
-from .cases import NUMELS, ON_DEVICE, Suite, case, case_of_inputs
+from .cases import NUMELS, ON_DEVICE, Suite, case, case_of_inputs, skip
 
 OWN = own_operations()
-WITH_INPUTS = {operation.name: operation for operation in operations() if operation.inputs}
+INPUTS_ON = {operation.name: device_of(operation) for operation in operations() if operation.inputs}
+ON_CPU = [name for name, device in INPUTS_ON.items() if device == "cpu"]
+ON_ACCELERATOR = [name for name in INPUTS_ON if name not in ON_CPU]
 
 if OWN:
 
@@ -42,13 +44,31 @@ if OWN:
             self.time(case(OWN[method], numel, device=device))
 
 
-if WITH_INPUTS:
+def sizes(names):
+    return sorted({size for operation in operations() if operation.name in names for size in operation.sizes})
+
+
+if ON_CPU:
 
     class ByInputs(Suite):
         """Operations that declare their inputs; n is the size in their shapes."""
 
-        params = [list(WITH_INPUTS), sorted({size for operation in WITH_INPUTS.values() for size in operation.sizes})]
+        params = [ON_CPU, sizes(ON_CPU)]
         param_names = ["method", "n"]
 
         def time_own(self, method, n):
+            self.time(case_of_inputs(own_with_inputs()[method], n))
+
+
+if ON_ACCELERATOR:
+
+    class ByInputsOnDevice(Suite):
+        """Those whose inputs are on an accelerator."""
+
+        params = [ON_ACCELERATOR, sizes(ON_ACCELERATOR), sorted({INPUTS_ON[name] for name in ON_ACCELERATOR})]
+        param_names = ["method", "n", "device"]
+
+        def time_own(self, method, n, device):
+            if device != INPUTS_ON[method]:
+                skip(f"the inputs of {method} are on {INPUTS_ON[method]}")
             self.time(case_of_inputs(own_with_inputs()[method], n))

@@ -15,11 +15,12 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.measure import git
+from tensorcopy.measure import git, plan
 from tensorcopy.report import explanation, pr_comment, sentences
 from tensorcopy.results import differences
 from tensorcopy.results.differences import within
 from tensorcopy.site import render
+from tensorcopy.worker.devices import DEVICES
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 
@@ -438,6 +439,39 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
     logs = before.effects.logs[:, :, [before.effects.cases[case]]]
     alone = paired.judge(within(logs, before.column, after.column))[0]
     assert alone.verdict is Verdict.SLOWER
+
+
+CASES_BY_DEVICE = {
+    "copies.BySize.time_copy tensor 16": "cpu",
+    "copies.Throughput.time_copy tensor 16 cuda": "cuda",
+    "memory.Host.track_peak tensor 16 cuda": "cuda",
+    "memory.Counted.track_peak tensor 16": "cuda",
+    "own.ByInputs.time_own attend 16": "cpu",
+    "own.ByInputsOnDevice.time_own attend 16 cuda": "cuda",
+    "theirs.time_it device=cuda:0": "cuda",
+    "theirs.time_it device=device(type='mps')": "mps",
+    "theirs.time_it device=None": "cpu",
+    "theirs.time_it device=cudagraphs": "cpu",
+}
+
+
+@pytest.mark.parametrize(("name", "device"), CASES_BY_DEVICE.items())
+def test_a_case_is_on_one_device_for_whoever_selects_and_measures_it(name, device):
+    """By its parameter, or where it has none by the row of its suite; a value that is no device, such as a function's, is none."""
+    case = launch_files.case(name)
+    assert case.device == device
+    asv_name = f"{case.suite}({', '.join(repr(value) if '(' not in value else value for _, value in case.parameters)})"
+    assert [each for each in DEVICES if re.search(plan.on_device("", each), asv_name)] == [device]
+
+
+def test_memory_of_a_device_is_compared_as_its(tmp_path, monkeypatch, capsys):
+    """That a case counts bytes of CUDA stands in the table of suites, not in a parameter."""
+    monkeypatch.chdir(tmp_path)
+    for release, nbytes in zip(NAMES, (64, 128)):
+        launch_files.write_counts(tmp_path / "results", release, {"memory.Counted.track_peak tensor 16": nbytes})
+    assert main(["compare", *NAMES, "--metric", "bytes", "--device", "cuda"]) == 0
+    assert "64 B → 128 B" in capsys.readouterr().out
+    assert main(["compare", *NAMES, "--metric", "bytes", "--device", "cpu"]) == 3
 
 
 def test_counts_of_another_device_are_not_shown(tmp_path, monkeypatch, capsys):

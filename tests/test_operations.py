@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import sys
@@ -217,6 +218,35 @@ def test_a_reference_is_as_strict_as_it_says(tmp_path, here, declared, text):
     (operation,), method = declared_in(tmp_path), own.own_with_inputs()["a"]
     with pytest.raises(TensorcopyError, match=text) if text else nullcontext():
         own.check_reference(operation, method, 16)
+
+
+INPUTS = """
+[[operation]]
+name = "attend"
+code = "q @ q"
+sizes = [16]
+inputs.q = { shape = ["n", "n"] }
+
+[[operation]]
+name = "gather"
+code = "rows[index]"
+sizes = [16, 64]
+inputs.rows = { shape = ["n"], device = "cuda" }
+inputs.index = { shape = ["n"], dtype = "int64" }
+"""
+
+
+def test_a_case_with_inputs_on_an_accelerator_names_it(tmp_path, here):
+    """It is selected, compared and shown as a case of the device, not of the CPU."""
+    (tmp_path / operations.FILE).write_text(INPUTS)
+    declared_in(tmp_path)
+    try:
+        suites = importlib.reload(importlib.import_module("benchmarks.own"))
+        assert suites.ByInputs.params == [["attend"], [16]]
+        assert suites.ByInputsOnDevice.params == [["gather"], [16, 64], ["cuda"]]
+    finally:
+        sys.modules.pop("benchmarks.own")
+    assert launch_files.case("own.ByInputsOnDevice.time_own gather 64 cuda").device == "cuda"
 
 
 def test_an_operation_is_shown_under_its_group(tmp_path):

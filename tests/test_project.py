@@ -393,19 +393,21 @@ def texts(site: Path) -> dict[str, str]:
 
 def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group(tmp_path):
     """Each with its own sizes, beside those of a tensor x; what is at one n is no number of elements."""
-    rows = {"scale": ("heads", "numel=16"), "attend": ("heads", "n=16 n=256"), "gather": ("rows", "n=64")}
+    rows = {"scale": ("heads", "numel=16"), "attend": ("heads", "n=16 n=256"), "gather": ("rows", "n=64"), "scores": ("rows", "")}
     suites = {"numel": "own.BySize.time_own", "n": "own.ByInputs.time_own"}
     sizes = [(name, *size.split("=")) for name, (_, of_name) in rows.items() for size in of_name.split()]
-    launch_files.write(tmp_path, {f"{suites[by]} {name} {size}": {"2.14.1": 1.0, "2.15.0": 1.0} for name, by, size in sizes})
+    cases = [f"{suites[by]} {name} {size}" for name, by, size in sizes] + ["own.ByInputsOnDevice.time_own scores 64 cuda"]
+    launch_files.write(tmp_path, {case: {"2.14.1": 1.0, "2.15.0": 1.0} for case in cases}, accelerators={"cuda": "NVIDIA H9"})
     methods = {name: {**launch_files.observed("own"), "group": group, "code": f"{name}(q)"} for name, (group, _) in rows.items()}
     for release in ("2.14.1", "2.15.0"):
         launch_files.write_counts(tmp_path, release, {}, methods=methods)
     content = render.content(lab_campaign(tmp_path), reader.load_results(tmp_path).results)
     (machine,) = content.machines
-    assert [(table.group, table.by, table.numels) for table in all_costs(machine.result)] == [
-        ("heads", "numel", (16,)),
-        ("heads", "n", (16, 256)),
-        ("rows", "n", (64,)),
+    assert [(table.group, table.device, table.by, table.numels) for table in all_costs(machine.result)] == [
+        ("heads", "cpu", "numel", (16,)),
+        ("heads", "cpu", "n", (16, 256)),
+        ("rows", "cpu", "n", (64,)),
+        ("rows", "cuda", "n", (64,)),
     ]
     assert [row["title"] for row in history.pictures(machine)] == ["heads: n=16", "heads: n=256", "rows: n=64"]
     site = dict(render.files(content))

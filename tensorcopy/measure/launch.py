@@ -35,6 +35,7 @@ from msgspec import UNSET, structs
 from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.files import kernel_text
 from tensorcopy.results import launches, suite_specs
+from tensorcopy.results.cases import device_of
 from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Side, Suite
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.operations import FILE
@@ -393,11 +394,11 @@ def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str
     """
     jobs: dict[str, list[tuple[str, str, bool]]] = {}
     for name, suite in suites.items():
-        shipped, device = suite_specs.find(name).shipped, suite["param_names"].index("device") if "device" in suite["param_names"] else None
+        shipped = suite_specs.find(name).shipped
         for (text, nbytes), values in zip(sizes_of(name, suite).items(), product(*suite["params"])):
             if text in suite["selected"] and any(text in places for places in of_side):
                 job = (name, text, not shipped or nbytes > LARGEST_SHARED)
-                jobs.setdefault("" if device is None else values[device], []).append(job)
+                jobs.setdefault(device_of(name, dict(zip(suite["param_names"], values))), []).append(job)
     return [chance.sample(of_device, len(of_device)) for of_device in chance.sample([*jobs.values()], len(jobs))]
 
 

@@ -308,8 +308,10 @@ def parallel(sides: int, devices: Collection[str]) -> int:
 
 def on_device(suites: str, device: str) -> str:
     """Return a regular expression on asv's names for the cases of `suites`, a regular expression, on `device`."""
-    others = f"(?=.*'{device}')" if device != "cpu" else f"(?!.*'({'|'.join(ACCELERATORS)})')"
-    return f"^{others}.*(?:{suites})"
+    devices = ACCELERATORS if device == "cpu" else [device]
+    by_suite = [f"|{re.escape(spec.name)}\\b" for spec in suite_specs.table().values() if spec.device in devices]
+    is_there = rf".*'({'|'.join(devices)})(:\d+)?'{''.join(by_suite)}"
+    return f"^({'?!' if device == 'cpu' else '?='}{is_there}).*(?:{suites})"
 
 
 def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], kind: str = "times") -> Counter[Place]:

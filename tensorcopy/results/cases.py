@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import product
@@ -11,9 +13,12 @@ from typing import Any
 from tensorcopy.results import suite_specs
 from tensorcopy.results.launches import TIMED, Suite
 from tensorcopy.results.suite_specs import SuiteSpec
+from tensorcopy.worker.devices import DEVICES
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
 LEVEL = 0.95  # of the interval of a time
+# a device among the values of a parameter: of torch, as a text or an object
+DEVICE = re.compile(rf"(device\(type=)?'?(?P<device>{'|'.join(DEVICES)})(?![a-z_])")
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,8 @@ class Case:
 
     @property
     def device(self) -> str:
-        """The device of its tensor."""
-        return dict(self.parameters).get("device", "cpu")
+        """The device of its tensors."""
+        return device_of(self.suite, dict(self.parameters))
 
 
 @dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
@@ -86,6 +91,15 @@ def _quantile(freedom: float, level: float) -> float:
     from scipy.special import stdtrit  # only where a time is shown with its error
 
     return float(stdtrit(freedom, (1 + level) / 2))
+
+
+def device_of(suite: str, parameters: Mapping[str, str]) -> str:
+    """Return the device of a case's tensors: that of its parameter, or else that of its suite.
+
+    parameters : as text, by name; a third-party suite may have other values than devices
+    """
+    named = DEVICE.match(parameters.get("device", ""))
+    return named["device"] if named else suite_specs.find(suite).device
 
 
 def stored_cases(name: str, suite: Suite) -> tuple[Case, ...]:

@@ -22,7 +22,7 @@ from tensorcopy.results.series_key import SeriesKey, by_history, by_series
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of
-from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.devices import ACCELERATORS, DEVICES
 
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
@@ -382,10 +382,8 @@ def methods_of(result: Result, group: str, device: str, by: str = NUMEL) -> list
 
 
 def all_costs(result: Result) -> list[CostTable]:
-    """Return the tables of every group of one result, by device; of operations with inputs one for all devices, which the inputs name."""
-    groups, ways = groups_of(result), [("cpu", NUMEL), ("cpu", N)]
-    tables = [costs(result, group, device, by) for group in groups for device, by in ways]
-    tables += [costs(result, group, device) for device in ACCELERATORS for group in groups]
+    """Return the tables of every group of one result, by device and parameter of the size."""
+    tables = [costs(result, group, device, by) for device in DEVICES for group in groups_of(result) for by in (NUMEL, N)]
     return [table for table in tables if table.methods]
 
 

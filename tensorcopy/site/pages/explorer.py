@@ -69,7 +69,7 @@ def place_of(machine: Machine, case: Case) -> Place | None:
         grad="yes" if parameters.get("requires_grad") == "True" else "no",
         dtype=parameters.get("dtype", "float32"),
         layout=parameters.get("layout", "contiguous"),
-        device=parameters.get("device", spec.device),
+        device=case.device,
         timed="latency" if spec.latency else "throughput",
     )
 
