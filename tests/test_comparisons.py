@@ -401,9 +401,11 @@ GPU = {"index": 0, "capability": "9.0", "power_limit_w": 700.0, "clock_mhz": 198
         ({"index": 1, "clock_mhz": 1700}, {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, [], []),
         ({"power_limit_w": 350.0}, {}, ["gpu power_limit_w"], []),
         ({"capability": None, "mig": False}, {}, [], []),
-        ({}, {"CUDA_LAUNCH_BLOCKING": "1"}, ["settings"], ["settings"]),
+        ({}, {"CUDA_LAUNCH_BLOCKING": "1"}, ["settings"], []),
+        ({}, {"PYTORCH_CUDA_ALLOC_CONF": "backend:native"}, ["settings"], []),
+        ({}, {"OMP_NUM_THREADS": "1"}, ["settings"], ["settings"]),
     ],
-    ids=["another of the same kind", "another limit", "not reported", "a setting"],
+    ids=["another of the same kind", "another limit", "not reported", "a setting of CUDA", "its allocator's", "a setting"],
 )
 def test_a_gpu_may_be_any_of_its_kind_and_matters_only_for_its_own_cases(tmp_path, changed, settings, on_cuda, on_cpu):
     """A scheduler gives each job another one; a release of torch or a driver may not report a value."""

@@ -182,7 +182,7 @@ def _incomparable(before: Result, after: Result, case: Case, difference: Differe
         return missing
     first, second = related.measured(before, case), related.measured(after, case)
     launches = first.launches if first else 0, second.launches if second else 0
-    fields = conditions.unequal(before, after, with_numpy=case.spec.numpy, with_gpu=case.device == "cuda")
+    fields = conditions.unequal(before, after, case)
     if fields:
         ratio = after.timings[case].seconds / before.timings[case].seconds if case.spec.timed else None
         return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, launches=launches, differences=fields, way=UNPAIRED)

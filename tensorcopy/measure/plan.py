@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, ReleaseIndex, minor
-from tensorcopy.results import suite_specs
-from tensorcopy.results.cases import Case
+from tensorcopy.results import conditions, suite_specs
+from tensorcopy.results.cases import Case, Cases, stored_cases
 from tensorcopy.results.launches import OF_INTERPRETER, Launch, Place
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
@@ -317,22 +318,34 @@ def on_device(suites: str, device: str) -> str:
 def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], kind: str = "times") -> Counter[Place]:
     """Return in how many launches of a kind each side has every case of these suites, whether or not it could run there.
 
-    A git revision may lack a case that others have: it has the launches of these.
+    A git revision may lack a case that others have: it has the launches of these. Those that the results leave out do not count.
 
     suites : as `launch.suites_of` returns them, with the selected cases; those with another form of one have none of its cases
     """
-    counts: dict[Place, Counter[tuple[str, str]]] = {}
+    read: list[tuple[Launch, Cases]] = []
     for launch in launches:
-        of_sides = {number: counts.setdefault(side.place, Counter()) for number, side in enumerate(launch.sides) if launch.kind == kind}
+        with suppress(ValueError):  # as the reader refuses it
+            if launch.kind == kind:
+                read.append((launch, {name: stored_cases(name, suite) for name, suite in launch.suites.items() if name in suites}))
+    members: dict[Place, list[tuple[Launch, Cases, int]]] = {}
+    for launch, cases in read:
+        for number, side in enumerate(launch.sides):
+            members.setdefault(side.place, []).append((launch, cases, number))
+    left_out = {place: conditions.pooled(of_side).left_out for place, of_side in members.items()}
+    counts: dict[Place, Counter[tuple[str, str]]] = {place: Counter() for place in members}
+    for launch, cases in read:
         for name, suite in suites.items():
             stored = launch.suites.get(name)
             if stored is None or stored.form != described(suite).form:
                 continue
             there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
             for text in suite["selected"]:
-                for number, of_side in of_sides.items():
-                    numbers = range(len(launch.sides)) if launch.sides[number].revision else [number]
-                    of_side[name, text] += any(stored.tells(there.get(text, ""), each) for each in numbers)
+                index = there.get(text, "")
+                for number, side in enumerate(launch.sides):
+                    if index and cases[name][int(index)] in left_out[side.place].get(launch.id, ()):
+                        continue
+                    numbers = range(len(launch.sides)) if side.revision else [number]
+                    counts[side.place][name, text] += any(stored.tells(index, each) for each in numbers)
     keys = [(name, text) for name, suite in suites.items() for text in suite["selected"]]
     return Counter({place: min((of_side[key] for key in keys), default=0) for place, of_side in counts.items()})
 

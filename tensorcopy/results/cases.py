@@ -85,6 +85,9 @@ class Timing:
         return self.seconds / factor, self.seconds * factor
 
 
+Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
+
+
 @cache  # a site has a hundred thousand times, with a few degrees of freedom
 def _quantile(freedom: float, level: float) -> float:
     """Return how many standard errors an interval by Student's t has on either side."""

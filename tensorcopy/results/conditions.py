@@ -1,32 +1,27 @@
-"""The conditions under which a result was measured, and whether those of two results let their values be compared. Pure."""
+"""The conditions under which a case was measured, and whether those of two launches, or of two results, let its values be compared. Pure.
+
+Conditions are those of a launch, and concern only the cases that they can touch: a driver those of its device, numpy those that use it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import UNKNOWN_NAME
+from tensorcopy.results.cases import Case, Cases
+from tensorcopy.results.launches import Launch
+from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
 
-SAME_MACHINE = (
-    "cpu",
-    "cores",
-    "governor",
-    "cpu_quota",
-    "hugepages",
-    "cpu_capability",
-    "threads",
-    "arch",
-    "os",
-    "driver",
-    "accelerators",
-    "settings",
-)
+SAME_MACHINE = ("cpu", "cores", "governor", "cpu_quota", "hugepages", "cpu_capability", "threads", "arch", "os", "settings")
 SAME_GPU = "gpu"  # for cases on CUDA: each of its values that both sides have
 FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of several equal GPUs
+OF_CUDA = "CUDA_"  # in the names of settings that concern CUDA alone
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
+CONDITIONS = (*SAME_TIMER, "python", "numpy", *SAME_MACHINE, "driver", "accelerators", SAME_GPU)  # that some values depend on
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
 
@@ -38,50 +33,126 @@ class FieldDifference(NamedTuple):
     after: str
 
 
-@lru_cache(maxsize=16)  # two sides, with numpy and without, with a GPU and without
-def unequal(before: Result, after: Result, *, with_numpy: bool, with_gpu: bool) -> tuple[FieldDifference, ...]:
-    """Return the fields that must be equal on both sides and are not: values under such conditions are not compared.
+Differences = tuple[FieldDifference, ...]
 
-    A field that one side lacks is left out.
 
-    with_numpy : whether numpy's version can change the values
-    with_gpu : whether they are of an NVIDIA GPU
+class HasConditions(Protocol):
+    """A result."""
+
+    def __hash__(self) -> int:
+        """Return its identity: what is computed from results is cached by them."""
+
+    @property
+    def machine(self) -> str:
+        """The name of its machine."""
+
+    @property
+    def python(self) -> str:
+        """Its minor version."""
+
+    @property
+    def series_key(self) -> SeriesKey:
+        """Which series it belongs to."""
+
+    @property
+    def under(self) -> Mapping[Case, str]:
+        """The launch whose conditions are those of a case, where these are not `provenance`."""
+
+    def provenance_in(self, launch: str) -> Mapping[str, Any]:
+        """Return its provenance in a launch of `under`; `provenance` for ""."""
+
+
+def unequal(before: HasConditions, after: HasConditions, case: Case) -> Differences:
+    """Return the fields that must be equal on both sides and are not: values of a case under such conditions are not compared.
+
+    A field that one side lacks is left out, and so is a difference that is itself compared.
     """
-    first = _required(before, after, with_numpy=with_numpy, with_gpu=with_gpu)
-    second = _required(after, before, with_numpy=with_numpy, with_gpu=with_gpu)
+    return _unequal(before, after, before.under.get(case, ""), after.under.get(case, ""), case.spec.numpy, case.device)
+
+
+@lru_cache(maxsize=64)  # two sides, with numpy and without, by device
+def _unequal(before: HasConditions, after: HasConditions, first: str, second: str, with_numpy: bool, device: str) -> Differences:
+    ours, theirs = before.series_key, after.series_key
+    sides = [
+        required(
+            result.provenance_in(launch),
+            with_numpy=with_numpy and not ours.differs_by_numpy(theirs),
+            with_python=before.python == after.python,
+            device=device if before.machine == after.machine else "",
+        )
+        for result, launch in ((before, first), (after, second))
+    ]
+    if ours.machine == theirs.machine and ours.identity != theirs.identity:  # of two folders with a machine of this name each
+        sides = [{**fields, "identity": key.identity or UNKNOWN_NAME} for fields, key in zip(sides, (ours, theirs))]
+    return _different(*sides)
+
+
+def _different(first: Mapping[str, str], second: Mapping[str, str]) -> Differences:
     return tuple(FieldDifference(name, value, second[name]) for name, value in first.items() if name in second and value != second[name])
 
 
-def _required(result: Result, compared_with: Result, *, with_numpy: bool, with_gpu: bool) -> dict[str, str]:
-    """Return the fields of a result that must be equal in another one; a difference that is itself compared is allowed."""
-    names: list[str] = list(SAME_TIMER)
-    ours, theirs = result.series_key, compared_with.series_key
-    if with_numpy and not ours.differs_by_numpy(theirs):
-        names.append("numpy")
-    if result.python == compared_with.python:
-        names.append("python")
-    fields = {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
-    if result.machine == compared_with.machine:
-        fields.update(_of_machine(result.provenance, with_gpu=with_gpu))
-    if ours.machine == theirs.machine and ours.identity != theirs.identity:  # of two folders with a machine of this name each
-        fields["identity"] = ours.identity or UNKNOWN_NAME
-    return fields
+def required(provenance: Mapping[str, Any], *, with_numpy: bool, with_python: bool = True, device: str) -> dict[str, str]:
+    """Return the fields that must be equal for values to be compared, as text; one that is unknown is left out.
 
-
-def _of_machine(provenance: Mapping[str, Any], *, with_gpu: bool) -> dict[str, str]:
-    """Return the fields of the machine that must be equal in two results of it, by name.
-
-    with_gpu : also those of its NVIDIA GPU; one that torch or the driver does not report is left out
+    with_numpy : whether numpy's version can change the values
+    with_python : whether Python's must be equal
+    device : of the values, for the fields of the machine; "" where the machines are compared
     """
-    fields = {name: provenance[name] for name in SAME_MACHINE if provenance.get(name) not in (None, "")}
-    if "cpu_quota" in provenance:
+    names = [*SAME_TIMER, *["numpy"] * with_numpy, *["python"] * with_python, *(SAME_MACHINE if device else ())]
+    fields = {name: provenance[name] for name in names if provenance.get(name) not in (None, "")}
+    if "cpu_quota" in provenance and device:
         fields["cpu_quota"] = provenance["cpu_quota"] or "none"
     if "settings" in fields:
-        fields["settings"] = {name: value for name, value in fields["settings"].items() if name not in FREE_SETTINGS}
-    if with_gpu:
+        touching = {name: value for name, value in fields["settings"].items() if device == "cuda" or OF_CUDA not in name}
+        fields["settings"] = {name: value for name, value in touching.items() if name not in FREE_SETTINGS}
+    if device not in ("", "cpu"):
+        of_device = {"driver": provenance.get("driver"), "accelerators": provenance.get("accelerators", {}).get(device)}
+        fields.update({name: value for name, value in of_device.items() if value})
+    if device == "cuda":
         gpu = provenance.get(SAME_GPU) or {}
         fields.update({f"gpu {name}": value for name, value in gpu.items() if value is not None and name not in FREE_OF_GPU})
     return {name: str(value) for name, value in fields.items()}
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Which launches of one side have the values of a case: those under the conditions of the newest that has it.
+
+    newest : by case, that launch, where not all launches have the same conditions
+    left_out : by launch, the cases that it has under other conditions, each with what differs
+    """
+
+    newest: Mapping[Case, str] = field(default_factory=dict)
+    left_out: Mapping[str, Mapping[Case, Differences]] = field(default_factory=dict)
+
+
+def pooled(members: Sequence[tuple[Launch, Cases, int]]) -> Pooled:
+    """Return which launches of one side are pooled, case by case: of times, and of values that are tracked. A count is exact.
+
+    members : launches in order, with their cases and the number of the side
+    """
+    provenances = [launch.provenance_of(side) for launch, _, side in members]
+    texts = [json.dumps({name: each.get(name) for name in CONDITIONS}, sort_keys=True) for each in provenances]
+    if len(set(texts)) < 2:
+        return Pooled()
+    newest: dict[Case, int] = {}
+    left_out: dict[str, dict[Case, Differences]] = {}
+    known: dict[tuple[str, str, bool, str], Differences] = {}
+    for number in reversed(range(len(members))):
+        launch, cases, side = members[number]
+        for name, of_suite in cases.items():
+            suite = launch.suites[name]
+            rows = [index for index, row in suite.rows.items() if row.effects[side] is not None]
+            tracked = [index for index in suite.values if of_suite[int(index)].tracked]
+            for case in (of_suite[int(index)] for index in (*rows, *tracked)):
+                first = newest.setdefault(case, number)
+                key = texts[number], texts[first], case.spec.numpy, case.device
+                if texts[number] != texts[first] and key not in known:
+                    of_both = (required(json.loads(text), with_numpy=key[2], device=key[3]) for text in key[:2])
+                    known[key] = _different(*of_both)
+                if known.get(key):
+                    left_out.setdefault(launch.id, {})[case] = known[key]
+    return Pooled({case: members[number][0].id for case, number in newest.items()}, left_out)
 
 
 def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[FieldDifference]:

@@ -7,15 +7,16 @@ of two releases is the mean of their differences within launches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.cases import Case, Cases, Timing
 from tensorcopy.results.launches import UNIT, Launch, Place
 
 Numbers = Any  # an array; numpy's types differ from release to release
@@ -192,10 +193,13 @@ def fit(logs: Numbers, weights: Numbers) -> Fit:
     return Fit(launches, columns, np.where(used, values - launches[:, None] - columns, 0.0), inverse, weights)
 
 
-def gathered(launches: Sequence[tuple[Launch, Mapping[str, tuple[Case, ...]]]]) -> Effects:
+def gathered(
+    launches: Sequence[tuple[Launch, Cases]], left_out: Mapping[tuple[str, Place], Collection[Case]] = MappingProxyType({})
+) -> Effects:
     """Return the effects of the launches of one machine, in order of their starts.
 
-    launches : each with the cases of its suites, in asv's order, by suite
+    launches : each with its cases
+    left_out : the cases of a side that do not count, by the launch's id and the side
     """
     ordered = sorted(launches, key=lambda each: each[0].id)
     columns: dict[Place, int] = {}
@@ -215,6 +219,8 @@ def gathered(launches: Sequence[tuple[Launch, Mapping[str, tuple[Case, ...]]]]) 
                 effects = np.array([row.effects for row in rows.values()], dtype=float) / UNIT  # None becomes NaN
                 means = np.log([row.seconds for row in rows.values()])
                 logs[number, places[:, None], [cases[of_suite[int(index)]] for index in rows]] = (effects + means[:, None]).T
+        for side in launch.sides if left_out else ():
+            logs[number, columns[side.place], [cases[case] for case in left_out.get((launch.id, side.place), ())]] = np.nan
     ids, started, looks = zip(*((each.id, each.started, each.looks) for each, _ in ordered)) if ordered else ((), (), ())
     return Effects(ids, started, columns, cases, _without_lone(logs), looks)
 

@@ -26,6 +26,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import writing
+from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
@@ -230,7 +231,10 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     def provenance_of(self, side: int) -> dict[str, Any]:
         """Return the whole provenance of a side."""
-        return {**self.provenance, **self.sides[side].provenance, "started": self.started}
+        whole = {**self.provenance, **self.sides[side].provenance, "started": self.started}
+        if whole.get("driver"):  # a launch may have the whole line of the kernel
+            whole["driver"] = driver_version(str(whole["driver"]))
+        return whole
 
     @property
     def identity(self) -> str:

@@ -18,14 +18,14 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex
-from tensorcopy.results import effects, launches, shared_counts
-from tensorcopy.results.cases import Case, Timing, stored_cases
+from tensorcopy.results import conditions, effects, launches, shared_counts
+from tensorcopy.results.cases import Case, Cases, Timing, stored_cases
+from tensorcopy.results.conditions import Differences, Pooled
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.series_key import SeriesKey, machine_names, two_machines
 
 SHOWN = 6  # suites that a sentence names
-Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
 
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
@@ -42,6 +42,8 @@ class Result:
     count_repeats : every repeated count or tracked value
     failures : what cases raised in their last launch; skips : why others did not apply in theirs
     provenance : of the newest launch that timed anything, else of the newest
+    under : the newest launch that has a case, where not all have the same conditions: it is pooled with those under its own
+    provenances : of those launches, by id
     effects : of the machine; column : this result's place in them, None where nothing was timed
     launches : the starts of those that have it
     counted_on : the machines whose counts it has
@@ -61,6 +63,8 @@ class Result:
     failures: dict[Case, str] = field(default_factory=dict)
     skips: dict[Case, str] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
+    under: Mapping[Case, str] = field(default_factory=dict)
+    provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
     effects: Effects | None = None
@@ -77,6 +81,10 @@ class Result:
     def version(self) -> str:
         """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
         return self.release.version if self.release else str(self.provenance["torch"]).partition("+")[0]
+
+    def provenance_in(self, launch: str) -> dict[str, Any]:
+        """Return its provenance in a launch of `under`; `provenance` for ""."""
+        return self.provenances[launch] if launch else self.provenance
 
     @property
     def processors(self) -> str:
@@ -100,7 +108,8 @@ class Results:
 
     warnings : a sentence for each machine that shares its name with another one, then those of `superseded`
     launches : those that were read
-    superseded : a sentence for each machine of which a release has a suite in an earlier version only, which does not count
+    superseded : a sentence for each machine of which a release has a suite in an earlier version only, or launches under other conditions
+        than its newest: these do not count
     """
 
     results: tuple[Result, ...]
@@ -179,8 +188,9 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
         of_host = sorted((each for each in read if (each[0].machine, each[0].identity) == host), key=lambda each: each[0].id)
         places = {side.place: launch.provenance_of(number) for launch, _ in of_host for number, side in enumerate(launch.sides)}
         elsewhere = [(each, _cases(each)) for each in shared_counts.elsewhere((launch for launch, _ in read), host[1], places)]
-        results += _of_machine(directory, name, of_host, elsewhere, releases)
-        superseded += _superseded(name, [launch for launch, _ in of_host], releases)
+        of_machine, left_out = _of_machine(directory, name, of_host, elsewhere, releases)
+        results += of_machine
+        superseded += [*_superseded(name, [launch for launch, _ in of_host], releases), *_left_out(name, left_out, releases)]
     return Results(tuple(results), tuple(problems), (*warnings, *superseded), tuple(launch for launch, _ in read), tuple(superseded))
 
 
@@ -225,8 +235,10 @@ def _of_machine(
     read: Sequence[tuple[Launch, Cases]],
     elsewhere: Sequence[tuple[Launch, Cases]],
     releases: ReleaseIndex,
-) -> Iterator[Result]:
-    """Yield the results of one machine from its launches, in order. Of each suite, only those of its newest version count.
+) -> tuple[list[Result], dict[Place, Pooled]]:
+    """Return the results of one machine from its launches, in order, and which launches of each are pooled.
+
+    Of each suite, only those of its newest version count.
 
     elsewhere : launches of counts of other machines that hold for this one too
     """
@@ -238,21 +250,24 @@ def _of_machine(
         ]
         for each in (read, elsewhere)
     )
-    timed = effects.gathered([each for each in current if each[0].kind == "times"])
     by_place: dict[Place, list[tuple[Launch, Cases, int]]] = {}
     for launch, cases in current:
         for number, side in enumerate(launch.sides):
             by_place.setdefault(side.place, []).append((launch, cases, number))
+    pooled = {place: conditions.pooled(members) for place, members in by_place.items()}
+    left_out = {(id, place): cases for place, of_side in pooled.items() for id, cases in of_side.left_out.items()}
+    timed = effects.gathered([each for each in current if each[0].kind == "times"], left_out)
+    results = []
     for (sha, environment, revision), members in by_place.items():
-        column = timed.columns.get((sha, environment, revision))
+        column, of_side = timed.columns.get((sha, environment, revision)), pooled[sha, environment, revision]
         of_times = [each for each in members if each[0].kind == "times"]
         newest, _, side_number = (of_times or members)[-1]
-        provenance = _shared(newest.provenance_of(side_number))
+        ids = {*of_side.newest.values()}
         counting = [*((launch, cases, 0) for launch, cases in borrowed if launch.sides[0].place == (sha, environment, revision)), *members]
-        counts = _counts(counting)
+        counts = _counts(counting, of_side)
         failures, skips = _reasons(counting)
         observed = next((launch for launch, _, _ in reversed(counting) if launch.methods), None)
-        yield Result(
+        result = Result(
             folder=folder,
             machine=machine,
             sha=sha,
@@ -266,7 +281,9 @@ def _of_machine(
             count_repeats=counts,
             failures=failures,
             skips=skips,
-            provenance=provenance,
+            provenance=_shared(newest.provenance_of(side_number)),
+            under=of_side.newest,
+            provenances={launch.id: _shared(launch.provenance_of(number)) for launch, _, number in members if launch.id in ids},
             methods=_shared(observed.methods) if observed else {},
             article=observed.article if observed else {},
             effects=timed,
@@ -274,6 +291,8 @@ def _of_machine(
             launches=tuple(launch.started for launch, _, _ in members),
             counted_on=tuple(dict.fromkeys(launch.machine for launch, _, _ in counting if launch.kind == "counts")),
         )
+        results.append(result)
+    return results, pooled
 
 
 def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
@@ -304,14 +323,38 @@ def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) ->
         )
 
 
-def _counts(members: Iterable[tuple[Launch, Cases, int]]) -> dict[Case, tuple[float, ...]]:
-    """Return the repeated counts of each case of one result."""
+def _left_out(machine: str, pooled: Mapping[Place, Pooled], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
+    """Yield an error for a machine with launches under other conditions than the newest of their release."""
+    launches_of: dict[Differences, set[str]] = {}
+    shas: dict[str, None] = {}
+    for (sha, *_), of_side in pooled.items():
+        for launch, cases in of_side.left_out.items():
+            for differences in cases.values():
+                launches_of.setdefault(differences, set()).add(launch)
+            shas.setdefault(sha)
+    if launches_of:
+        of_torch = " ".join([release.version for release in releases if release.sha in shas] or [sha[:8] for sha in shas])
+        groups = []
+        for differences, ids in launches_of.items():
+            fields = ", ".join(f"{name} {before}, not {after}" for name, before, after in differences)
+            others = f" and {len(ids) - 1} others" if len(ids) > 1 else ""
+            groups.append(f"{min(ids)}{others} with {fields}")
+        yield TensorcopyError(
+            f"launches of {machine} are left out: under other conditions than the newest of their release",
+            got=f"{'; '.join(groups[:SHOWN])}{'; …' if len(groups) > SHOWN else ''}, of torch {of_torch}",
+            allowed="launches of a release under the same conditions",
+            next=f"tensorcopy measure {of_torch} --machine {machine}, or remove the newest launches if theirs are the wrong conditions",
+        )
+
+
+def _counts(members: Iterable[tuple[Launch, Cases, int]], pooled: Pooled) -> dict[Case, tuple[float, ...]]:
+    """Return the repeated counts of each case of one result, of those launches that are pooled."""
     counts: dict[Case, tuple[float, ...]] = {}
     for launch, cases, _ in members:
         for name, of_suite in cases.items():
             for index, value in launch.suites[name].values.items():
-                if isfinite(value):
-                    case = of_suite[int(index)]
+                case = of_suite[int(index)]
+                if isfinite(value) and case not in pooled.left_out.get(launch.id, ()):
                     counts[case] = (*counts.get(case, ()), value)
     return counts
 

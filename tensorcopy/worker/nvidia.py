@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -95,6 +96,12 @@ def properties() -> dict[str, Any]:
             "mig": _is_on(read("MigMode")),
         }
     return {"gpu": gpu, "gpu_cache_mib": None if cache is None else round(cache / 2**20, 1)}
+
+
+def driver_version(text: str) -> str:
+    """Return the version of a driver in what the kernel or the library says of it: the whole text where it has none."""
+    version = re.search(r"(?<![\w.])\d+\.\d+(\.\d+)?(?![\w.])", text)
+    return version[0] if version else text
 
 
 def driver() -> str:

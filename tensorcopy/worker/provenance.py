@@ -81,7 +81,8 @@ def collect() -> dict[str, Any]:
         "accelerators": {name: devices.model(name) for name in available if name != "cpu"},
         **({"unsupported": unsupported} if unsupported else {}),
         **(nvidia.properties() if "cuda" in available and torch.version.cuda else {}),
-        "driver": kernel_text("/proc/driver/nvidia/version").split("\n")[0] or nvidia.driver(),  # a container may have no /proc/driver
+        # a container may have no /proc/driver
+        "driver": nvidia.driver_version(kernel_text("/proc/driver/nvidia/version").split("\n")[0]) or nvidia.driver(),
         "settings": settings,
     }
 
