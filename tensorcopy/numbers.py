@@ -153,6 +153,11 @@ def three_digits(number: float) -> str:
     return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
 
 
+def two_digits(number: float) -> str:
+    """Return a number with two significant digits, and all those before its point: "1.2", "12", "124"."""
+    return f"{number:.0f}" if number >= 99.5 else f"{number:.2g}"
+
+
 def p_value(p: float) -> str:
     """Return a p-value: "p = 0.0012", "p < 0.000001"."""
     return f"p = {p:.2g}" if p >= SMALLEST_P else f"p < {SMALLEST_P:f}"

@@ -151,6 +151,20 @@ def test_every_place_of_a_case_shows_the_same_changes(site, content):
     assert disagreements(site, content.machine) == []
 
 
+def test_the_csv_names_the_release_that_each_change_is_from(site, content):
+    """The one before it, or an earlier one where those between were not measured."""
+    rows, machine = csv.DictReader(StringIO(site[CSV])), content.machine
+    expected = {
+        (case_name(case), case.spec.metric, change.release): change.step.against
+        or machine.history[case].releases[machine.history[case].releases.index(change.release) - 1]
+        for case, changes in machine.case_changes.items()
+        for change in changes
+    }
+    by_row = {(row["case"], row["metric"], row["torch"]): row for row in rows if row["time_verdict"] or row["change"]}
+    assert len(by_row) > 10
+    assert {key: row["from"] for key, row in by_row.items()} == {key: expected[key] for key in by_row}
+
+
 def test_the_index_shows_where_each_case_stands(site, content):
     """Its change since the first release, and what it costs against the best one where that is slower; no other is coloured."""
     machine, page = content.machine, site["history/index.html"]

@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from datetime import timedelta
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
@@ -357,6 +358,31 @@ def test_folders_of_results_can_be_compared(folder, tmp_path, capsys):
     assert (document["before"]["label"], document["after"]["label"]) == ("torch 2.15.0+cu132, results", "torch 2.15.0+cu132, other")
     assert main(["compare", f"{folder}:2.14.1", f"{other}:2.15.0", "--format", "json", "--case", "new_tensor"]) == 0
     assert json.loads(capsys.readouterr().out)["changes"][0]["time_ratio"] == pytest.approx(3 / 2.0, rel=0.05)
+
+
+def test_the_counts_of_the_json_are_those_of_the_text(folder, capsys):
+    """A case that failed is not undecided; its other verdicts are those of the headline."""
+    assert main(["compare", *NAMES, "--format", "json"]) == 0
+    counted = json.loads(capsys.readouterr().out)["counts"]
+    assert counted == {"slower": 1, "faster": 1, "unchanged": 1, "unknown": 1, "failed": 1}
+    assert main(["compare", *NAMES]) == 0
+    headline = ", ".join(f"{number} {word}" for word, number in counted.items())
+    assert f"Time: {headline} of 5 cases." in capsys.readouterr().out
+
+
+def test_an_interpreter_s_build_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    sides = {"2.14.1": {"build": "cuda-interpreter"}, "2.15.0": {"build": "cuda-interpreter"}}
+    launch_files.write(tmp_path / "results", copies(tensor=(1.0, 1.0)), sides=sides)
+    assert main(["compare", *NAMES, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [document[side]["build"] for side in ("before", "after")] == ["cuda-interpreter"] * 2
+
+
+def test_each_row_of_the_csv_names_both_sides(folder, capsys):
+    assert main(["compare", *NAMES, "--format", "csv"]) == 0
+    rows = [*csv.DictReader(StringIO(capsys.readouterr().out))]
+    assert {(row["before_label"], row["after_label"]) for row in rows} == {("torch 2.14.1+cu132", "torch 2.15.0+cu132")}
 
 
 def test_only_two_machines_may_have_different_hardware(folder, capsys):

@@ -1,12 +1,15 @@
 """Exact counts stand beside the times, and decide no verdict on one."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from tensorcopy.cli import main
 from tensorcopy.judge import counts, series
 from tensorcopy.judge.paired import CountPair
 from tensorcopy.results import related
+from tests import launch_files
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import case
 
@@ -38,6 +41,20 @@ def test_a_change_is_at_least_twice_the_repeatability():
     """Two counts of one case that differ by 3 % make a change of 5 % none."""
     assert not count(10_000, 10_500, repeatability=0.03).changed
     assert count(10_000, 10_700, repeatability=0.03).changed
+
+
+@pytest.mark.parametrize(("percent", "changed"), [(None, True), (0.5, True), (1.4, True), (2, False), (3, False), (10, False)])
+def test_a_margin_that_is_asked_for_holds_for_counts(tmp_path, monkeypatch, capsys, percent, changed):
+    """Also one below the usual margin of times; the usual one of counts is another."""
+    monkeypatch.chdir(tmp_path)
+    for release, number in (("2.14.1", 10_000), ("2.15.0", 10_150)):
+        launch_files.write_counts(tmp_path / "results", release, {f"{BY_SIZE} clone_detach 16 False": [number] * 2})
+    launch_files.write(tmp_path / "results", {"copies.BySize.time_copy clone_detach 16": {"2.14.1": 1.0, "2.15.0": 1.0}})
+    options = ["--margin", str(percent)] if percent else []
+    for metric in ("instructions", "time"):
+        assert main(["compare", "2.14.1", "2.15.0", "--format", "json", "--metric", metric, *options]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["changes"]
+        assert (row["work_verdict"] == "more") is changed, metric
 
 
 def test_repeated_counts_give_the_repeatability():

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.results import reader
-from tensorcopy.site import writer
+from tensorcopy.results import function_profiles, reader
+from tensorcopy.site import publisher, writer
 from tests.mutations import kinds
 
 MACHINE = Path("results/box")
@@ -71,6 +71,18 @@ def test_output_and_errors_name_a_file_that_could_have_taken_part(run, command):
     assert name in output.replace("\\_", "_")
     assert errors.startswith(f"tensorcopy: {name}: got ")
     assert code == 2
+
+
+def test_a_damaged_profile_is_named_by_every_page_and_by_the_exit_code(run):
+    """As `tensorcopy why` names it: without functions, a change would only lack its reason."""
+    (path, *_) = Path("results").glob(f"*/*{function_profiles.ENDING}")
+    path.write_bytes(b"no xz")
+    target = Path("site")
+    target.mkdir()
+    problems = publisher.publish(shipped(), Path("results"), target)
+    assert [path.name in problem.what for problem in problems] == [True]
+    for address in ("index.html", "data.html"):
+        assert path.name in (target / address).read_text(encoding="utf-8"), address
 
 
 def test_every_page_names_what_could_not_be_read(run):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.numbers import count, duration, signed_percent, size
+from tensorcopy.numbers import count, duration, signed_percent, size, two_digits
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,11 @@ def test_a_power_of_two_is_written_as_a_power(numel, text):
 def test_bytes_have_binary_units(nbytes, text):
     """KiB, not kB."""
     assert size(nbytes) == text
+
+
+@pytest.mark.parametrize(("ratio", "text"), [(1.234, "1.2"), (12.34, "12"), (99.4, "99"), (99.6, "100"), (124.2, "124"), (0.5, "0.5")])
+def test_a_multiple_has_no_exponent(ratio, text):
+    assert two_digits(ratio) == text
 
 
 def test_a_change_is_always_in_per_cent():

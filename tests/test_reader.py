@@ -124,6 +124,37 @@ def test_cases_of_an_earlier_version_of_their_suite_do_not_go_without_a_word(tmp
     assert [result.sha for result in loaded.results if result.timings] == [launch_files.sha_of("2.15.0")]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "shown"),
+    [("2", "1", 1.0), ("10", "9", 1.0), ("1", "2", 2.0), ("9", "10", 2.0), ("b0", "a0", 2.0), ("2", "a0", 2.0), ("a0", "1", 2.0)],
+)
+def test_an_older_version_of_a_suite_that_is_measured_later_supersedes_none(tmp_path, earlier, later, shown):
+    """As from an older checkout. A version that is no number, such as a digest of asv's, has no order: the newest launch's counts."""
+    for number, version in enumerate((earlier, later)):
+        start = launch_files.START + number * launch_files.EVERY
+        (path,) = launch_files.write(tmp_path, {CASE: {"2.15.0": [1.0 + number]}}, start=start)
+        path.write_text(path.read_text().replace('"version":"1"', f'"version":"{version}"'))
+    (result,) = launch_files.load(tmp_path)
+    assert [timing.seconds * 1e6 for timing in result.timings.values()] == [pytest.approx(shown)]
+
+
+@pytest.mark.parametrize(
+    ("machine", "folder", "may"),
+    [
+        ("epyc", "epyc", True),
+        ("epyc-7d3f", "epyc", True),
+        ("epyc-0c515fa7e51c", "epyc", True),
+        ("epyc-unknown-2", "epyc", True),
+        ("epyc2", "epyc", False),
+        ("epyc-2core", "epyc", False),
+        ("epyc", "epyc2", False),
+    ],
+)
+def test_a_problem_concerns_its_machine_and_those_that_share_its_name(tmp_path, machine, folder, may):
+    problem = launches.damaged(tmp_path / folder / "a.json", "nothing")
+    assert (reader.concerning([problem], [machine]) == (problem,)) is may
+
+
 def test_the_provenance_is_that_of_the_launches_that_timed(tmp_path):
     """A later launch that only counted, on one core, is not what the times were measured on."""
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, launches=1, cores=2)

@@ -44,7 +44,10 @@ def add(commands: Any) -> None:
     )
     compare.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     compare.add_argument(
-        "--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: that in tensorcopy.toml, or 3"
+        "--margin",
+        type=_share,
+        metavar="PERCENT",
+        help="the smallest change that counts; default: that in tensorcopy.toml, or 3; 1 for counts",
     )
     shown = compare.add_mutually_exclusive_group()
     shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
@@ -162,7 +165,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
     if options.metric == "time":
         comparison = comparisons.between(Question(pair.before, pair.after, own.verdicts, margin, everywhere))
     else:
-        comparison = comparisons.of_counts(pair.before, pair.after, stored, options.metric, margin=margin)
+        comparison = comparisons.of_counts(pair.before, pair.after, stored, options.metric, margin=options.margin)
         if not comparison.changes:
             raise TensorcopyError(
                 f"no {options.metric} were counted on both sides",

@@ -144,12 +144,14 @@ def _publish(own: Campaign, paths: Paths) -> None:
     """Run `asv publish`. Raises TensorcopyError with its last line where no site was written."""
     from tensorcopy.releases import interpreters
     from tensorcopy.results import reader
+    from tensorcopy.site import publisher
 
     with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         lines = process.stdout.read().split("\n")
-    # exit code 2 is also that of a site without the launches that cannot be read
-    is_whole = process.returncode == 0 or (process.returncode == 2 and reader.load_results(paths.results, own.releases).problems)
+    # exit code 2 is also that of a site without what cannot be read
+    loaded = reader.load_results(paths.results, own.releases)
+    is_whole = process.returncode == 0 or (process.returncode == 2 and publisher.unreadable(loaded))
     if not (is_whole and (paths.html / "index.html").is_file()):
         raise TensorcopyError(
             "asv publish failed",

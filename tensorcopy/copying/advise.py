@@ -22,7 +22,7 @@ from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import count, duration, percent, signed_interval
+from tensorcopy.numbers import count, duration, percent, signed_interval, two_digits
 from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
 from tensorcopy.results import related
@@ -93,7 +93,7 @@ class Advice:
 
 def cost(choice: MatchingMethod) -> str:
     """Return the time of a method, also as a multiple of memcpy, as far as it was measured."""
-    multiple = f"{choice.multiple:.2g}× memcpy" if choice.multiple else ""
+    multiple = f"{two_digits(choice.multiple)}× memcpy" if choice.multiple else ""
     return ", ".join(filter(None, [duration(choice.seconds) if choice.seconds else "", multiple]))
 
 

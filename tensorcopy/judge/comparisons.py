@@ -157,7 +157,8 @@ def between(question: Question) -> Comparison:
             changes[case] = judged.get(case) or replace(unknown[case], before=values[0], after=values[1], unit=case.spec.unit)
         else:
             change = unknown.get(case) or judged[case]
-            count = counts.pair(before, after, case, margin=question.margin)
+            asked = question.margin if question.everywhere or question.margin > MARGIN else None
+            count = counts.pair(before, after, case, margin=asked)
             why = question.acknowledged(case) if change.verdict is Verdict.SLOWER else ""
             changes[case] = replace(change, before=values[0], after=values[1], count=count, acknowledged=why)
     compared = sum(change.interval is not None for change in changes.values())
@@ -279,10 +280,10 @@ def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
     return by_name
 
 
-def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:
+def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float | None = None) -> Comparison:
     """Compare the exact counts of two results, in one unit such as "instructions".
 
-    margin : the smallest change that counts, where it is larger than that of times
+    margin : the smallest change that the reader asks for; None for the usual one of counts
     """
     around = [result for result in others if result.series_key == before.series_key]
     changes = {}

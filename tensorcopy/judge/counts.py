@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from statistics import median
 
-from tensorcopy.judge.paired import LEAST_COUNT, MARGIN, CountPair
+from tensorcopy.judge.paired import LEAST_COUNT, CountPair
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -16,13 +16,13 @@ UNREPEATED = 0.005  # repeatability where a case was counted once in every resul
 ROUNDED = 1e-4  # relative: counts are stored with five digits
 
 
-def least_change(repeatability: float = 0.0, *, margin: float = MARGIN) -> float:
+def least_change(repeatability: float = 0.0, *, margin: float | None = None) -> float:
     """Return the smallest relative change of a count that counts as one.
 
     repeatability : by how much repeated counts of the case differ
-    margin : the smallest change of a time; one above the usual is the reader's, and holds for counts too
+    margin : the smallest change that the reader asks for; None for the usual one of counts
     """
-    return max(LEAST_COUNT if margin <= MARGIN else margin, REPEATS * repeatability)
+    return max(LEAST_COUNT if margin is None else margin, REPEATS * repeatability)
 
 
 def repeatability(case: Case, results: Iterable[Result]) -> float:
@@ -38,13 +38,13 @@ def _spreads(result: Result) -> dict[Case, float]:
     return {case: spread for case, spread in by_case.items() if spread is not None}
 
 
-def pair(before: Result, after: Result, case: Case, others: Sequence[Result] = (), *, margin: float = MARGIN) -> CountPair | None:
+def pair(before: Result, after: Result, case: Case, others: Sequence[Result] = (), *, margin: float | None = None) -> CountPair | None:
     """Return the exact counts of a timed or counted case on both sides.
 
     None where it is not counted on both sides, or on two machines.
 
     others : results of the same machine, which show the repeatability
-    margin : the smallest change of a time, see `least_change`
+    margin : see `least_change`
     """
     counted = case if case in before.counts else related.counted_case(case)
     first, second = related.count_of(before, case), related.count_of(after, case)

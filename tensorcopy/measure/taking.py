@@ -32,6 +32,7 @@ from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader, shared_counts, suite_specs
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.reader import Results
+from tensorcopy.results.series_key import may_be_of
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress
 
@@ -106,8 +107,7 @@ class Job:
         """Return this machine's launches; those that cannot be read have no part in a plan."""
         read, here = [], hardware.identity()
         for path in sorted(self.results.glob("*/*.json")):
-            # its name has a suffix where two machines share one
-            if self.machine == path.parent.name or self.machine.startswith(f"{path.parent.name}-"):
+            if may_be_of(self.machine, path.parent.name):
                 with suppress(TensorcopyError):
                     each = launches.read(path)
                     if each.identity == here:

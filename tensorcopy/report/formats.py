@@ -18,7 +18,19 @@ from typing import Any
 from tensorcopy.judge.comparisons import Comparison, case_name
 from tensorcopy.judge.paired import FAILED, ONE_SIDED, Change, Verdict
 from tensorcopy.numbers import multiple, quantity
-from tensorcopy.report.sentences import CHANGED, SYMBOLS, TIME, caption, headline, largest, margins, not_included, ordered, sentence
+from tensorcopy.report.sentences import (
+    CHANGED,
+    SYMBOLS,
+    TIME,
+    by_word,
+    caption,
+    headline,
+    largest,
+    margins,
+    not_included,
+    ordered,
+    sentence,
+)
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
@@ -26,6 +38,8 @@ from tensorcopy.results.suite_specs import INSTRUCTIONS
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
 HEADER = (
     "case",
+    "before_label",
+    "after_label",
     "device",
     "metric",
     "time_verdict",
@@ -58,7 +72,7 @@ def markdown(comparison: Comparison) -> str:
 
 def document(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as a document; times in seconds."""
-    changes, verdicts = comparison.changes, [change.verdict for change in comparison.changes.values()]
+    changes = comparison.changes
     before_label, after_label = comparison.labels
     return {
         "before": _side(before_label, comparison.before),
@@ -66,22 +80,23 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "margin": comparison.question.margin,
         "alpha": comparison.question.alpha,
         "looks": comparison.question.looks,
-        "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts or verdict in TIME},
+        "counts": {**{verdict.value: 0 for verdict in TIME}, **by_word(changes.values())},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],
     }
 
 
 def _side(label: str, result: Result) -> dict[str, Any]:
-    return {"label": label, "machine": result.machine, "python": result.python, "build": result.build, "provenance": result.provenance}
+    place = {"machine": result.machine, "python": result.python, "build": result.series_key.build}
+    return {"label": label, **place, "provenance": result.provenance}
 
 
 def as_csv(comparison: Comparison) -> str:
     """Return a row for each case; an empty field is unknown. Of the launches on both sides, the smaller number."""
-    lines = []
+    sides, lines = dict(zip(("before_label", "after_label"), comparison.labels)), []
     for case, change in ordered(comparison.changes.items()):
         row = _row(case, change)
-        row |= {"launches": min(change.launches), "text": sentence(change)}
+        row |= {**sides, "launches": min(change.launches), "text": sentence(change)}
         lines.append([row[name] for name in HEADER])
     return csv_text(HEADER, lines)
 

@@ -6,7 +6,7 @@ It is a launch of a kind of its own, `TIME-ID-SHA-ENVIRONMENT.functions.json.xz`
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -140,6 +140,17 @@ def profiles_of(result: Result) -> Profiles | None:
     if profiles.torch_sha != result.sha:
         raise launches.damaged(paths[-1], f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
     return profiles
+
+
+def damaged(results: Iterable[Result]) -> list[TensorcopyError]:
+    """Return an error for each file of profiles of some results that cannot be read."""
+    problems = []
+    for result in results:
+        try:
+            profiles_of(result)
+        except TensorcopyError as error:
+            problems.append(error)
+    return problems
 
 
 def read(path: Path) -> Profiles:

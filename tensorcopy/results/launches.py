@@ -243,11 +243,19 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
 
 def newest_suites(launches: Iterable[Launch]) -> dict[str, Suite]:
-    """Return every suite as the newest launch describes it; what another launch has of another form of it cannot be compared.
+    """Return every suite in its newest form; what a launch has of another form of it cannot be compared.
 
     launches : of one machine, in order
+
+    It is that of the newest launch, or of the highest version where versions are numbers: an older checkout may measure later.
     """
-    return {name: suite for launch in launches for name, suite in launch.suites.items()}
+    newest: dict[str, Suite] = {}
+    for launch in launches:
+        for name, suite in launch.suites.items():
+            versions = suite.version, newest.get(name, suite).version
+            if not all(version.isascii() and version.isdecimal() for version in versions) or int(versions[0]) >= int(versions[1]):
+                newest[name] = suite
+    return newest
 
 
 def new_id(now: datetime | None = None) -> str:

@@ -23,7 +23,7 @@ from tensorcopy.results.cases import Case, Cases, Timing, stored_cases
 from tensorcopy.results.conditions import Differences, Pooled
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import FileProblem, Launch, Place
-from tensorcopy.results.series_key import SeriesKey, machine_names, two_machines
+from tensorcopy.results.series_key import SeriesKey, machine_names, may_be_of, two_machines
 
 SHOWN = 6  # suites that a sentence names
 
@@ -393,7 +393,5 @@ def concerning(problems: Iterable[TensorcopyError], machines: Collection[str]) -
     return tuple(
         problem
         for problem in problems
-        if not machines
-        or not isinstance(problem, FileProblem)
-        or any(name.startswith(problem.path.parent.name) for name in machines)  # a machine may have a suffix to its folder's name
+        if not machines or not isinstance(problem, FileProblem) or any(may_be_of(name, problem.path.parent.name) for name in machines)
     )

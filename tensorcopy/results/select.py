@@ -140,7 +140,8 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
         alike = [each for each in alike if each is not first_result]
     second_result = newest(alike or second)
     if first_result is second_result:
-        place = f"torch {first_result.version}, Python {first_result.python}, {first_result.build} build on {first_result.machine}"
+        build = first_result.series_key.build
+        place = f"torch {first_result.version}, Python {first_result.python}, {build} build on {first_result.machine}"
         raise TensorcopyError(
             "both sides are the same result",
             got=place,

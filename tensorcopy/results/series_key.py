@@ -6,6 +6,7 @@ with the earliest launch keeps the name, every other gets a suffix. A launch wit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -131,6 +132,12 @@ def free_name(machine: str, identity: str, holders: Mapping[str, str]) -> str:
     numbered = (f"{machine}-{suffixes[-1]}-{number}" for number in count(2))
     names = chain((f"{machine}-{suffix}" for suffix in suffixes), numbered)
     return next(name for name in names if holders.get(name, identity) == identity)
+
+
+def may_be_of(machine: str, folder: str) -> bool:
+    """Return whether a machine of this name may have launches in a folder: it has the folder's name, or that with a suffix."""
+    suffix = rf"-({UNKNOWN_NAME}|[0-9a-f]{{{DIGITS},}})(-\d+)?"
+    return machine == folder or bool(re.fullmatch(re.escape(folder) + suffix, machine))
 
 
 def measured_as(machine: str, identity: str, holders: Mapping[str, str]) -> str:

@@ -35,13 +35,14 @@ from tensorcopy.site import addresses
 class CaseChange:
     """A change of a case.
 
-    release : the first with the new level
+    release : the first with the new level; before : the one that it changed from
     environment : of the Python whose values show it
     text : its direction, size and interval, as `step_text` returns them
     """
 
     step: Step
     release: str
+    before: str
     environment: str
     unit: str
     text: str
@@ -63,6 +64,7 @@ def changes_of_case(history: CaseSeries) -> tuple[CaseChange, ...]:
         CaseChange(
             step,
             history.releases[step.index],
+            step.against or history.sides_of(step)[0].version,
             history.sides_of(step)[1].environment,
             history.unit,
             step_text(step, history.releases, history.unit),
@@ -180,4 +182,4 @@ def profiles_of(result: Result) -> Profiles | None:
     try:
         return function_profiles.profiles_of(result)
     except TensorcopyError:
-        return None  # `tensorcopy why` reports it
+        return None  # the publisher reports it, as `tensorcopy why` does

@@ -16,8 +16,8 @@ from tensorcopy.site.machine import Machine
 from tensorcopy.site.svg import colours
 
 MEASURED = (
-    *("value", "error", "launches", "baseline", "time_verdict", "time_ratio", "time_low", "time_high", "support"),
-    *("change", "instructions", "instructions_ratio"),
+    *("value", "error", "launches", "baseline", "from", "time_verdict", "time_ratio", "time_low", "time_high", "support"),
+    *("change", "instructions", "instructions_from", "instructions_ratio"),
 )
 OPEN_LABEL = "open regressions"
 CHARACTER = 6.6  # width of a letter of the badge
@@ -28,8 +28,8 @@ def machine_csv(machine: Machine) -> str:
     """Return a row for each time in seconds, count or tracked value of each result; an empty field is unknown.
 
     An error is relative and standard; of a count, the difference of its repeats. A ratio is that of a detected change, in the row of its
-    release over the one before it, with its interval and `support`: the comparison of the two, only the "levels" around, or the comparison
-    on an "older Python" only. The count of a timed case is in its row; `change` is of another count or value.
+    release over the one that it changed from, with its interval and `support`: the comparison of the two, only the "levels" around, or the
+    comparison on an "older Python" only. The count of a timed case is in its row; `change` is of another count or value.
     """
     rows: list[list[object]] = []
     for result in machine.results:
@@ -46,21 +46,23 @@ def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
         return []
     memcpy, counted = related.baseline_timing(result, case), machine.count_of(case)
     count = related.measured(result, counted) if counted else None
-    change, metric = _change(machine, result, case), case.spec.metric
-    _, ratio, *_ = change if metric == INSTRUCTIONS else _change(machine, result, counted)
+    metric = case.spec.metric
+    before, *change = _change(machine, result, case)
+    of_count = _change(machine, result, case if metric == INSTRUCTIONS else counted)
     return [
         six_digits(measured.value),
         float(f"{measured.error:.2g}") if isfinite(measured.error) else None,
         measured.launches,
         six_digits(memcpy.seconds) if memcpy else "",
+        before if metric != INSTRUCTIONS else "",
         *(change if metric == TIME else [""] * len(change)),
         change[1] if metric not in (TIME, INSTRUCTIONS) else "",
-        *(six_digits(count.value) if count else "", ratio),
+        *(six_digits(count.value) if count else "", of_count[0], of_count[2]),
     ]
 
 
 def _change(machine: Machine, result: Result, case: Case | None) -> list[object]:
-    """Return verdict, ratio, interval and support of the change of a case with a result; all empty without one.
+    """Return the release before, verdict, ratio, interval and support of the change of a case with a result; all empty without one.
 
     The ratio has the digits that the pages show, so that both round alike.
     """
@@ -69,8 +71,8 @@ def _change(machine: Machine, result: Result, case: Case | None) -> list[object]
             interval = change.step.interval if change.unit == SECONDS else None  # a tracked value's is no ratio
             ratio = round(change.step.ratio, 3) if change.step.before > 0 else ""
             support = "older Python" if change.step.only_on else "levels" if change.step.by_levels else "comparison"
-            return [change.verdict, ratio, *(round(end, 3) if end else "" for end in interval or (None, None)), support]
-    return [""] * 5
+            return [change.before, change.verdict, ratio, *(round(end, 3) if end else "" for end in interval or (None, None)), support]
+    return [""] * 6
 
 
 def six_digits(number: float) -> float:

@@ -10,7 +10,8 @@ from tensorcopy.asv_plugin import publishing
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
-from tensorcopy.results import reader
+from tensorcopy.results import function_profiles, reader
+from tensorcopy.results.reader import Results
 from tensorcopy.site import addresses
 
 
@@ -24,10 +25,15 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Tens
 
     loaded = reader.load_results(results_dir, campaign.releases)
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
-    problems = (*loaded.problems, *loaded.superseded)
-    writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=problems)
+    problems = unreadable(loaded)
+    writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=(*problems, *loaded.superseded))
     publishing.warn([*loaded.warnings, *comparisons.unmatched_rows(campaign.verdicts, reader.cases(loaded.results))])
-    return loaded.problems
+    return problems
+
+
+def unreadable(loaded: Results) -> tuple[TensorcopyError, ...]:
+    """Return the problems of launches and of profiles that could not be read: with them a site ends in exit code 2."""
+    return (*loaded.problems, *function_profiles.damaged(loaded.results))
 
 
 def documentation(checkout: Path = Path()) -> dict[str, str]:
