@@ -35,7 +35,7 @@ def operation(code: str) -> Method:
         ("x + 1e-30", "values", "values"),
         ("x + (x - x.detach())", "values", "values, gradients"),
         ("x.clone().flatten()", "shape, values", "shape, values"),
-        ("x.mul_(2)", "values", ""),  # on a leaf that requires grad it raises
+        ("x.mul_(2)", "values, x", ""),  # on a leaf that requires grad it raises
     ],
 )
 def test_a_change_is_observed(code, plain, with_grad):

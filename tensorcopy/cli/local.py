@@ -164,8 +164,10 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
     result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"
     versions = f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}"
-    failed = f"; ✗ {', '.join(failing)}: the operation fails for every tensor" if failing else ""
-    console.print(f"{versions}: {result}{note}{failed}", soft_wrap=True)
+    failed = f"; ✗ {', '.join(failing)}: the operation fails for every tensor that was tried" if failing else ""
+    writing = dict.fromkeys(row["method"] for row in rows if "x" in (row["observed"]["changes"] or "").split(", "))
+    written = f"; {', '.join(writing)}: the operation writes into x, so that a later call has another one" if writing else ""
+    console.print(f"{versions}: {result}{note}{failed}{written}", soft_wrap=True)
     return 1 if differing or failing else 0
 
 

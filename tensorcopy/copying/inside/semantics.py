@@ -34,7 +34,8 @@ class Outcome:
     layout : "same" where y has the strides of a transposed x, "contiguous", other strides, or the name of a layout without strides
     warns : category and text of its warnings, except DeprecationWarning
     raises : type and text of its error; `{device}` stands for the tensor's device
-    changes : what is not that of x: "shape", "values" or "gradients", joined by ", "; "" for a true copy or view
+    changes : what is not that of x: "shape", "values" or "gradients", and "x" where that was written into, joined by ", "; "" for a true
+        copy or view
     unobserved : what could not be observed, each with the reason: "gradients: RuntimeError: …"
     """
 
@@ -70,6 +71,14 @@ def array(**fields: Any) -> Outcome:
     return Outcome(**{"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_grad": None, "device": "cpu", **fields})
 
 
+# the tensors that a method is tried on, made of two dimensions, until it accepts one: transposed, a change of the layout is detected
+FORMS: Mapping[str, Callable[[Any], Any]] = {
+    "a transposed tensor": lambda x: x.t(),
+    "a contiguous tensor": lambda x: x.t().contiguous(),
+    "a tensor of four dimensions": lambda x: x.t().reshape(1, x.shape[1], x.shape[0], 1),
+}
+
+
 def observed(method: RunsOnDevices, device: str) -> Semantics:
     """Run `method` on `device`, and return what it does with the installed torch.
 
@@ -84,20 +93,24 @@ def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outc
     import numpy as np
     import torch
 
-    x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3)
-    x = x.t().requires_grad_(requires_grad)  # transposed, so that a method that changes the layout is detected
-    try:
-        with _record_warnings() as caught:
-            y = method.on[device](x)
-    except (Exception, SystemExit) as error:  # any error is an outcome
-        return raises(line_of(error).replace(str(x.device), "{device}"))
+    errors: dict[str, str] = {}
+    for form, formed in FORMS.items():
+        x = formed(torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3)).requires_grad_(requires_grad)
+        try:
+            with _record_warnings() as caught:
+                y = method.on[device](x)
+            break
+        except (Exception, SystemExit) as error:  # any error is an outcome
+            errors[form] = line_of(error).replace(str(x.device), "{device}")
+    else:
+        return raises(next(iter(errors.values())))
     # numpy 2 addresses its DeprecationWarning to torch's developers, not to torch's users
     shown = [warning for warning in caught if not issubclass(warning.category, DeprecationWarning)]
     warns = "; ".join(f"{warning.category.__name__}: {first_line(warning.message)}" for warning in shown)
     is_tensor = isinstance(y, torch.Tensor)
     if not (is_tensor or isinstance(y, np.ndarray)):
         return replace(raises(""), gives=type(y).__name__, warns=warns, changes=None)
-    unobserved: list[str] = []
+    unobserved = [f"{form}: {text}" for form, text in errors.items()]
 
     def observe(what: str, act: Callable[..., Any], *arguments: Any) -> Any:
         """Return an observation; None where it fails, which is no error of the method."""
@@ -109,7 +122,7 @@ def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outc
 
     with _record_warnings():  # of what follows, which is not the method's
         fields = {name: observe(name.replace("_", " "), act, x, y) for name, act in (OF_TENSORS if is_tensor else OF_ARRAYS).items()}
-        values = _values_of_all_kinds()
+        values = formed(_values_of_all_kinds())
         other = values.to(device, copy=True).requires_grad_(requires_grad)
         result = observe(f"a tensor of shape {tuple(other.shape)}", method.on[device], other)
         changes = None if result is None else observe("values", _changed_values, values, other, result)
@@ -141,7 +154,9 @@ def _layout(x: Any, y: Any) -> str:
     if isinstance(y, torch.Tensor) and y.layout is not torch.strided:
         return str(y.layout).rpartition(".")[2].lstrip("_")
     strides = y.stride() if isinstance(y, torch.Tensor) else tuple(stride // y.itemsize for stride in y.strides)
-    return "same" if strides == x.stride() else "contiguous" if strides == x.contiguous().stride() else str(strides)
+    if strides == x.stride() and not x.is_contiguous():
+        return "same"
+    return "contiguous" if strides == x.contiguous().stride() else str(strides)
 
 
 def _dtype(x: Any, y: Any) -> str:
@@ -177,23 +192,22 @@ def _shares_storage(x: Any, y: Any) -> bool:
 
 
 def _values_of_all_kinds() -> Any:
-    """Return a transposed tensor on the CPU, with values that no operation but a copy keeps; no size is that of `_outcome`."""
+    """Return a tensor on the CPU, with values that no operation but a copy keeps; no size is that of `_outcome`."""
     import torch
 
     random = torch.Generator().manual_seed(0)
     spread = torch.randn(24, generator=random) * 10 ** (40 * torch.rand(24, generator=random) - 20)
     special = torch.tensor([0.0, 1.0, -1.0, 1e30, -1e30, inf, -inf, nan])
     values = torch.cat([spread, torch.randn(24, generator=random), special])
-    return values.reshape(7, -1).t()
+    return values.reshape(7, -1)
 
 
 def _changed_values(values: Any, x: Any, y: Any) -> str:
-    """Return "shape, values" or "values" for what differs, in the result or in x itself; "" for nothing."""
+    """Return "shape, values" or "values" for what differs in the result, with "x" where x itself does; "" for nothing."""
     from tensorcopy.copying.inside.values import equal
 
-    if tuple(y.shape) != tuple(values.shape):
-        return "shape, values"
-    return "" if equal(y, values) and equal(x, values) else "values"
+    of_result = ["shape", "values"] if tuple(y.shape) != tuple(values.shape) else [] if equal(y, values) else ["values"]
+    return ", ".join([*of_result, *([] if equal(x, values) else ["x"])])
 
 
 def _changed_gradients(x: Any, y: Any) -> str:
@@ -226,7 +240,9 @@ def describe(observed: dict[str, Any]) -> str:
         return str(observed["raises"]).replace("{device}", "the device")
     if observed["gives"] not in ("tensor", "ndarray"):
         return f"returns a {observed['gives']}, of which nothing is observed"
-    words = [f"changes {observed['changes'].replace(', ', ' and ')}"] if observed.get("changes") else []
+    changes = (observed.get("changes") or "").split(", ")
+    changed = [each for each in changes if each not in ("", "x")]
+    words = [f"changes {' and '.join(changed)}"] * bool(changed) + ["writes into x"] * ("x" in changes)
     words += {True: ["shares storage"], False: ["independent"]}.get(observed["shares_storage"], [])
     if observed["gives"] == "tensor":
         words += {True: ["in the graph"], False: ["out of the graph"]}.get(observed["keeps_graph"], [])
