@@ -192,10 +192,37 @@ time_changed.version = "{number}"
 """
 
 
+FUNCTIONS = """
+class Named:
+    params = [["a".upper, len], [object(), object()]]
+
+    def time_named(self, function, anything):
+        pass
+
+class Alike:
+    params = ["a".upper, "b".upper]
+
+    def time_alike(self, anything):
+        pass
+"""
+
+
+def test_the_name_of_a_case_has_no_address(sides):
+    """It would be another case in each launch, and `measure` would never have its launches of one."""
+    (sides[0].suites / "functions.py").write_text(FUNCTIONS)
+    found = [launch.suites_of(side) for side in sides]
+    names = [launch.names_of(name, suites[name]["params"]) for suites in found for name in suites if name.endswith("time_named")]
+    assert names[0] == names[1]
+    assert names[0][0] == "functions.Named.time_named(<built-in method upper of str object>, <object object> (0))"
+    refused = found[0]["functions.Alike.time_alike"]["refused"]
+    assert refused.startswith("parameters that differ in their addresses alone, ")
+    assert refused.endswith(": <built-in method upper of str object>")
+
+
 def test_two_revisions_have_their_own_suites(sides, tmp_path):
     """A case is the same whatever its place in the order; one that a revision lacks has no time there, and is no failure.
 
-    As with asv, it lacks the later one's version of a benchmark.
+    Of a benchmark that it has in another version it says so.
     """
     for number, milliseconds in enumerate(([2, 4, 8], [8, 6, 2])):
         suites = tmp_path / f"revision-{number}"

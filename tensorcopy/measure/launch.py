@@ -57,6 +57,7 @@ LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
 KEPT_OUTPUT = 65536  # bytes of what a side prints
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
 chance = SystemRandom()
 
 ReportCase = Callable[[int, int, str], None]  # cases done, of how many, and the suite that is timed
@@ -516,13 +517,14 @@ def _suites(sides: Sequence[LocalSide], processes: Sequence[_SideProcess]) -> tu
 
 
 def _kept(suite: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a benchmark as asv describes it, as a launch can keep it: with texts of limited length.
+    """Return a benchmark as asv describes it, as a launch can keep it: with texts of limited length, and without addresses in memory.
 
-    One with too many cases is one case, which fails for the reason under "refused".
+    An address is another one in each process: no launch would have a case of the one before. One with too many cases, or with two of one
+    name, is one case, which fails for the reason under "refused".
     """
 
     def text(value: object, longest: int = LONGEST_PARAMETER) -> str:
-        kept = str(value).encode(errors="replace").decode()
+        kept = ADDRESS.sub("", str(value).encode(errors="replace").decode())
         digest = f"… {sha256(kept.encode()).hexdigest()[:8]}"
         return kept if len(kept) <= longest else f"{kept[: longest - len(digest)]}{digest}"
 
@@ -530,9 +532,14 @@ def _kept(suite: Mapping[str, Any]) -> dict[str, Any]:
     params, timeout = [list(map(text, values)) for values in suite["params"]], suite["timeout"]
     timeout = timeout if isinstance(timeout, (int, float)) and timeout > 0 else 0.0  # none declared
     kept = {**suite, **own, "params": params, "param_names": [*map(text, suite["param_names"])], "timeout": timeout}
+    refused = ""
     if (cases := prod(map(len, params))) > launches.MOST_CASES:
-        return {**kept, "params": [], "param_names": [], "refused": f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"}
-    return kept
+        refused = f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"
+    for given, values in zip(suite["params"], params):
+        alike = [name for name in values if len({str(text) for text, kept_text in zip(given, values) if kept_text == name}) > 1]
+        if alike:
+            refused = f"parameters that differ in their addresses alone, which are others in each process: {alike[0]}"
+    return {**kept, "params": [], "param_names": [], "refused": refused} if refused else kept
 
 
 def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
