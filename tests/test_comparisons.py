@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from tensorcopy.measure import git, plan
 from tensorcopy.report import explanation, pr_comment, sentences
 from tensorcopy.results import differences
 from tensorcopy.results.differences import within
+from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.site import render
 from tensorcopy.worker.devices import DEVICES
 from tests import launch_files
@@ -410,6 +412,17 @@ def test_a_side_that_fails_or_skips_a_case_is_the_reason(tmp_path):
     changes = comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).changes
     reasons = {"added": "not_measured_before", "removed": "not_measured_after", "broken": "failed_after"}
     assert {case["method"]: change.reason.value for case, change in changes.items()} == reasons
+
+
+def test_a_benchmark_in_another_version_is_not_only_on_one_side(tmp_path):
+    """A side that skips it for that reason has it, with another body."""
+    launch_files.write(tmp_path, copies(changed=(None, 1.0), kept=(1.0, 1.0)))
+    before, after = launch_files.load(tmp_path, *NAMES)
+    before = replace(before, skips=dict.fromkeys(before.skips, OTHER_VERSION))
+    changes = comparisons.between(before, after).changes
+    texts = {case["method"]: sentences.sentence(change) for case, change in changes.items()}
+    assert texts["changed"] == "unknown: in another version"
+    assert "1 unchanged, 0 unknown, 1 in another version of 2 cases." in sentences.headline(changes.values())[0]
 
 
 def test_numpy_must_be_equal_for_conversions_only(tmp_path):

@@ -232,6 +232,7 @@ def test_two_revisions_have_their_own_suites(sides, tmp_path):
         sides[number] = replace(sides[number], suites=suites, revision=str(number))
     suites = launch.take(sides, "box").suites
     assert (suites["sleeping.time_changed"].version, suites["sleeping.time_changed"].rows["0"].effects) == ("1", [None, 0])
+    assert suites["sleeping.time_changed"].skipped == {"0": {"0": launches.OTHER_VERSION}}
     suite = suites["sleeping.Sleeps.time_sleep"]
     seconds = {int(suite.params[0][int(index)]): row for index, row in suite.rows.items()}
     assert {number: [effect is not None for effect in row.effects] for number, row in seconds.items()} == {

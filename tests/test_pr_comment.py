@@ -304,6 +304,18 @@ def test_the_base_is_compared_with_the_stored_history(comparison, tmp_path):
     )
 
 
+def test_a_base_that_runs_its_own_suites_says_so(tmp_path, comparison):
+    """A benchmark that head has changed is in another version then, and neither compared nor undecided."""
+    changes = {case: Change(Verdict.UNKNOWN, Reason.OTHER_VERSION) for case in [*comparison.changes][:1]}
+    pair = pair_result(replace(comparison, changes={**comparison.changes, **changes}))
+    pair.note = "base runs its own suites: they cannot be imported"
+    text = comment(artifact(tmp_path / "artifact", document(pair)))
+    assert "runs its own: a benchmark that head has changed is not compared" in text
+    assert "<summary>1 in another version</summary>" in text
+    assert re.search(r"### .*, 1 in another version of 4 cases\.", text)
+    assert "runs its own" not in comment(artifact(tmp_path / "other", document(pair_result(comparison))))
+
+
 @pytest.mark.parametrize(
     ("verdict", "failures", "code"),
     [
@@ -311,14 +323,16 @@ def test_the_base_is_compared_with_the_stored_history(comparison, tmp_path):
         (Verdict.SLOWER, {"head": ["a case failed"]}, 1),
         (Verdict.FASTER, {}, 0),
         (Verdict.UNKNOWN, {"head": ["a case failed"]}, 2),
+        (Verdict.UNCHANGED, {"base": ["a case failed"]}, 0),
     ],
-    ids=["slower", "slower and failed", "faster", "failed"],
+    ids=["slower", "slower and failed", "faster", "failed", "failed in base alone"],
 )
 def test_only_a_slowdown_fails_the_check(comparison, verdict, failures, code):
     """And a failed revision, and a pair that was not compared."""
     changes = {case: replace(change, verdict=verdict) for case, change in comparison.changes.items()}
     assert pull_request.exit_code([pair_result(replace(comparison, changes=changes), **failures)]) == code
     assert pull_request.exit_code([pair_result(None)]) == 3
+    assert pull_request.exit_code([pair_result(None, base=["no torch"])]) == 2
     assert pull_request.exit_code([]) == 0  # nothing that is measured changed
 
 

@@ -18,8 +18,11 @@ import pytest
 from tensorcopy import campaign, configuration
 from tensorcopy.cli import main
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import plan, revisions
+from tensorcopy.measure import launch, plan, revisions
+from tensorcopy.measure.launch import LocalSide
+from tensorcopy.measure.taking import Job
 from tensorcopy.releases import release_table
+from tensorcopy.releases.environments import Environment
 from tensorcopy.report import pr_comment
 from tensorcopy.results.cases import Case
 from tests.test_git import AUTHOR, commit_all, edit, sha
@@ -121,6 +124,57 @@ def test_a_project_below_the_top_takes_the_whole_repository(folder):
     assert not (base.parent / "benchmarks" / "steps.py").exists()
     assert os.access(head.parent / "build.sh", os.X_OK)
     assert (head.parent / "link").readlink() == Path("build.sh")
+
+
+def suite(body: str) -> str:
+    return f"class Ones:\n    def time_ones(self):\n        {body}\n"
+
+
+@pytest.fixture
+def two_suites(folder, monkeypatch) -> tuple[revisions.Revision, revisions.Revision, Job]:
+    """Return two commits, of which the later one changes the body of a benchmark, and a job whose environments are not looked at."""
+    (folder / "benchmarks").mkdir()
+    (folder / "benchmarks" / "__init__.py").touch()
+    declared = (folder / "tensorcopy.toml").read_text(encoding="utf-8")
+    (folder / "tensorcopy.toml").write_text(declared + '[suites]\npath = "benchmarks"\n', encoding="utf-8")
+    for body in ("sum([1])", "sum([1, 2])"):
+        (folder / "benchmarks" / "ones.py").write_text(suite(body))
+        commit_all(folder, body)
+    measurement, own = plan.Measurement(release_table.load().find("2.8.0"), "3.11"), campaign.read(folder)
+    made = [revisions.of(measurement, sha(folder, name), name, own, configuration.paths()) for name in ("HEAD~1", "HEAD")]
+    opened = Environment(Path(sys.executable), {"ledger": {"accelerators": {}}, "torch_folder": "torch"})
+    return made[0], made[1], Job(own, configuration.paths(), "box", opened=dict.fromkeys(made, opened))
+
+
+def body_of(revision: revisions.Revision, job: Job) -> str:
+    """Return the body of the benchmark that a revision runs."""
+    init = (job.side(revision).suites / "__init__.py").read_text(encoding="utf-8")
+    return (Path(re.findall(r"['\"](/.*?)['\"]", init)[0]) / "ones.py").read_text(encoding="utf-8")
+
+
+def test_both_commits_run_the_later_one_s_suites(two_suites, monkeypatch):
+    """As with asv: where they ran each its own, a benchmark whose body has changed could not be compared."""
+    base, head, job = two_suites
+    assert (body_of(base, job), body_of(head, job)) == (suite("sum([1])"), suite("sum([1, 2])"))
+    monkeypatch.setattr(launch, "suites_of", lambda side: {})
+    shared, note = revisions.with_suites_of(base, head, job)
+    assert (shared.place, note) == (base.place, "")
+    assert body_of(shared, job) == body_of(head, job)
+
+
+def test_a_commit_that_cannot_import_the_later_one_s_suites_runs_its_own(two_suites, monkeypatch):
+    """And says why: they may import what only the later commit has."""
+
+    def refuse(side: LocalSide) -> dict[str, Any]:
+        raise launch.SideFailed.of(side, "ModuleNotFoundError: No module named 'later'")
+
+    base, head, job = two_suites
+    monkeypatch.setattr(launch, "suites_of", refuse)
+    own, note = revisions.with_suites_of(base, head, job)
+    assert body_of(own, job) == suite("sum([1])")
+    assert note.startswith("HEAD~1 runs its own suites: the suites cannot be imported in py3.11-cuda")
+    assert note.endswith("No module named 'later'")
+    assert job.failed == {}
 
 
 def error_of(capsys, *arguments: str) -> str:

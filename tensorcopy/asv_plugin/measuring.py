@@ -306,6 +306,9 @@ def _pairs(conf: Any, options: Namespace, job: Job, shas: tuple[str, str], names
     before, after = (job.campaign.releases.of(sha) for sha in shas)
     if before is None and after is None:
         first, second = _revisions(environments, dict(zip(names, shas)), job)
+        first, note = revisions.with_suites_of(first, second, job)
+        if note:
+            log.warning(note)
         return [(first, second)]
     if before is None or after is None:
         _refuse_mixture(*names)

@@ -67,6 +67,7 @@ class RevisionPair:
     comparison : None if a revision has no result
     failures : error lines by the revision's name
     history : of base against the stored history of this machine, the number of cases by verdict
+    note : why base runs its own suites, where it cannot run head's
     """
 
     before: Revision
@@ -74,6 +75,7 @@ class RevisionPair:
     comparison: Comparison | None = None
     failures: dict[str, list[str]] = field(default_factory=dict)
     history: Counter[Verdict] = field(default_factory=Counter)
+    note: str = ""
 
     @property
     def is_of_code(self) -> bool:
@@ -137,9 +139,13 @@ def measure_and_judge(
 
     until : when no further launch begins, on the clock of `time.monotonic`
     """
-    folder, sides = revisions.results_of(paths), (pair.before, pair.after)
-    job = Job(campaign, paths, platform.node(), request.selection, device="" if request.device == "cpu" else request.device, folder=folder)
+    folder, device = revisions.results_of(paths), "" if request.device == "cpu" else request.device
+    job = Job(campaign, paths, platform.node(), request.selection, device=device, folder=folder)
+    sides = pair.before, pair.after
     try:
+        if pair.is_of_code:
+            pair.before, pair.note = revisions.with_suites_of(pair.before, pair.after, job)
+        sides = pair.before, pair.after
         comparison = now.judged(
             sides,
             job,
@@ -190,16 +196,17 @@ def _pair(pair: RevisionPair, request: PullRequest) -> Pair:
         seen=median(seen) if seen else None,
         history=pair.history,
         failures=[(name == pair.before.name, _first(lines)) for name, lines in pair.failures.items()],
+        own_suites=bool(pair.note),
     )
 
 
 def exit_code(pairs: Sequence[RevisionPair]) -> int:
     """Return the exit code of the command.
 
-    1 if a case is slower, 2 if a revision failed, 3 if a pair was not compared, else 0
+    1 if a case is slower, 2 if a revision failed, 3 if a pair was not compared, else 0. A case that fails in base alone is mended, or new
     """
     if any(pair.comparison and pair.comparison.has_slower for pair in pairs):
         return 1
-    if any(pair.failures for pair in pairs):
+    if any(pair.failures if pair.comparison is None else pair.failures.get(pair.after.name) for pair in pairs):
         return 2
     return 0 if all(pair.compared for pair in pairs) else 3

@@ -103,6 +103,8 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         if pair.comparison is not None:
             how_to_list = f"tensorcopy ci comment {options.out}"
             console.print(terminal.overview(pair.comparison, width=console.width, how_to_list=how_to_list))
+        if pair.note:
+            console.print(pair.note, soft_wrap=True)
         for name, lines in pair.failures.items():
             console.print(f"{name} failed:", *(f"  {line}" for line in lines), sep="\n", soft_wrap=True)
     if not pairs:

@@ -109,10 +109,10 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
 def _why_nothing(options: argparse.Namespace, comparison: Comparison) -> str:
     """Return why no case was compared."""
     from tensorcopy.judge import comparisons
-    from tensorcopy.judge.paired import ONE_SIDED
+    from tensorcopy.judge.paired import ONE_SIDED, Reason
 
     what, changes = "nothing was compared", comparison.changes
-    if changes and all(change.reason in ONE_SIDED for change in changes.values()):
+    if changes and all(change.reason in (*ONE_SIDED, Reason.OTHER_VERSION) for change in changes.values()):
         return f"{what}: the sides have no case in common ({', '.join(dict.fromkeys(case.device for case in changes))})"
     if changes:
         return f"{what}: no case has enough launches on both sides"

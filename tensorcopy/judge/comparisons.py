@@ -26,6 +26,7 @@ from tensorcopy.results import conditions, differences, related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.conditions import FieldDifference
 from tensorcopy.results.differences import UNPAIRED, Difference
+from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.reader import Result
 from tensorcopy.worker.operations import FILE
 
@@ -198,6 +199,8 @@ def _missing(result: Result, case: Case, failed: Reason, skipped: Reason, absent
         return None
     if case in result.failures:
         return Change(Verdict.UNKNOWN, failed, failure=result.failures[case])
+    if result.skips.get(case) == OTHER_VERSION:
+        return Change(Verdict.UNKNOWN, Reason.OTHER_VERSION)
     if case in result.skips:
         return Change(Verdict.UNKNOWN, skipped, failure=result.skips[case])
     return Change(Verdict.UNKNOWN, absent)

@@ -61,6 +61,7 @@ class Reason(str, Enum):
     NOT_MEASURED_AFTER = "not_measured_after"
     ONLY_BEFORE = "only_before"  # no launch has it after: it was removed, renamed, or not selected
     ONLY_AFTER = "only_after"
+    OTHER_VERSION = "other_version"  # of the benchmark, on one side
     PROVENANCE_DIFFERS = "provenance_differs"
     TOO_FEW_LAUNCHES = "too_few_launches"
     NEVER_MET = "never_met"  # in a launch, not even by way of others
@@ -70,6 +71,7 @@ class Reason(str, Enum):
 
 FAILED = (Reason.FAILED_BEFORE, Reason.FAILED_AFTER)
 ONE_SIDED = (Reason.ONLY_BEFORE, Reason.ONLY_AFTER)
+APART = (*FAILED, *ONE_SIDED, Reason.OTHER_VERSION)  # of cases that have a word of their own, and are not undecided
 
 
 def has_changed(before: float, after: float, least: float = LEAST_COUNT) -> bool:

@@ -15,7 +15,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -56,6 +56,7 @@ LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cach
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
 KEPT_OUTPUT = 65536  # bytes of what a side prints
+ANOTHER = -2  # in place of a case's number, of a side that has another version of the benchmark
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
 chance = SystemRandom()
@@ -87,9 +88,9 @@ class LocalSide:
         return f"{self.environment} ({self.revision[:8]})" if self.revision else self.environment
 
     @property
-    def benchmarks(self) -> tuple[Path, str]:
+    def benchmarks(self) -> Hashable:
         """What its benchmarks come from: sides that are equal in it have the same."""
-        return self.suites, self.variables.get("PYTHONPATH", "")
+        return self.suites, self.variables.get("PYTHONPATH", ""), self.revision  # which has operations and a package of its own
 
 
 @dataclass(frozen=True)
@@ -366,12 +367,16 @@ def take(
             for name, text, alone in of_device:
                 report_case(len(by_case), sum(map(len, jobs)), name)
                 suite, of_sides = suites[name], [places.get(text) for places in of_side]
+                others = {number: launches.OTHER_VERSION for number, place in enumerate(of_sides) if place == ANOTHER}
+                of_sides = [None if place == ANOTHER else place for place in of_sides]
                 longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
                 turns = by_case[name, suite["selected"][text]] = (
                     Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
                     if "refused" in suite
                     else time_case(processes, name, of_sides, longest, alone=alone)
                 )
+                if others:
+                    by_case[name, suite["selected"][text]] = replace(turns, skipped={**turns.skipped, **others})
                 if full := of_text(" ".join(turns.failed.values()), NOWHERE):
                     raise full  # the case is not at fault
             for process in processes:
@@ -488,11 +493,11 @@ def _suites(sides: Sequence[LocalSide], processes: Sequence[_SideProcess]) -> tu
     """Return the benchmarks of all sides by name, as asv describes them, and for each side the number of each of its cases by name.
 
     Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Of another version of
-    a benchmark, whose values cannot be compared, an earlier side has no case, as with asv. Sides of the same suites are asked once. Raises
-    SideFailed for one whose suites cannot be imported.
+    a benchmark, whose values cannot be compared, an earlier side has `ANOTHER` in place of its case's number. Sides of the same suites are
+    asked once. Raises SideFailed for one whose suites cannot be imported.
     """
     suites: dict[str, dict[str, Any]] = {}
-    of_place: dict[tuple[Path, str], dict[str, int]] = {}
+    of_place: dict[Hashable, dict[str, int]] = {}
     places = [side.benchmarks for side in sides]
     for number in sorted({place: number for number, place in enumerate(places)}.values()):
         process = processes[number]
@@ -507,7 +512,8 @@ def _suites(sides: Sequence[LocalSide], processes: Sequence[_SideProcess]) -> tu
             params, known = suite["params"], suites.get(name)
             if known and known["version"] != suite["version"]:
                 for text, earlier in product(names_of(name, known["params"]), of_place.values()):
-                    earlier.pop(text, None)
+                    if text in earlier:
+                        earlier[text] = ANOTHER
                 known = None
             indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, params))})
             if known and known["param_names"] == suite["param_names"]:

@@ -1,8 +1,8 @@
 """Git revisions as sides of launches: the suites, registry and package of a commit, under a torch release. Prints nothing.
 
-A commit of tensorcopy times its own suites with its own registry. A commit of a project is timed by this tensorcopy: what
-differs is the project, its operations, its suite and its package. Files and launches of revisions lie beside the environments, never in the
-published results.
+A commit of tensorcopy is timed with its own registry. A commit of a project is timed by this tensorcopy: what differs is the project, its
+operations and its package. The later commit's suites are run on both, as asv runs them, unless the earlier one cannot import them. Files
+and launches of revisions lie beside the environments, never in the published results.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from pathlib import Path
 from tensorcopy import campaign as campaigns
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git, plan
+from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.measure import git, launch, plan
 from tensorcopy.measure.launch import LocalSide
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.taking import Job
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -38,12 +39,14 @@ class Revision(Measurement):
     name : as it is printed, such as "head 1234abcd"; "" for its SHA
     folder : its files, of a project the part of them that is the project's
     environments : the folder of its environments
+    suites_from : the files of the commit whose suites are run; None for its own
     """
 
     commit: str = ""
     name: str = ""
     folder: Path = field(default=Path(), compare=False)
     environments: Path = field(default=Path(), compare=False)
+    suites_from: Path | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.name or self.commit[:8]} with {super().__str__()}"
@@ -59,12 +62,15 @@ class Revision(Measurement):
         return super().opened(of_folder(self.folder, campaign), replace(paths, environments=self.environments))
 
     def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> LocalSide:
-        made = super().side(environment, of_folder(self.folder, campaign), replace(paths, environments=self.environments))
+        own, suites_from = of_folder(self.folder, campaign), self.suites_from or self.folder
+        if not campaign.is_shipped:
+            own = replace(own, suites=of_folder(suites_from, campaign).suites)
+        made = super().side(environment, own, replace(paths, environments=self.environments))
         if not campaign.is_shipped:
             return replace(made, revision=self.commit)
         search_path = os.pathsep.join([str(self.folder), made.variables["PYTHONPATH"]])  # its own tensorcopy first
         variables = {**made.variables, **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)}
-        return replace(made, revision=self.commit, suites=self.folder / "benchmarks", variables=variables)
+        return replace(made, revision=self.commit, suites=suites_from / "benchmarks", variables=variables)
 
 
 def results_of(paths: Paths) -> Path:
@@ -162,6 +168,24 @@ def of(measurement: Measurement, commit: str, name: str, campaign: Campaign, pat
         folder,
         _environments(folder, campaign, paths),
     )
+
+
+def with_suites_of(before: Revision, after: Revision, job: Job) -> tuple[Revision, str]:
+    """Return the earlier of two revisions with the suites of the later one; with its own, and why, where it cannot import these.
+
+    So a benchmark whose body has changed is the same on both sides. Raises DiskError.
+    """
+    shared = replace(before, suites_from=after.folder)
+    if shared not in job.usable([before]):
+        return before, ""  # it cannot be measured, and `job.failed` has the reason
+    try:
+        side = job.side(shared)
+        job.described.setdefault(side.benchmarks, launch.suites_of(side))
+    except DiskError:
+        raise
+    except TensorcopyError as error:
+        return before, f"{before.name or before.commit[:8]} runs its own suites: {error.what}: {error.got}"
+    return shared, ""
 
 
 def _root(paths: Paths) -> Path:

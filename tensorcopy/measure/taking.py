@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -64,7 +64,7 @@ class Job:
     folder: Path | None = None
     looks: int = 1
     opened: dict[Measurement, Environment] = field(default_factory=dict)
-    described: dict[tuple[Path, str], dict[str, dict[str, Any]]] = field(default_factory=dict)  # by `LocalSide.benchmarks`
+    described: dict[Hashable, dict[str, dict[str, Any]]] = field(default_factory=dict)  # by `LocalSide.benchmarks`
     failed: dict[Measurement, TensorcopyError] = field(default_factory=dict)  # with the reason why no launch has it
 
     @property

@@ -16,7 +16,7 @@ from math import isfinite
 from typing import Any
 
 from tensorcopy.judge.comparisons import Comparison, case_name
-from tensorcopy.judge.paired import FAILED, ONE_SIDED, Change, Verdict
+from tensorcopy.judge.paired import APART, FAILED, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import (
     CHANGED,
@@ -177,13 +177,13 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedC
     lines += ["", _table(changed)] if changed else []
     unchanged, likely = [row for row in rows if row[1].verdict is Verdict.UNCHANGED], [row for row in rows if row[1].likely]
     unknown = [row for row in rows if row[1].verdict is Verdict.UNKNOWN and not row[1].likely]
-    apart = (*FAILED, *ONE_SIDED)
     for folded, title in (
         (likely, "likely slower or faster, not significant among all cases"),
         ([row for row in unknown if row[1].reason in FAILED], "failed"),
         ([row for row in unknown if row[1].reason is ONE_SIDED[0]], f"only in {escaped(labels[0])}"),
         ([row for row in unknown if row[1].reason is ONE_SIDED[1]], f"only in {escaped(labels[1])}"),
-        ([row for row in unknown if not row[1].compared and row[1].reason not in apart], "not compared"),
+        ([row for row in unknown if row[1].reason is Reason.OTHER_VERSION], "in another version"),
+        ([row for row in unknown if not row[1].compared and row[1].reason not in APART], "not compared"),
         ([row for row in unknown if row[1].compared], "unknown"),
         (unchanged, f"unchanged (within ±{margins(change for _, change in unchanged)})"),
         ([row for row in rows if row[1].verdict is Verdict.EQUAL], "equal"),

@@ -31,6 +31,7 @@ IN_UNITS, LONGEST_UNIT = "A-Za-z0-9/%µ² ", 20  # a unit is not escaped
 LINES, LINE = 20, 300  # of a failure's output, and characters of a line
 SECTION = 28_000  # characters; two devices fit into a comment
 NOTHING = "### No file that is measured differs from the base"
+OWN_SUITES = "base cannot run head's suites, and runs its own: a benchmark that head has changed is not compared"
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
 PART = "<!-- tensorcopy: {0} -->\n{1}\n<!-- /tensorcopy: {0} -->"  # of the comment: a device, and its section
 PARTS = re.compile(r"<!-- tensorcopy: (\w+) -->\n(.*?)\n<!-- /tensorcopy: \1 -->", re.DOTALL)
@@ -99,6 +100,7 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
     seen : the smallest slowdown seen 9 times in 10, of the median case
     history : of base against the stored history of the same machine, the number of cases by verdict; empty without one
     failures : for each side that failed, whether it is the first, and its last lines of output
+    own_suites : whether the first runs its own suites, since it cannot run the other's
     """
 
     torch: tuple[Version, Version]
@@ -107,6 +109,7 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
     seen: Ratio | None
     history: dict[Verdict, Number]
     failures: Annotated[list[tuple[bool, Lines]], Meta(max_length=2)]
+    own_suites: bool = False
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
@@ -190,7 +193,7 @@ def _pair(document: Document, pair: Pair) -> str:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
     notes = level_note([row.change for row in pair.rows])
     notes += [f"{SEEN} (median case): {percent(pair.seen, 1)}"] if pair.seen else []
-    notes += filter(None, [history_text(Counter(pair.history))])
+    notes += filter(None, [history_text(Counter(pair.history)), OWN_SUITES if pair.own_suites else ""])
     on = f"torch {before}, {pair.on}" if of_code else pair.on
     return "\n".join([formats.comparison_text(labels, on, [(row.case, row.change) for row in pair.rows], notes=notes), *failures])
 

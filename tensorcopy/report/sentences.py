@@ -15,6 +15,7 @@ from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import (
     ALPHA,
+    APART,
     FAILED,
     MARGIN,
     MOST_LAUNCHES,
@@ -66,6 +67,7 @@ WORDS = {
     Reason.FAILED_AFTER: "failed",
     Reason.ONLY_BEFORE: "only before",
     Reason.ONLY_AFTER: "only after",
+    Reason.OTHER_VERSION: "in another version",
 }
 UNMEASURED = tuple(dict.fromkeys(WORDS.values()))  # what an unknown case may be, besides undecided
 LIKELY = tuple(f"likely {verdict.value}" for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.HIGHER, Verdict.LOWER))  # or else
@@ -148,7 +150,7 @@ def _reason(change: Change) -> str:
         return f"too few launches ({change.launches[0]} before, {change.launches[1]} after){more}"
     if change.reason is Reason.NEVER_MET:
         return "never measured beside each other, not even by way of another release"
-    if change.reason in ONE_SIDED:
+    if change.reason in (*ONE_SIDED, Reason.OTHER_VERSION):
         return WORDS[change.reason]
     if change.reason in FAILED:
         side = "before" if change.reason is Reason.FAILED_BEFORE else "after"
@@ -243,6 +245,8 @@ def words_of(verdicts: Sequence[Verdict], number: Mapping[str, int]) -> list[str
 
 def apart_text(change: Change, labels: tuple[str, str]) -> str:
     """Return which side a case failed with, or which alone has it: "failed with torch 2.15.0", "only in base 1234abcd"."""
+    if change.reason is Reason.OTHER_VERSION:
+        return WORDS[change.reason]
     before, after = labels
     side = before if change.reason in (Reason.FAILED_BEFORE, Reason.ONLY_BEFORE) else after
     return f"failed with {side}" if change.reason in FAILED else f"only in {side}"
@@ -396,9 +400,7 @@ def reasons(comparison: Comparison) -> list[str]:
     unchanged = [change for change in changes if change.verdict is Verdict.UNCHANGED]
     likely = [change for change in changes if change.likely]
     unknown = Counter(
-        summary(change)
-        for change in changes
-        if change.verdict is Verdict.UNKNOWN and not change.likely and change.reason not in (*FAILED, *ONE_SIDED)
+        summary(change) for change in changes if change.verdict is Verdict.UNKNOWN and not change.likely and change.reason not in APART
     )
     lines = [f"{len(unchanged)} unchanged: within ±{margins(unchanged)}"] if unchanged else []
     lines += (

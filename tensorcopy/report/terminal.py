@@ -111,10 +111,16 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
             notes += [f"failed with {label}: {_name(case)}: {each.failure}" for case, each in changes.items() if each.reason is failing]
             names = [_name(case) for case, each in changes.items() if each.reason is only]
             if names:
-                notes.append(f"only in {label}: {', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}")
+                notes.append(f"only in {label}: {_some(names)}")
+        if versions := [_name(case) for case, each in changes.items() if each.reason is Reason.OTHER_VERSION]:
+            notes.append(f"in another version of the benchmark: {_some(versions)}")
     if any(change.verdict is Verdict.UNKNOWN and change.reason not in ONE_SIDED for change in changes.values()) and not all_cases:
         notes.append(f"{how_to_list} lists every case, and how many more launches it needs")
     return Prose("\n".join([*lines, *more, *notes, *not_included(comparison.problems)]).rstrip("\n"))
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:LARGEST_CHANGES])}{', …' if names[LARGEST_CHANGES:] else ''}"
 
 
 def _figures(change: Change) -> str:

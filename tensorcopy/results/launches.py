@@ -33,6 +33,7 @@ LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
+OTHER_VERSION = "in another version of the benchmark"  # why a side skips a case: its values cannot be compared
 ALL = "*"  # in place of a side's number: every side
 ID = r"\d{8}T\d{6}-[0-9a-f]{8}"
 OF_INTERPRETER = "-interpreter"  # ends the name of an environment that is an interpreter's own

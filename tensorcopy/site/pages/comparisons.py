@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.judge.comparisons import Comparison
-from tensorcopy.judge.paired import FAILED, ONE_SIDED, Change, Verdict
+from tensorcopy.judge.paired import APART, Change, Verdict
 from tensorcopy.report import explanation, sentences
 from tensorcopy.report.sentences import (
     CHANGED,
@@ -96,9 +96,6 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
         faster=sum(change.verdict is Verdict.FASTER for change in changes),
         conclusive=2 * sum(change.interval is not None or not change.timed for change in changes) >= len(changes) > 0,
     )
-
-
-APART = (*FAILED, *ONE_SIDED)  # reasons of cases that are in no number of verdicts
 
 
 @dataclass(frozen=True)
