@@ -1,4 +1,4 @@
-"""Memcpy baselines for the copied bytes."""
+"""Memcpy baselines for the copied bytes: on the CPU numpy's copy, on a device torch's, which a release can change."""
 
 import numpy as np
 import torch
@@ -86,7 +86,7 @@ class Strided(Suite):
 
 
 class OnDevice(Suite):
-    """The device's copy into existing memory.
+    """torch's copy into existing memory, the fastest that it has on a device.
 
     Throughput for copies on the device, latency for copies to the host.
     """
@@ -99,7 +99,7 @@ class OnDevice(Suite):
 
 
 class Latency(Suite):
-    """The device's own copy, waited for after each: the baseline of `copies.Latency`."""
+    """The same on the device, waited for after each: the baseline of `copies.Latency`."""
 
     params = [ON_DEVICE, list(ACCELERATORS)]
     param_names = ["numel", "device"]

@@ -414,12 +414,21 @@ def test_a_side_that_fails_or_skips_a_case_is_the_reason(tmp_path):
     assert {case["method"]: change.reason.value for case, change in changes.items()} == reasons
 
 
+def test_a_device_s_own_copy_is_torch_s_and_is_compared(tmp_path):
+    """A release can change it; numpy's copy on the CPU it cannot."""
+    names = ("floors.OnDevice.time_transfer way=there numel=16 device=cuda", "floors.ByBytes.time_memcpy fresh 64")
+    cases = {name: dict(zip(NAMES, (1.0, 1.3))) for name in names}
+    launch_files.write(tmp_path, cases, accelerators={"cuda": "NVIDIA H9"})
+    (change,) = comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).changes.items()
+    assert (change[0].suite, change[1].verdict) == ("floors.OnDevice.time_transfer", Verdict.SLOWER)
+
+
 def test_a_benchmark_in_another_version_is_not_only_on_one_side(tmp_path):
     """A side that skips it for that reason has it, with another body."""
     launch_files.write(tmp_path, copies(changed=(None, 1.0), kept=(1.0, 1.0)))
     before, after = launch_files.load(tmp_path, *NAMES)
     before = replace(before, skips=dict.fromkeys(before.skips, OTHER_VERSION))
-    changes = comparisons.between(before, after).changes
+    changes = comparisons.between(Question(before, after)).changes
     texts = {case["method"]: sentences.sentence(change) for case, change in changes.items()}
     assert texts["changed"] == "unknown: in another version"
     assert "1 unchanged, 0 unknown, 1 in another version of 2 cases." in sentences.headline(changes.values())[0]

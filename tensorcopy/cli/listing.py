@@ -183,8 +183,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     machine = f"{result.machine} ({result.processors})"
     note = (
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
-        "± is half the 95 % interval; memcpy copies the same bytes without torch, on the CPU into fresh memory, on a device into existing "
-        "memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor and its copy."
+        "± is half the 95 % interval; memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by torch's copy_ "
+        "into existing memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor and its copy."
     )
     console.print(Prose(note))
     problems = concerning(results.problems, [result.machine])

@@ -114,10 +114,10 @@ def nbytes(case: Case) -> int | None:
 
 
 def baseline_case(case: Case) -> Case | None:
-    """Return the memcpy baseline of a case: the same bytes copied without torch.
+    """Return the memcpy baseline of a case: the same bytes, copied with the least work.
 
-    On the CPU memcpy into new memory, and for a strided tensor a gather; on a device its own copy, waited for like the case itself, and to
-    the host the transfer.
+    On the CPU memcpy into new memory, without torch, and for a strided tensor a gather; on a device torch's copy into existing memory,
+    waited for like the case itself, and to the host the transfer.
     """
     size, spec = nbytes(case), case.spec
     if size is None:

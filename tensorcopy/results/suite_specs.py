@@ -48,7 +48,7 @@ class SuiteSpec:
     quick : whether `dashboard --quick` runs it
     headline : whether summaries count its cases
     landing : whether the landing page shows its changes
-    baseline : the suite that moves the same bytes without torch; "" for none
+    baseline : the suite that moves the same bytes with the least work, on the CPU without torch; "" for none
     strided_baseline : the same for strided tensors
     copying : the methods that have this baseline, () for all
     counted : the suites that count the instructions of its cases; a case belongs to the first that has its parameters
