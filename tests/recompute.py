@@ -1,0 +1,595 @@
+"""Recompute what is printed of the shipped results from their launch files alone: by other means than the program, and with none of it.
+
+    uv run python -m tests.recompute SITE   # where `asv publish` has written the site
+
+Least squares by a design matrix with a column for each launch and each side, limma's moderated t by its published equations, and Holm's
+step-down. `differences` yields a line for every printed number that is another one.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from html import unescape
+from io import StringIO
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from tensorcopy import files
+
+ROOT = Path(__file__).resolve().parent.parent
+MARGIN, ALPHA = np.log(1.03), 0.05
+FEWEST, FEWEST_CASES = 3, 4  # launches, and variances that tell a prior
+LEAST_SPREAD = 1e-4
+LIMITS = (2**14, 2**17, 2**20)
+Case = tuple[str, tuple[tuple[str, str], ...]]
+Place = tuple[str, str, str]
+Array = Any
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The measured difference of a case: a log ratio, the variance of one launch's with its degrees of freedom, and how many there are."""
+
+    size: float
+    variance: float
+    count: float
+    freedom: float
+    launches: tuple[int, int]
+    way: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on a case; without an interval where there are too few launches."""
+
+    verdict: str
+    ratio: float
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+
+
+class Machine:
+    """The times of one machine: log seconds by case, launch and side."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = folder.name
+        documents = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+        self.documents = sorted(documents, key=lambda each: each["id"])
+        forms = {name: (suite["version"], suite["unit"]) for each in self.documents for name, suite in each["suites"].items()}
+        timed = [each for each in self.documents if each["kind"] == "times"]
+        self.places: list[Place] = [*dict.fromkeys(place for each in timed for place in self._places(each))]
+        self.logs: dict[Case, Array] = {}
+        for number, each in enumerate(timed):
+            columns = [self.places.index(place) for place in self._places(each)]
+            for name, suite in each["suites"].items():
+                if (suite["version"], suite["unit"]) != forms[name]:
+                    continue
+                cases = list(product(*[[value.strip("'") for value in values] for values in suite["params"]]))
+                for index, row in suite.get("rows", {}).items():
+                    case = name, tuple(zip(suite["param_names"], cases[int(index)]))
+                    logs = self.logs.setdefault(case, np.full((len(timed), len(self.places)), np.nan))
+                    for column, effect in zip(columns, row["effects"]):
+                        if effect is not None:
+                            logs[number, column] = np.log(row["seconds"]) + effect / 1e4
+        for logs in self.logs.values():  # alone in a launch, a side that met others elsewhere says nothing of its difference
+            measured = ~np.isnan(logs)
+            in_company = measured & (measured.sum(axis=1, keepdims=True) > 1)
+            logs[measured & ~in_company & in_company.any(axis=0)] = np.nan
+
+    @staticmethod
+    def _places(document: Mapping[str, Any]) -> list[Place]:
+        return [(side["sha"], side["environment"], side.get("revision", "")) for side in document["sides"]]
+
+    @cached_property
+    def patterns(self) -> dict[bytes, list[Case]]:
+        """The cases that were measured in the same places."""
+        patterns: dict[bytes, list[Case]] = defaultdict(list)
+        for case, logs in self.logs.items():
+            patterns[(~np.isnan(logs)).tobytes()].append(case)
+        return patterns
+
+    @cached_property
+    def times(self) -> dict[tuple[Place, Case], float]:
+        """The seconds of each case on each side: its part in the fit, in the median launch."""
+        times = {}
+        for cases in self.patterns.values():
+            fit = self._fits(cases)
+            for columns, launches, design, _ in fit:
+                values = np.array([self._values(case, columns, launches) for case in cases]).T
+                solution = np.linalg.lstsq(design, values, rcond=None)[0]
+                sides, own = solution[len(launches) :], solution[: len(launches)]
+                middle = sides.mean(axis=0)
+                seconds = np.exp(sides - middle + np.median(own + middle, axis=0))
+                for number, column in enumerate(columns):
+                    for place, case in enumerate(cases):
+                        times[self.places[column], case] = float(seconds[number, place])
+        return times
+
+    def _fits(self, cases: Sequence[Case]) -> list[tuple[list[int], list[int], Array, list[tuple[int, int]]]]:
+        """Return columns, launches, design matrix and rows of each group of sides that met, of cases measured in the same places."""
+        measured = ~np.isnan(self.logs[cases[0]])
+        groups: list[set[int]] = []
+        for row in measured:
+            together = set(np.flatnonzero(row).tolist())
+            for group in [group for group in groups if group & together]:
+                together |= group
+                groups.remove(group)
+            groups += [together] if together else []
+        fits = []
+        for group in groups:
+            columns = sorted(group)
+            launches = [int(number) for number in np.flatnonzero(measured[:, columns].any(axis=1))]
+            rows = [(launch, column) for launch in launches for column in columns if measured[launch, column]]
+            design = np.zeros((len(rows), len(launches) + len(columns)))
+            for number, (launch, column) in enumerate(rows):
+                design[number, launches.index(launch)] = design[number, len(launches) + columns.index(column)] = 1.0
+            fits.append((columns, launches, design, rows))
+        return fits
+
+    def _values(self, case: Case, columns: Sequence[int], launches: Sequence[int]) -> list[float]:
+        logs = self.logs[case]
+        return [logs[launch, column] for launch in launches for column in columns if not np.isnan(logs[launch, column])]
+
+    @cache
+    def between(self, before: Place, after: Place) -> dict[Case, Difference | None]:
+        """Return the difference of each case that both sides have; None of sides that never met."""
+        first, second = self.places.index(before), self.places.index(after)
+        found: dict[Case, Difference | None] = {}
+        for cases in self.patterns.values():
+            measured = ~np.isnan(self.logs[cases[0]])
+            if not (measured[:, first].any() and measured[:, second].any()):
+                continue
+            together = measured[:, first] & measured[:, second]
+            joined = {} if (measured[:, first] == measured[:, second]).all() else self._joined(cases, first, second)
+            for case in cases:
+                by_way, number = joined.get(case), int(together.sum())
+                if number and not (by_way and by_way.count > 2 * number):  # what both were in, unless the others tell more than it
+                    own = self.logs[case][together, second] - self.logs[case][together, first]
+                    variance = float(np.var(own, ddof=1)) if number > 1 else 0.0
+                    found[case] = Difference(float(own.mean()), variance, number, number - 1, (number, number), "paired")
+                else:
+                    found[case] = by_way
+        return found
+
+    def _joined(self, cases: Sequence[Case], first: int, second: int) -> dict[Case, Difference | None]:
+        """Return the differences of two sides that were not always in the same launches, by the fit to all that met them."""
+        columns, launches, design, rows = next(fit for fit in self._fits(cases) if first in fit[0])
+        if second not in columns:
+            return dict.fromkeys(cases, None)
+        inverse = np.linalg.pinv(design)
+        contrast = np.zeros(design.shape[1])
+        contrast[len(launches) + columns.index(second)], contrast[len(launches) + columns.index(first)] = 1.0, -1.0
+        count = 2 / float(contrast @ inverse @ inverse.T @ contrast)
+        fitted = design @ inverse
+        own = {column: [number for number, (_, of) in enumerate(rows) if of == column] for column in (first, second)}
+        freedom = {column: float(sum(1 - fitted[number, number] for number in numbers)) for column, numbers in own.items()}
+        found: dict[Case, Difference | None] = {}
+        for case in cases:
+            values = np.array(self._values(case, columns, launches))
+            residuals = values - fitted @ values
+            variance = sum(float((residuals[numbers] ** 2).sum()) / freedom[column] for column, numbers in own.items())
+            both = len(own[first]), len(own[second])
+            found[case] = Difference(float(contrast @ inverse @ values), variance, count, sum(freedom.values()), both, "joined")
+        return found
+
+    def compared(self, before: Place, after: Place) -> dict[Case, Judged]:
+        """Return the verdict of every case between two sides that torch can change; all are judged together."""
+        return self.chained(((before, after),))
+
+    @cache
+    def chained(self, pairs: tuple[tuple[Place, Place], ...]) -> dict[Case, Judged]:
+        """Return the same over a chain of pairs, each of one Python."""
+        links = [self.between(*pair) for pair in pairs]
+        total = {}
+        for case in links[0]:
+            of_case = [link.get(case) for link in links]
+            if is_of_torch(case[0]) and all(of_case):
+                total[case] = _sum([each for each in of_case if each])
+        return judge(total)
+
+
+def _sum(parts: Sequence[Difference]) -> Difference:
+    """Return the sum of independent differences (Welch, 1947)."""
+    if len(parts) == 1:
+        return parts[0]
+    squares = [part.variance / part.count for part in parts]
+    count = 1 / sum(1 / part.count for part in parts)
+    freedom = sum(squares) ** 2 / sum(square**2 / part.freedom for square, part in zip(squares, parts))
+    launches = min(part.launches[0] for part in parts), min(part.launches[1] for part in parts)
+    return Difference(sum(part.size for part in parts), sum(squares) * count, count, freedom, launches, "joined")
+
+
+@lru_cache
+def suites() -> dict[str, Any]:
+    """Return the table of the suites."""
+    return files.read_toml(ROOT / "benchmarks" / "suites.toml")
+
+
+def is_of_torch(suite: str) -> bool:
+    """Return whether torch can change the times of a suite."""
+    module, name, function = suite.split(".")
+    row = suites()[module].get(name, {}).get(function, {})
+    return bool(row.get("torch", suites()[module].get("torch", True)))
+
+
+def kind(case: Case) -> tuple[str, int]:
+    """Return the device of a case, and its class of sizes."""
+    parameters = dict(case[1])
+    numel = parameters.get("numel", "")
+    size = sum(int(numel) > limit for limit in LIMITS) if numel else -1
+    return parameters.get("device", "cpu"), size
+
+
+def judge(differences: Mapping[Case, Difference]) -> dict[Case, Judged]:
+    """Return the verdicts, by moderated t (Smyth, 2004) and Holm (1979)."""
+    judged = {case: Judged("unknown", float(np.exp(each.size))) for case, each in differences.items() if min(each.launches) < FEWEST}
+    tested = {case: each for case, each in differences.items() if case not in judged}
+    groups: dict[Hashable, list[Case]] = defaultdict(list)
+    for case, each in tested.items():
+        groups[kind(case), each.way].append(case)
+    errors, freedoms = {}, {}
+    for cases in groups.values():
+        variances = np.maximum([tested[case].variance for case in cases], LEAST_SPREAD**2)
+        freedom = np.array([tested[case].freedom for case in cases])
+        prior_freedom, prior = _prior(variances[freedom > 0], freedom[freedom > 0])
+        for case, variance, free in zip(cases, variances, freedom):
+            if np.isinf(prior_freedom):
+                drawn = prior
+            else:
+                drawn = (prior_freedom * prior + free * variance) / (prior_freedom + free) if prior_freedom + free else variance
+            errors[case] = float(np.sqrt(drawn / tested[case].count))
+            freedoms[case] = max(1.0, min(free + prior_freedom, float(freedom.sum())))
+    ps = {case: float(2 * stats.t.sf(abs(each.size) / errors[case], freedoms[case])) for case, each in tested.items()}
+    adjusted, largest = {}, 0.0
+    for rank, case in enumerate(sorted(ps, key=lambda case: ps[case])):
+        largest = max(largest, min(1.0, ps[case] * (len(ps) - rank)))
+        adjusted[case] = largest
+    for case, each in tested.items():
+        half = float(stats.t.ppf(1 - ALPHA / 2, freedoms[case])) * errors[case]
+        verdict = "unknown"
+        if adjusted[case] <= ALPHA and abs(each.size) >= MARGIN:
+            verdict = "slower" if each.size > 0 else "faster"
+        elif abs(each.size) + half <= MARGIN:
+            verdict = "unchanged"
+        low, ratio, high = (float(np.exp(each.size + end)) for end in (-half, 0, half))
+        judged[case] = Judged(verdict, ratio, (low, high), adjusted[case])
+    return {case: judged[case] for case in differences}
+
+
+def _prior(variances: Array, freedom: Array) -> tuple[float, float]:
+    """Return the prior's degrees of freedom and variance, by the moments of log variances (Smyth, 2004, equations of section 6.2)."""
+    if len(variances) < FEWEST_CASES:
+        return 0.0, 0.0
+    e = np.log(variances) - special.digamma(freedom / 2) + np.log(freedom / 2)
+    excess = float(np.var(e, ddof=1) - special.polygamma(1, freedom / 2).mean())
+    if excess <= 0:
+        return np.inf, float(variances.mean())
+    half = float(optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-8, 1e12, xtol=1e-300, rtol=1e-14))
+    return 2 * half, float(np.exp(e.mean() + special.digamma(half) - np.log(half)))
+
+
+# The history of a machine: a newer Python decides from its first release on
+
+
+@lru_cache
+def releases() -> dict[str, str]:
+    """Return the version of each SHA, in order."""
+    rows = files.read_toml(ROOT / "tensorcopy" / "releases.toml")["release"]
+    return {row["sha"]: row["version"] for row in sorted(rows, key=lambda row: [int(part) for part in row["version"].split(".")])}
+
+
+@dataclass(frozen=True)
+class Series:
+    """A case over the releases: its side at each, the values on the newest Python's scale, and the side of the older one at the joint."""
+
+    places: tuple[Place, ...]
+    values: tuple[float, ...]
+    joint: int | None = None
+    older: Place | None = None
+    others: tuple[Place, ...] = ()
+
+    def changes(self) -> Iterator[tuple[str, tuple[Place, Place]]]:
+        """Yield each pair of neighbours, and by what a change between them is told: those of an older Python come last."""
+        yield from (("comparison", self.sides(index)) for index in range(1, len(self.places)))
+        known = [place[0] for place in self.places]
+        for before, after in pairwise(self.others):
+            if after[0] in known[(self.joint or 0) + 1 :]:
+                yield "older Python", (before, after)
+
+    def sides(self, index: int) -> tuple[Place, Place]:
+        """Return the side before one and that side, of one Python."""
+        return self.places[index - 1], self.older if index == self.joint and self.older else self.places[index]
+
+    def chain(self, before: int, after: int) -> tuple[tuple[Place, Place], ...]:
+        """Return the pairs between two releases."""
+        if self.joint is not None and self.older and before < self.joint <= after:
+            first = (self.places[before], self.older)
+            return (first,) if after == self.joint else (first, (self.places[self.joint], self.places[after]))
+        return ((self.places[before], self.places[after]),)
+
+
+def python_of(place: Place) -> tuple[int, int]:
+    """Return the Python of a side."""
+    major, minor = place[1].partition("-")[0][2:].split(".")
+    return int(major), int(minor)
+
+
+def histories(machine: Machine) -> dict[Case, Series]:
+    """Return the joined history of every timed case, of the build without a suffix where there is one."""
+    order = list(releases())
+    shown = [place for place in machine.places if place[1].count("-") == 1] or machine.places
+    pythons = sorted({python_of(place) for place in shown}, reverse=True)
+    series = {}
+    for case in machine.logs:
+        if not is_of_torch(case[0]):
+            continue
+        axes = [
+            sorted(
+                (place for place in shown if python_of(place) == python and (place, case) in machine.times and place[0] in order),
+                key=lambda place: order.index(place[0]),
+            )
+            for python in pythons
+        ]
+        axes = [axis for axis in axes if axis]
+        if not axes:
+            continue
+        newer, *others = axes
+        values = [machine.times[place, case] for place in newer]
+        joined = Series(tuple(newer), tuple(values), others=tuple(others[0]) if others else ())
+        for older in others:
+            shas = [place[0] for place in older]
+            if newer[0][0] in shas and shas.index(newer[0][0]):
+                at = shas.index(newer[0][0])
+                factor = values[0] / machine.times[older[at], case]
+                before = tuple(machine.times[place, case] * factor for place in older[:at])
+                joined = Series((*older[:at], *newer), (*before, *values), at, older[at], joined.others)
+        series[case] = joined
+    return series
+
+
+# What the program prints
+
+
+def command(*words: str) -> str:
+    """Return the output of a command of tensorcopy in this checkout."""
+    done = subprocess.run([sys.executable, "-m", "tensorcopy", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
+    return done.stdout
+
+
+def case_of(row: Mapping[str, Any]) -> Case:
+    """Return the case of a row of the JSON."""
+    return row["suite"], tuple(row["parameters"].items())
+
+
+def name_of(case: Case) -> str:
+    """Return the name of a case as it is printed."""
+    return " ".join([case[0].rpartition(".")[0], *(value if name == "method" else f"{name}={value}" for name, value in case[1])])
+
+
+def side_of(machine: Machine, place: Place) -> str:
+    """Return a side as `tensorcopy compare` takes it."""
+    sha, environment, _ = place
+    python, _, build = environment.partition("-")
+    return f"{releases()[sha]}@{python[2:]}@{machine.name}@{build}"
+
+
+Checked = Counter[str]
+
+
+def same(ours: float | None, printed: float | None, relative: float = 1e-5) -> bool:
+    """Return whether a printed number is ours, but for rounding."""
+    if ours is None or printed is None:
+        return ours is printed
+    return abs(ours - printed) <= relative * abs(ours) + 1e-300
+
+
+def of_comparisons(machine: Machine, checked: Checked) -> Iterator[str]:
+    """Yield a line for each case whose verdict, size, interval or p between neighbouring releases is another one."""
+    order = list(releases())
+    for environment in sorted({place[1] for place in machine.places}):
+        axis = sorted((place for place in machine.places if place[1] == environment), key=lambda place: order.index(place[0]))
+        for before, after in pairwise(axis):
+            sides = side_of(machine, before), side_of(machine, after)
+            ours = machine.compared(before, after)
+            rows = json.loads(command("compare", *sides, "--format", "json"))["changes"]
+            printed = {case_of(row): row for row in rows if row["metric"] == "time" and row["time_ratio"] is not None}
+            for case in ours.keys() ^ printed.keys():
+                yield f"{' '.join(sides)} {name_of(case)}: only {'recomputed' if case in ours else 'printed'}"
+            for case in ours.keys() & printed.keys():
+                row, own = printed[case], ours[case]
+                low, high = own.interval or (None, None)
+                checked["verdicts"] += 1
+                is_same = all(
+                    same(number, row[name])
+                    for name, number in (("time_ratio", own.ratio), ("time_low", low), ("time_high", high), ("p", own.p))
+                )
+                if own.verdict != row["time_verdict"] or not is_same:
+                    yield f"{' '.join(sides)} {name_of(case)}: {own}, printed {row['time_verdict']} {row['time_ratio']}"
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """A row of the CSV of a machine."""
+
+    value: float
+    baseline: float | None
+    verdict: str
+    support: str
+    numbers: tuple[float, float, float] | None
+
+
+def data_of(site: Path, machine: Machine) -> dict[tuple[str, str, str], PrintedRow]:
+    """Return the times in the CSV of a machine, by environment, version and name of the case."""
+    rows = {}
+    for row in csv.DictReader(StringIO((site / "data" / f"{machine.name}.csv").read_text(encoding="utf-8"))):
+        if row["metric"] == "time":
+            ends = [float(row[name]) for name in ("time_ratio", "time_low", "time_high") if row[name]]
+            numbers = (ends[0], ends[1], ends[2]) if ends else None
+            baseline = float(row["baseline"]) if row["baseline"] else None
+            rows[row["environment"], row["torch"], row["case"]] = PrintedRow(
+                float(row["value"]), baseline, row["time_verdict"], row["support"], numbers
+            )
+    return rows
+
+
+def of_data(machine: Machine, rows: Mapping[tuple[str, str, str], PrintedRow], checked: Checked) -> Iterator[str]:
+    """Yield a line for each time and each step of the CSV that is another one.
+
+    A step that `compare` calls slower or faster has its numbers; another one has those of a change beyond the margin that `compare` leaves
+    unknown, whose interval excludes 1: levels on both sides support it. Where a newer Python decides, what only an older one shows is told.
+    """
+    times = {(place[1], releases()[place[0]], name_of(case)): seconds for (place, case), seconds in machine.times.items()}
+    for key, row in rows.items():
+        checked["times"] += 1
+        if key not in times or not same(times[key], row.value):
+            yield f"{key}: {times.get(key)}, printed {row.value}"
+        if row.baseline is not None:
+            checked["baselines"] += 1
+            if not any(
+                same(seconds, row.baseline) for (at, of, name), seconds in times.items() if (at, of) == key[:2] and "floors" in name
+            ):
+                yield f"{key}: printed a baseline of {row.baseline}"
+    for case, series in histories(machine).items():
+        for support, pair in series.changes():
+            judged = machine.compared(*pair).get(case)
+            key = pair[1][1], releases()[pair[1][0]], name_of(case)
+            row = rows.get(key)
+            if judged is None or row is None:
+                continue
+            is_decided, expected = judged.verdict in ("slower", "faster"), support
+            if support == "comparison" and not is_decided:
+                expected = "levels"
+            if support == "older Python" and is_decided:  # unless the newer one has the same step
+                newer = rows.get((series.places[-1][1], key[1], key[2]))
+                is_decided = newer is None or newer.verdict != judged.verdict
+            if is_decided or row.verdict:
+                own = (judged.ratio, *(judged.interval or (0.0, 0.0)))
+                direction = "slower" if judged.ratio > 1 else "faster"
+                checked[f"steps by {expected}"] += 1
+                rounded = [abs(mine - theirs) <= 0.0005001 for mine, theirs in zip(own, row.numbers or ())]
+                excludes = judged.interval and not judged.interval[0] <= 1 <= judged.interval[1]
+                fits = (
+                    excludes
+                    and judged.verdict != "unchanged"
+                    and abs(np.log(judged.ratio)) >= MARGIN
+                    and (is_decided or support != "older Python")
+                )
+                if (row.verdict, row.support) != (direction, expected) or not all(rounded) or not fits:
+                    yield f"{key}: {judged}, printed {row}"
+
+
+def of_open(machine: Machine, rows: Mapping[tuple[str, str, str], PrintedRow], checked: Checked) -> Iterator[str]:
+    """Yield a line for each open regression that is another one: its case, its best release, its cost and its interval."""
+    ours = {}
+    newest = max((place[0] for place in machine.places), key=list(releases()).index)
+    for case, series in histories(machine).items():
+        steps = []
+        for index in range(1, len(series.places)):
+            _, after = series.sides(index)
+            row = rows.get((after[1], releases()[after[0]], name_of(case)))
+            steps += [index] if row and row.verdict else []
+        logs, edges = np.log(series.values), [0, *steps, len(series.values)]
+        levels = {end: float(np.median(logs[begin:end])) for begin, end in pairwise(edges)}
+        current = levels[len(series.values)]
+        lower = {end: level for end, level in levels.items() if end != len(series.values) and level < current}
+        if not lower or series.places[-1][0] != newest:
+            continue
+        best = min(lower, key=lambda end: lower[end]) - 1
+        cost = machine.chained(series.chain(best, len(series.places) - 1)).get(case)
+        if cost and cost.verdict == "slower" and cost.interval:
+            interval = " to ".join(map(_signed, cost.interval))
+            ours[name_of(case)] = f"{_signed(cost.ratio)} % ({interval} %) against {releases()[series.places[best][0]]}"
+    text = command("history", "--open", "--all", "--machine", machine.name)
+    printed = dict(re.findall(r"^  (\S.*)\n    \S+ \S+ → \S+ \S+   (.*? against [\d.]+)", text, re.MULTILINE))
+    checked["open regressions"] += len(ours)
+    for name in ours.keys() | printed.keys():
+        if ours.get(name) != printed.get(name):
+            yield f"open: {name}: {ours.get(name)}, printed {printed.get(name)}"
+
+
+def _signed(ratio: float) -> str:
+    """Return a change in percent."""
+    text = f"{100 * (ratio - 1):+.1f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def of_upgrades(site: Path, machine: Machine, checked: Checked) -> Iterator[str]:
+    """Yield a line for each upgrade of the landing page with other numbers of slower and faster copies or conversions."""
+    axis = histories(machine)
+    versions = {version: sha for sha, version in releases().items()}
+    page = unescape((site / "index.html").read_text(encoding="utf-8"))
+    found = re.search(r'"upgrades": ?(\{.*?\})[,}]', page, re.DOTALL)
+    if not found:
+        yield "the landing page has no upgrades"
+        return
+    newest = max((place[0] for place in machine.places), key=list(releases()).index)
+    for version, printed in json.loads(found[1]).items():
+        counts: dict[str, Counter[str]] = {"copies": Counter(), "conversions": Counter()}
+        for case, series in axis.items():
+            module = case[0].partition(".")[0]
+            shas = [place[0] for place in series.places]
+            if module in counts and versions[version] in shas and newest in shas:
+                judged = machine.chained(series.chain(shas.index(versions[version]), shas.index(newest))).get(case)
+                counts[module] += Counter([judged.verdict]) if judged else Counter()
+        ours = [number for each in counts.values() for number in (each["slower"], each["faster"], each.total())]
+        checked["upgrades"] += 1
+        if ours != printed[:6]:
+            yield f"upgrade from {version}: {ours}, printed {printed[:6]}"
+
+
+def of_readme(machine: Machine, checked: Checked) -> Iterator[str]:
+    """Yield a line for each time in the README's table of methods that is another one."""
+    codes = {method["code"]: name for each in machine.documents for name, method in each.get("methods", {}).items()}
+    newest = max(
+        (place for place in machine.places if place[1].count("-") == 1),
+        key=lambda place: (list(releases()).index(place[0]), python_of(place)),
+    )
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("docs/tools/readme.py: methods")[2].partition("<!-- end")[0]
+    rows = re.findall(r"^\| `(.*?)` \|.*?\| ([\d.]+) (.s) \(([\d.]+)×\) \| ([\d.]+) (.s) \(([\d.]+)×\) \|$", table, re.MULTILINE)
+    for column, numel in ((1, 2**10), (4, 2**20)):
+        seconds: dict[str, dict[str, float]] = {"copies.BySize.time_copy": {}, "conversions.BySize.time_conversion": {}}
+        for suite, of_suite in seconds.items():
+            for code, *_ in rows:
+                time = machine.times.get((newest, (suite, (("method", codes[code]), ("numel", str(numel))))))
+                of_suite |= {code: time} if time else {}
+        for row in rows:
+            of_suite = next(each for each in seconds.values() if row[0] in each)
+            time, fastest = of_suite[row[0]], min(of_suite.values())
+            amount = float(row[column]) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3}[row[column + 1]]
+            checked["times in the README"] += 1
+            if f"{time:.2e}" != f"{amount:.2e}" or f"{time / fastest:.2f}" != row[column + 2]:
+                yield f"README: {row[0]} at {numel}: {time} ({time / fastest:.3f}×), printed {row[column : column + 3]}"
+
+
+def differences(site: Path, results: Path = ROOT / "results") -> tuple[list[str], Checked]:
+    """Return a line for each printed number that is another one, and how many were recomputed by kind."""
+    checked: Checked = Counter()
+    lines: list[str] = []
+    machines = [Machine(folder) for folder in sorted(results.iterdir()) if folder.is_dir()]
+    for machine in machines:
+        rows = data_of(site, machine)
+        lines += [*of_comparisons(machine, checked), *of_data(machine, rows, checked), *of_open(machine, rows, checked)]
+    main = max(machines, key=lambda machine: len(machine.places))
+    lines += [*of_upgrades(site, main, checked), *of_readme(main, checked)]
+    return lines, checked
+
+
+if __name__ == "__main__":
+    found, numbers = differences(Path(sys.argv[1]))
+    told = [*found, *(f"{number} {what}" for what, number in numbers.items()), f"{len(found)} differences"]
+    sys.stdout.write("\n".join(told) + "\n")
+    sys.exit(bool(found))

@@ -1,0 +1,49 @@
+"""What is printed of the shipped results follows from their launch files, by other means than the program's."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from tests import recompute
+from tests.conftest import SHIPPED
+
+LEAST = {  # numbers that are recomputed, at least
+    "verdicts": 8000,
+    "times": 9000,
+    "baselines": 7000,
+    "steps by comparison": 1500,
+    "steps by levels": 1,
+    "steps by older Python": 80,
+    "open regressions": 50,
+    "upgrades": 20,
+    "times in the README": 16,
+}
+
+
+@pytest.mark.slow
+def test_every_number_follows_from_the_launches(published_site):
+    """Verdicts, sizes, intervals and p-values of neighbours, times, steps, open regressions, upgrades and the README's table."""
+    lines, checked = recompute.differences(published_site)
+    assert lines == []
+    assert {what: number for what, number in LEAST.items() if checked[what] < number} == {}
+
+
+@pytest.mark.slow
+def test_another_number_is_found(published_site):
+    """A time, an end of an interval, and a verdict that are not those of the launches."""
+    machine = recompute.Machine(SHIPPED)
+    rows = recompute.data_of(published_site, machine)
+    changed = [key for key, row in rows.items() if row.verdict == "slower"]
+    assert [*recompute.of_data(machine, rows, Counter())] == []
+    for key, fields in zip(
+        changed,
+        (
+            {"value": rows[changed[0]].value * 1.0001},
+            {"numbers": (*rows[changed[1]].numbers[:2], rows[changed[1]].numbers[2] + 0.002)},
+            {"verdict": ""},
+        ),
+    ):
+        found = [*recompute.of_data(machine, {**rows, key: replace(rows[key], **fields)}, Counter())]
+        assert found  # a step of the newer Python that is gone is one of the older Python only, too
+        assert [line for line in found if key[2] not in line] == []
