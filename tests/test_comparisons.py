@@ -16,7 +16,7 @@ from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Verdict
+from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import git, plan
 from tensorcopy.report import explanation, pr_comment, sentences
 from tensorcopy.results import differences
@@ -605,3 +605,13 @@ def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):
     assert "faster" not in text
     assert "slower" not in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_sensitivity_of_a_kind_is_that_of_its_median_case():
+    """Neither of the case that tells most, nor of the one that tells least."""
+    shares = {"m1": 0.03, "m2": 0.05, "m3": 0.2}
+    changes = {
+        launch_files.case(f"copies.BySize.time_copy {name} 16"): Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, detectable=share)
+        for name, share in shares.items()
+    }
+    assert comparisons.sensitivity(changes) == {"≤ 2¹⁴": 0.05}

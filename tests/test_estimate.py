@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
+from dataclasses import replace
 from math import exp, log
 from types import SimpleNamespace
 
@@ -18,6 +23,8 @@ from tensorcopy.results.differences import of_launches
 from tensorcopy.results.launches import UNIT
 from tensorcopy.worker import turns
 from tensorcopy.worker.turns import fastest, usual, waiting
+from tests import launch_files
+from tests.conftest import ROOT
 
 
 def timed(chance, microseconds, disturbed):
@@ -113,3 +120,42 @@ def test_choosing_cases_by_their_width_keeps_the_level():
     assert np.mean(covered) == pytest.approx(0.95, abs=0.015)
     assert alarms <= 2
     assert all(exp(log(change.interval[1] / change.interval[0]) / 2) - 1 < 0.03 for change in changes)
+
+
+def test_garbage_is_not_collected_during_turns(tmp_path):
+    """A collection takes as long as thousands of small calls."""
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "__init__.py").touch()
+    (tmp_path / "suites" / "mine.py").write_text("import gc\n\ndef track_collecting():\n    return float(gc.isenabled())\n")
+    request = json.dumps({"value": "mine.track_collecting", "index": 0})
+    command = [sys.executable, "-m", "tensorcopy.worker.turns", str(tmp_path / "suites")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run(command, input=f"{request}\nnull\n", capture_output=True, text=True, env=environment, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["value"] for answer in answers if "value" in answer] == [0.0], done.stderr
+
+
+@pytest.mark.parametrize(("torches", "forgotten"), [(("a", "b"), ["a", "b"]), (("a",), ["a"]), (("a", "a"), [])])
+def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten):
+    """Of each torch, before any process imports it; two sides with the same torch share its state."""
+    acts = []
+
+    class Process:
+        def __init__(self, side, folder):
+            acts.append("start")
+
+        def answer(self, timeout):
+            return {"ready": True}
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(launch, "_SideProcess", Process)
+    monkeypatch.setattr(launch, "forget_pages", lambda folder: acts.append(folder.name))
+    sides = [replace(launch_files.side("2.15.0"), torch=tmp_path / name) for name in torches]
+    with launch.started(sides):
+        pass
+    assert sorted(acts[: len(forgotten)]) == forgotten
+    assert acts[len(forgotten) :] == ["start"] * len(torches)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.cli import main
+from tensorcopy.copying.inside import instruction_count
 from tensorcopy.judge import counts, series
 from tensorcopy.judge.paired import CountPair
 from tensorcopy.results import related
@@ -90,3 +91,21 @@ def test_a_comparison_and_a_history_agree_on_what_has_changed(before, after, cha
     assert count(before, after).changed is changed
     if before and after:
         assert bool(series.exact_steps([before, after], 0.002)) is changed
+
+
+def test_neither_the_loop_nor_switching_the_count_on_counts(tmp_path, monkeypatch):
+    """However few the calls of a section are: here 1 000 instructions once, 7 a turn, and 100 a call."""
+    few, many = (instruction_count.Section("m", numel) for numel in (2**18, 1))
+    monkeypatch.setattr(instruction_count, "all_of_them", lambda: [few, many])
+    assert few.calls < many.calls
+
+    def run_callgrind(folder):
+        calls = {instruction_count.EMPTY: (instruction_count.CALLS, 7), instruction_count.EMPTY_SHORT: (instruction_count.FEWEST_CALLS, 7)}
+        files = {}
+        for number, (turns, each) in {**calls, 0: (few.calls, 107), 1: (many.calls, 107)}.items():
+            files[number] = [folder / f"{number}"]
+            files[number][0].write_text(f"totals: {1000 + turns * each}\n")
+        return files
+
+    monkeypatch.setattr(instruction_count, "run_callgrind", run_callgrind)
+    assert instruction_count.count() == {few: 100.0, many: 100.0}

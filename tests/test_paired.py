@@ -320,3 +320,12 @@ def test_a_tracked_value_of_one_launch_is_judged_by_the_spread_of_the_other_side
     half = 4.302653 * 1.0 * (1 / 1 + 1 / 3) ** 0.5  # the quantile of t with 2 degrees of freedom
     assert change.count.interval == pytest.approx((2 - half, 2 + half), rel=1e-6)
     assert (change.verdict, change.reason, change.compared) == (Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, True)
+
+
+def test_tracked_values_are_judged_together():
+    """Significant alone, and not among ten."""
+    one, quiet = ("", [1.0, 1.1, 1.2], [1.25, 1.35, 1.45]), ("", [1.0, 1.1, 1.2], [1.01, 1.1, 1.19])
+    assert paired.tracked({"m": one})["m"].verdict is Verdict.HIGHER
+    together = paired.tracked({"m": one, **{f"m{number}": quiet for number in range(9)}})
+    assert {change.verdict for change in together.values()} == {Verdict.UNKNOWN}
+    assert together["m"].p == pytest.approx(10 * paired.tracked({"m": one})["m"].p)

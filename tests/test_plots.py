@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tensorcopy.campaign import NO_VERDICTS
+from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.series import CaseSeries
 from tensorcopy.results.cases import Case
+from tensorcopy.site import plots
+from tensorcopy.site.machine import series_of_results
 from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, spark_span, sparkline
 from tensorcopy.site.svg import (
     Line,
@@ -23,6 +28,7 @@ from tensorcopy.site.svg import (
     ValueAxis,
     Whisker,
 )
+from tests import launch_files
 
 RELEASES = ("2.1.0", "2.2.0", "2.3.0", "2.4.0")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -159,3 +165,16 @@ def test_sparklines_of_a_table_have_one_scale():
     heights = [[y for path in paths(sparkline(series, RELEASES, 0, "", span)) for _, y in path] for series in (small, large)]
     assert heights[1] == [BOTTOM, TOP]
     assert heights[0][0] - heights[0][1] == (BOTTOM - TOP) / 2
+
+
+def test_the_zone_of_a_release_is_what_it_would_not_have_been_told_from(tmp_path):
+    """On both sides of its time, as far as the smallest slowdown that is seen."""
+    case, releases = launch_files.case("copies.BySize.time_copy tensor 16"), ("2.4.1", "2.8.0")
+    launch_files.write(tmp_path, {"copies.BySize.time_copy tensor 16": dict.fromkeys(releases, 1.0)})
+    results = launch_files.load(tmp_path, *releases)
+    (series,) = series_of_results(results)
+    detectable = comparisons.between(Question(*results)).changes[case].detectable
+    first, (position, low, high) = plots._zone(series, case, releases, NO_VERDICTS)
+    time = results[1].timings[case].seconds
+    assert (first, position) == (None, 1)
+    assert (low, high) == pytest.approx((time / (1 + detectable), time * (1 + detectable)))

@@ -203,3 +203,21 @@ def test_a_copy_of_a_launch_is_no_evidence(tmp_path):
     loaded = reader.load_results(tmp_path)
     assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True] * 2
     assert len(loaded.launches) == 3
+
+
+@pytest.mark.parametrize(
+    ("labelled", "wrong"),
+    [
+        ("2.15.0", {"python": "3.9.18"}),
+        ("2.15.0@3.9", {"python": "3.11.7"}),
+        ("2.15.0", {"torch_sha": "a" * 40}),
+        ("2.15.0", {"torch": "2.14.1"}),
+    ],
+    ids=["an older Python", "a newer Python", "another commit", "another release"],
+)
+def test_a_side_with_a_wrong_label_is_refused(tmp_path, labelled, wrong):
+    """Its times would count as those of another release or Python."""
+    launch_files.write(tmp_path, {CASE: {"2.14.1": 1.0, labelled: 1.0}}, sides={labelled: wrong}, launches=1)
+    loaded = reader.load_results(tmp_path)
+    assert loaded.results == ()
+    assert ["its provenance does not match its label" in problem.what for problem in loaded.problems] == [True]

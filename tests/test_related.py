@@ -55,6 +55,7 @@ def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
     ("timed", "place"),
     [
         ("copies.BySize.time_copy clone 1024", "L1"),
+        ("copies.BySize.time_copy clone 8192", "L2"),
         ("copies.BySize.time_copy clone 131072", "L2"),
         ("copies.BySize.time_copy clone 1048576", "L3"),
         ("copies.BySize.time_copy clone 16777216", "memory"),
@@ -65,7 +66,7 @@ def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
     ],
 )
 def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):
-    """4 MiB and their copy lie in the caches of a large GPU."""
+    """4 MiB and their copy lie in the caches of a large GPU; 32 KiB and their copy do not lie in 48 KiB."""
     caches = ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]
     result = measured(OLD, {}, hardware={"caches": caches}, gpu_cache_mib=50.0)
     assert related.bytes_in(result, case(timed)) == place

@@ -1,10 +1,12 @@
 """Where a case stands: which release is its best, what the newest one costs against that, and since when."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
-from tensorcopy.judge import series, standings
+from tensorcopy.judge import comparisons, series, standings
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.releases import release_table
 from tests import launch_files
@@ -107,3 +109,26 @@ def test_regressions_are_those_of_methods_the_most_expensive_first(tmp_path):
     assert [each.ratio for each in second.standings] == pytest.approx([1.5, 1.2], rel=0.01)
     assert second.worst.series.case["numel"] == "1024"
     assert all(each.first.verdict is Verdict.SLOWER for each in (*first.standings, *second.standings))
+
+
+@pytest.mark.parametrize("threads", [2, 1], ids=["equal conditions", "others on the newer Python"])
+def test_a_chain_of_pythons_compares_no_unequal_conditions(tmp_path, threads):
+    """Nor does any of its links: what is unknown of one pair is unknown of all."""
+    sides = ["2.4.1@3.9", "2.8.0@3.9", "2.8.0", "2.15.0"]
+    conditions = {"2.15.0": {"threads": threads}}
+    launch_files.write(tmp_path, {CASE: dict(zip(sides, (1.0, 1.0, 0.8, 1.2)))}, sides={name: conditions.get(name, {}) for name in sides})
+    first, joint, newer, last = launch_files.load(tmp_path, *sides)
+    verdicts = {case: change.verdict for case, change in comparisons.chained(((first, joint), (newer, last))).items()}
+    assert verdicts == ({launch_files.case(CASE): Verdict.SLOWER} if threads == 2 else {})
+
+
+def test_what_the_comparison_calls_unchanged_is_no_step(tmp_path):
+    """Levels before and after differ by more than the margin, but no release from the one before it."""
+    times = [1.0] * 4 + [1.02] + [1.04] * 4
+    launch_files.write(tmp_path, {CASE: dict(zip(RELEASES, times))}, noise=0.0005)
+    results = launch_files.load(tmp_path, *RELEASES[: len(times)])
+    (case_series,) = series.joined([results]).values()
+    changes = [next(iter(comparisons.between(Question(*pair)).changes.values())) for pair in pairwise(results)]
+    assert {change.verdict for change in changes} == {Verdict.UNCHANGED}
+    assert sum(change.interval[0] > 1 for change in changes) == 2
+    assert case_series.steps == ()
