@@ -200,3 +200,11 @@ def test_too_few_or_constant_points_show_no_step(values):
 def test_rounded_times_show_their_step():
     """A clock that rounds to a microsecond leaves no noise."""
     assert indices([12e-6] * 14 + [13e-6] * 13) == [14]
+
+
+def test_a_level_within_the_noise_of_the_one_before_takes_a_step_back():
+    """Two standard errors above it, and more than a hundredth: nobody could tell the two apart."""
+    noise = 0.03 * np.array([1, -1, 1, -1, 1, -1, 1, -1])
+    values = np.exp(np.concatenate([noise, 0.3 + noise, 0.035 + noise]))
+    up, down = change_points.steps([float(value) for value in values])
+    assert (up.index, up.until, down.index) == (8, 16, 16)

@@ -18,6 +18,7 @@ from tensorcopy.judge import paired
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import history, launch
 from tensorcopy.measure.launch import LocalSide, Turns, differing_in_faults
+from tensorcopy.results import launches
 from tensorcopy.results.cases import Case
 from tensorcopy.results.differences import of_launches
 from tensorcopy.results.launches import UNIT
@@ -159,3 +160,24 @@ def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten)
         pass
     assert sorted(acts[: len(forgotten)]) == forgotten
     assert acts[len(forgotten) :] == ["start"] * len(torches)
+
+
+def test_a_reason_of_one_side_is_not_said_of_all(tmp_path):
+    """One text for all sides stands for those of each, where each has it."""
+    case = "copies.BySize.time_copy tensor 16"
+    for before, stored in ((1.0, {"1": "not here"}), (None, {launches.ALL: "not here"})):
+        (path,) = launch_files.write(tmp_path / str(before), {case: {"2.14.1": before, "2.15.0": None}}, launches=1)
+        assert launches.read(path).suites["copies.BySize.time_copy"].skipped["0"] == stored
+
+
+def test_a_case_of_large_tensors_has_a_fork_for_itself():
+    """Others of tensorcopy's share one; a benchmark of another's suite never does."""
+    numels = [16, launch.LARGEST_SHARED // 4, launch.LARGEST_SHARED // 4 + 1]
+    parameters = {"params": [["'tensor'"], [str(numel) for numel in numels]], "param_names": ["method", "numel"]}
+    suites = {
+        name: {**parameters, "selected": launch.names_of(name, parameters["params"])} for name in ("copies.BySize.time_copy", "mine.time")
+    }
+    (jobs,) = launch._jobs(suites, [{text: 0 for suite in suites.values() for text in suite["selected"]}])
+    alone = {text: is_alone for _, text, is_alone in jobs}
+    assert [alone[text] for text in suites["copies.BySize.time_copy"]["selected"]] == [False, False, True]
+    assert {alone[text] for text in suites["mine.time"]["selected"]} == {True}

@@ -15,6 +15,7 @@ from math import exp
 from pathlib import Path
 from random import Random
 from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,7 +28,8 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.measure import launch, now, plan
+from tensorcopy.judge.paired import Change, Reason, Verdict
+from tensorcopy.measure import launch, now, plan, taking
 from tensorcopy.measure.launch import LocalSide, SideFailed, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -636,3 +638,34 @@ def test_a_wrong_value_is_an_error(arguments, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["measure", *arguments])
     assert message in capsys.readouterr().err
+
+
+def test_a_look_times_only_what_the_last_one_left_undecided():
+    """And ends the measurement where nothing is; all cases have the verdict of the last look."""
+    case, other = launch_files.case("copies.BySize.time_copy tensor 16"), launch_files.case("copies.BySize.time_copy clone 16")
+    slower, wide = (
+        Change(Verdict.SLOWER, Reason.CHANGED, 1.2, (1.1, 1.3)),
+        Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.0, (0.8, 1.3)),
+    )
+    alike = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
+    seen = iter([{case: slower, other: wide}, {case: wide, other: wide}, {case: alike, other: slower}])
+    timed = []
+
+    def take(look, cases):
+        timed.append((look, cases))
+        return True
+
+    comparison = now.judge((4, 8, 16, 32), take, lambda: SimpleNamespace(changes=next(seen)))
+    assert comparison.changes == {case: alike, other: slower}
+    assert timed == [(4, []), (8, [other]), (16, [case, other])]
+
+
+def test_no_launch_is_taken_of_one_side_of_two(machine):
+    """Where two are compared, one alone says nothing: the error of the other is raised."""
+    first, second = FIVE[-2:]
+    machine.fails[second.release.version] = TensorcopyError("no libtorch", got="a", allowed="b", next="c")
+    job = taking.Job(shipped(), Paths(Path("results"), Path("site"), Path("env"), ()), "box")
+    with pytest.raises(TensorcopyError, match="no libtorch"):
+        taking.take_launches([first, second], job, all_or_none=True)
+    assert machine.taken == []
+    assert len(taking.take_launches([first, second], job)) == 1

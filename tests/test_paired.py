@@ -329,3 +329,27 @@ def test_tracked_values_are_judged_together():
     together = paired.tracked({"m": one, **{f"m{number}": quiet for number in range(9)}})
     assert {change.verdict for change in together.values()} == {Verdict.UNKNOWN}
     assert together["m"].p == pytest.approx(10 * paired.tracked({"m": one})["m"].p)
+
+
+def test_a_side_with_few_launches_is_not_judged_whatever_the_other_has():
+    """Two of them would pass for an estimate of their spread."""
+    change = judge({"m": Difference(0.5, 1e-6, 3.0, 4.0, (2, 12), UNPAIRED)})["m"]
+    assert (change.verdict, change.reason, change.interval, change.more_launches) == (Verdict.UNKNOWN, Reason.TOO_FEW_LAUNCHES, None, 1)
+
+
+def test_another_way_of_comparing_has_a_spread_of_its_own():
+    """Differences within launches vary less than those of sides that did not meet, and neither widens the other's intervals."""
+    random = np.random.default_rng(1)
+    within_launches, apart = (
+        {f"{way} {number}": Difference(0.0, spread * random.chisquare(5) / 5, 6, 5, (6, 6), way) for number in range(20)}
+        for way, spread in ((PAIRED, 1e-6), (UNPAIRED, 1e-2))
+    )
+    alone, together = judge(within_launches), judge({**within_launches, **apart})
+    assert [together[case].interval for case in alone] == [change.interval for change in alone.values()]
+
+
+def test_a_sum_of_differences_is_worth_the_launches_that_give_its_variance():
+    """Of 4 and 12 launches with equal variances: 3 launches, each with the sum of both, and so the sum of the squared errors."""
+    total = summed([Difference(0.1, 2e-4, 4, 3, (4, 4)), Difference(0.2, 2e-4, 12, 11, (12, 12))])
+    assert (total.size, total.count, total.launches) == (pytest.approx(0.3), pytest.approx(3.0), (4, 4))
+    assert total.variance / total.count == pytest.approx(2e-4 / 4 + 2e-4 / 12)

@@ -96,6 +96,14 @@ def test_a_count_of_another_platform_is_none(tmp_path, other):
     assert counted_elsewhere(tmp_path, {INSTRUCTIONS: 5000}, **other).counts == {}
 
 
+def test_what_an_interpreter_has_is_counted_on_its_own_machine(tmp_path):
+    """Its torch may be compiled in another way under the same name."""
+    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, sides={"2.15.0": {"build": "cuda-interpreter"}}, launches=1, **LAPTOP)
+    launch_files.write_counts(tmp_path, "2.15.0", {INSTRUCTIONS: 5000}, build="cuda-interpreter")
+    (result,) = launch_files.load(tmp_path, machine="laptop")
+    assert result.counts == {}
+
+
 def test_a_provenance_without_the_compiler_shares_no_counts(tmp_path):
     """It cannot tell whether the interpreters are alike."""
     assert counted_elsewhere(tmp_path, {INSTRUCTIONS: 5000}, compiler="").counts == {}

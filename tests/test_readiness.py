@@ -175,6 +175,7 @@ def test_findings_are_text_without_markup(monkeypatch, capsys):
         ({"governor": "powersave"}, {}, "cuda", {"frequency": Level.WARNING}),
         ({"battery": True}, {}, "cuda", {"power": Level.WARNING}),
         ({}, {"busy": 0.5, "processes": ("python",)}, "cuda", {"GPU 0 load": Level.REFUSED}),
+        ({}, {"busy": readiness.GPU_BUSY}, "cuda", {"GPU 0 load": Level.REFUSED}),
         ({}, {"busy": 0.5, "processes": ("python",)}, "cpu", {}),  # for which a GPU does not matter
         ({}, {"processes": ("python",)}, "cuda", {"GPU 0 load": Level.WARNING}),
         ({}, {"memory": 3 * GIB}, "cuda", {"GPU 0 memory": Level.REFUSED}),

@@ -132,3 +132,14 @@ def test_what_the_comparison_calls_unchanged_is_no_step(tmp_path):
     assert {change.verdict for change in changes} == {Verdict.UNCHANGED}
     assert sum(change.interval[0] > 1 for change in changes) == 2
     assert case_series.steps == ()
+
+
+def test_only_what_the_newest_release_measured_is_open(tmp_path):
+    """A case that the newest release skips costs nothing there, however slow it was with the one before."""
+    other = CASE.replace("m0", "m1")
+    times = [1, 1, 1, 1.3, 1.3, 1.3, None]
+    launch_files.write(tmp_path, {CASE: dict(zip(RELEASES, times)), other: dict(zip(RELEASES, [1.0] * 7))})
+    by_case = series.joined([launch_files.load(tmp_path, *RELEASES[:7])])
+    standing = standings.standing(by_case[launch_files.case(CASE)])
+    assert (standing.newest, standing.best, standing.cost.verdict, standing.is_open) == (5, 2, Verdict.SLOWER, False)
+    assert standings.open_regressions([standing]) == []
