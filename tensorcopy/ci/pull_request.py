@@ -11,7 +11,6 @@ import platform
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
@@ -183,17 +182,17 @@ def document(request: PullRequest, pairs: Sequence[RevisionPair]) -> Document:
 
 
 def _pair(pair: RevisionPair, request: PullRequest) -> Pair:
-    on, seen = "", []
+    on, seen = "", None
     if pair.comparison:
         side = pair.comparison.after
         accelerators = side.provenance["accelerators"].values() if request.device != "cpu" else ()
         on = ", ".join([side.provenance["cpu"], *accelerators, f"Python {side.python}"])
-        seen = [change.detectable for change in pair.comparison.changes.values() if change.detectable is not None]
+        seen = paired.smallest_seen(pair.comparison.changes.values())
     return Pair(
         torch=(pair.before.release.version, pair.after.release.version),
         on=pr_comment.name(on),
         rows=pr_comment.rows(pair.comparison) if pair.comparison else None,
-        seen=median(seen) if seen else None,
+        seen=seen,
         history=pair.history,
         failures=[(name == pair.before.name, _first(lines)) for name, lines in pair.failures.items()],
         own_suites=bool(pair.note),

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from os.path import relpath
-from statistics import median
 
 import numpy as np
 
@@ -268,18 +267,18 @@ def kind(case: Case) -> tuple[str, int]:
 def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
     """Return the smallest slowdown seen 9 times in 10, by size.
 
-    It is the median of `Change.detectable` over the cases of each kind. Its keys are those of `SIZES`, with the device where there are
-    several; "" stands for cases without a size.
+    It is `paired.smallest_seen` of the cases of each kind. Its keys are those of `SIZES`, with the device where there are several; ""
+    stands for cases without a size.
     """
-    by_kind: dict[tuple[str, int], list[float]] = {}
+    by_kind: dict[tuple[str, int], list[Change]] = {}
     for case, change in changes.items():
-        if change.detectable is not None:
-            by_kind.setdefault(kind(case), []).append(change.detectable)
-    several = len({device for device, _ in by_kind}) > 1
+        by_kind.setdefault(kind(case), []).append(change)
+    smallest = {key: size for key, of_kind in by_kind.items() if (size := paired.smallest_seen(of_kind)) is not None}
+    several = len({device for device, _ in smallest}) > 1
     by_name = {}
-    for device, size in sorted(by_kind):
+    for device, size in sorted(smallest):
         size_name = SIZES[size] if size >= 0 else ""
-        by_name[f"{device} {size_name}".strip() if several else size_name] = median(by_kind[device, size])
+        by_name[f"{device} {size_name}".strip() if several else size_name] = smallest[device, size]
     return by_name
 
 

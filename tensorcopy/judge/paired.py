@@ -7,7 +7,7 @@ towards it. Holm's step-down keeps the chance of even one false alarm among all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil, exp, inf, isfinite, log
@@ -22,11 +22,13 @@ from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 MARGIN = 0.03  # relative, the smallest change of a time to report
 LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
-NINE_OF_TEN = 1.28  # standard errors by which nine of ten estimates lie less too low
+SEEN = 0.9  # share of repetitions in which the smallest slowdown seen is called one
+NINE_OF_TEN = 1.2816  # standard errors by which so many estimates lie less too low
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
 FEWEST = 3  # launches on each side
 FEWEST_CASES = 4  # whose variances estimate a prior
 MOST_LAUNCHES = 100  # more than this many more are not worth suggesting
+BISECTIONS = 30  # of the interval that holds the smallest slowdown seen
 LEAST_SPREAD = 1e-4  # log ratio, of a difference within a launch: effects are stored in these units
 
 CaseKey = TypeVar("CaseKey", bound=Hashable)
@@ -153,7 +155,8 @@ class Change:
     count : the exact count beside the time, which does not decide it; of a case that is only counted or tracked, that itself
     unit : of before and after
     way : how the sides were compared, see `Difference`
-    detectable : the smallest slowdown that would be called one in nine of ten cases; None where nothing was computed
+    error : standard error of the log of the ratio; None where nothing was computed
+    threshold : log of the smallest ratio that is called slower among all cases
     margin : the smallest change that counts in this case
     acknowledged : why a slowdown is known and stays, as tensorcopy.toml says; "" where it does not
     """
@@ -172,7 +175,8 @@ class Change:
     count: CountPair | None = None
     unit: str = SECONDS
     way: str = PAIRED
-    detectable: float | None = None
+    error: float | None = None
+    threshold: float = 0.0
     margin: float = MARGIN
     acknowledged: str = ""
     level: float = 1 - ALPHA
@@ -193,6 +197,11 @@ class Change:
         return Verdict.SLOWER if low > 1 else Verdict.FASTER
 
     @property
+    def detectable(self) -> float | None:
+        """The smallest slowdown of this case that would be called one 9 times in 10."""
+        return None if self.error is None else exp(self.threshold + NINE_OF_TEN * self.error) - 1
+
+    @property
     def compared(self) -> bool:
         """Whether both sides were compared; a verdict of unknown is then undecided: more launches may decide it."""
         return self.verdict is not Verdict.UNKNOWN or self.reason is Reason.INTERVAL_TOO_WIDE
@@ -201,6 +210,24 @@ class Change:
     def size(self) -> float:
         """The ratio that the verdict is about; 1 if unknown."""
         return 1.0 if self.ratio is None else self.ratio
+
+
+def smallest_seen(changes: Iterable[Change]) -> float | None:
+    """Return the smallest slowdown that would be called one 9 times in 10, if one of these cases had it; None where nothing was computed.
+
+    Any of them is as likely to have it. So it is more than that of the median case where launches measure a few cases badly.
+    """
+    from scipy.special import ndtr
+
+    computed = [(change.error, change.threshold) for change in changes if change.error is not None]
+    if not computed:
+        return None
+    errors, thresholds = np.array(computed).T
+    low, high = float(thresholds.min()), float((thresholds + NINE_OF_TEN * errors).max())
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if ndtr((middle - thresholds) / errors).mean() >= SEEN else (middle, high)
+    return float(np.expm1(high))
 
 
 def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, float]:
@@ -324,7 +351,8 @@ def _verdict(each: Difference, *, p: float, error: float, half: float, threshold
         launches=each.launches,
         more_launches=more,
         way=each.way,
-        detectable=exp(max(threshold, smallest) + NINE_OF_TEN * error) - 1,
+        error=error,
+        threshold=max(threshold, smallest),
         margin=margin,
         level=1 - alpha,
     )

@@ -97,7 +97,7 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
     """Base against head under one torch, or head under two.
 
     on : processors and Python; rows : None where a side has no result
-    seen : the smallest slowdown seen 9 times in 10, of the median case
+    seen : the smallest slowdown seen 9 times in 10
     history : of base against the stored history of the same machine, the number of cases by verdict; empty without one
     failures : for each side that failed, whether it is the first, and its last lines of output
     own_suites : whether the first runs its own suites, since it cannot run the other's
@@ -192,7 +192,7 @@ def _pair(document: Document, pair: Pair) -> str:
     if pair.rows is None:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
     notes = level_note([row.change for row in pair.rows])
-    notes += [f"{SEEN} (median case): {percent(pair.seen, 1)}"] if pair.seen else []
+    notes += [f"{SEEN}: {percent(pair.seen, 1)}"] if pair.seen else []
     notes += filter(None, [history_text(Counter(pair.history)), OWN_SUITES if pair.own_suites else ""])
     on = f"torch {before}, {pair.on}" if of_code else pair.on
     return "\n".join([formats.comparison_text(labels, on, [(row.case, row.change) for row in pair.rows], notes=notes), *failures])

@@ -416,7 +416,7 @@ def caption(comparison: Comparison) -> list[str]:
     if before.python != after.python and before.version != after.version:
         lines.append(f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out")
     if seen:
-        lines.append(f"{SEEN} (median case): {seen}")
+        lines.append(f"{SEEN}: {seen}")
     return lines
 
 

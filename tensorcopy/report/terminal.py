@@ -200,7 +200,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
         lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.question.alpha:.3g}")
         lines.append(f"margin     {percent(change.margin)}; smaller changes are shown, and not called slower or faster")
-        lines.append(f"detectable {percent(change.detectable, 1)}: the {SEEN}")
+        lines.append(f"seen       {percent(change.detectable, 1)}: the {SEEN}")
     if change.count and change.timed:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"

@@ -42,7 +42,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     against: (release) => `change from torch ${release}`, perCall: "time per call",
     dashed: "Dashed: an older Python, scaled.", dotted: (over) => `Dotted: ${over}.`,
     band: "At a line: its 95 % interval.", zone: "At a line: its 95 % interval and, paler, the changes from the release before that are not seen 9 times in 10.",
-    seen: "detectable",
+    seen: "seen 9 in 10",
     help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
     tap: "Touch the chart and slide to read a release.", line: "method",
   };
@@ -60,7 +60,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間",
     dashed: "破線: 古い Python（換算値）。", dotted: (over) => `点線: ${over}。`,
     band: "線を指すと 95 % 信頼区間を示します。", zone: "線を指すと 95 % 信頼区間と、前リリースとの差を検出できない範囲（淡い領域）を示します。",
-    seen: "検出限界",
+    seen: "9/10 で検出",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
     tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法",
   };
