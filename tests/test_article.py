@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import torch
 
 from tensorcopy.copying.inside import conformance
 from tensorcopy.copying.pages import article
@@ -31,6 +32,13 @@ def site(content) -> dict[str, str]:
 def test_the_article_s_values_are_reproduced(device):
     """On every available device; claims about two devices need an accelerator."""
     assert [claim for claim in conformance.claims(device) if not claim.holds] == []
+
+
+def test_the_name_of_grad_fn_that_differs_is_told(site):
+    """It is compared without its last character, so the page says what it is today."""
+    name = type(torch.ones(1, requires_grad=True).clone().grad_fn).__name__
+    assert name.rstrip("0") == "CloneBackward" != name
+    assert all(name in page for page in site.values())
 
 
 def test_every_value_is_checked(content):
@@ -94,16 +102,20 @@ def test_the_pictures_show_the_newest_release_and_torch_1_9(site):
 
 
 def test_the_fastest_and_the_article_s_conclusion_are_those_of_the_table(monkeypatch):
-    """At one size the three are faster than both others, at the other they are not."""
+    """At one size the three are faster than both others, at the second they are not, at the third launches cannot tell."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
-    times = {"clone_detach": (1e-6, 1e-6), "empty_like_copy": (1.5e-6, 1e-6), "detach_clone": (1e-6, 2e-6)}
-    times |= {"new_tensor": (3e-6, 1.5e-6), "tensor": (4e-6, 4e-6)}
+    times = {"clone_detach": (1e-6, 1e-6, 1e-6), "empty_like_copy": (1.5e-6, 1e-6, 1e-6), "detach_clone": (1e-6, 2e-6, 1e-6)}
+    times |= {"new_tensor": (3e-6, 1.5e-6, 4e-6), "tensor": (4e-6, 4e-6, 1.01e-6)}
     content = render.content(shipped(), [measured(NEW, {(name, 2**k): time for name, row in times.items() for k, time in enumerate(row)})])
     ((result, table),) = article.tables(content.machine, "copy")
     told = re.sub("<.*?>", "", str(article.fastest(result, table, content.machine, translator("en"))))
-    assert told == "torch 2.0.0: code of clone_detach, fastest or tied with the fastest at 2 of 2 sizes."
+    assert told == "torch 2.0.0: code of clone_detach, fastest or tied with the fastest at 3 of 3 sizes."
     concluded = str(article.conclusion(result, table, translator("en")))
-    assert "faster than the other two at 1 of 2 sizes, and within × 2.00 of each other" in concluded.replace("\u202f", " ")
+    apart, sizes, spread = re.search(
+        r"faster than both others at (\d) of (\d) sizes, and no two .* more than ×\s(\S+)\.$", concluded
+    ).groups()
+    assert (apart, sizes) == ("1", "3")
+    assert 2.0 < float(spread) < 2.1  # the interval of the largest difference
 
 
 def test_the_open_question_is_answered_with_the_counted_bytes(content, site):
@@ -117,3 +129,8 @@ def test_the_open_question_is_answered_with_the_counted_bytes(content, site):
     assert (measured.version, measured.machine) == ("2.15.0", SHIPPED_GPU.name)
     text = re.sub("<.*?>", "", site["article.html"])
     assert "x.detach().clone().cpu().numpy() takes 4 MiB there and x.detach().cpu().numpy().copy() takes 0 B (measured" in text
+    row = site["article.html"].rsplit("<table", 1)[1].split("<tr>")[4]  # of x.detach().cpu().numpy().copy()
+    told = [re.sub("<.*?>", "", cell).replace("\u202f", " ") for cell in re.findall("<td.*?</td>", row)]
+    assert told[1:] == ["0 B (2.8.0 to 2.15.0)", "0 B (2.15.0)"]
+    assert "counted without a device" in text
+    assert f"measured on {measured.hardware('cuda')}" in text

@@ -306,15 +306,26 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
     if not measured or result.effects is None or result.column is None:
         return {}
     fastest = min(measured, key=lambda case: result.timings[case].seconds)
-    logs = {case: result.effects.logs[:, result.column, result.effects.cases[case]] for case in measured}
-    from_fastest = {}
-    for case in measured:
-        in_launches = logs[case] - logs[fastest]
-        together = in_launches[~np.isnan(in_launches)]
-        if case != fastest and len(together):
-            from_fastest[case] = differences.of_launches(together)
-    changes = {case: change for case, change in paired.judge(from_fastest, kind=kind).items() if change.interval}
+    judged = of_pairs(result, [(fastest, case) for case in measured if case != fastest])
+    changes = {case: change for (_, case), change in judged.items() if change.interval}
     return {fastest: None, **changes} if changes or len(measured) == 1 else {}
+
+
+def of_pairs(result: Result, pairs: Iterable[tuple[Case, Case]]) -> dict[tuple[Case, Case], Change]:
+    """Return the change from the first case of each pair to the second, within one result; pairs that no launch has together are left out.
+
+    All are judged together: by their differences within each launch.
+    """
+    effects, column = result.effects, result.column
+    if effects is None or column is None:
+        return {}
+    within: dict[tuple[Case, Case], Difference] = {}
+    for first, second in pairs:
+        in_launches = effects.logs[:, column, effects.cases[second]] - effects.logs[:, column, effects.cases[first]]
+        together = in_launches[~np.isnan(in_launches)]
+        if len(together):
+            within[first, second] = differences.of_launches(together)
+    return paired.judge(within, kind=lambda pair: kind(pair[1]))
 
 
 def rank(change: Change | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import chain, combinations, groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,17 @@ from markupsafe import Markup, escape
 from tensorcopy import files
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.pages.methods import observed
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import NARROW_SPACE, size
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results import related
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
+from tensorcopy.site.machine import CostTable, Machine, case_of, costs, methods_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
-from tensorcopy.worker.devices import ACCELERATORS
 
 TABLE = Path(__file__).with_name("article.toml")
 THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
@@ -81,6 +83,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
     translate, results = translator(language), machine.by_release
     heading, glossary = str(translate("article_heading")), "glossary" if language == "en" else f"glossary.{language}"
     newest = results[-1].methods
+    on_device = _measured_on_device(content)
     return {
         "releases": [result.version for result in results],
         "answers": answers(results, language),
@@ -94,14 +97,16 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "fastest": lambda result, table: fastest(result, table, machine, translate),
         "conclusion": lambda result, table: conclusion(result, table, translate),
         "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
-        "waste": _waste(_device_results(content).get("cuda", machine.result), translate),
+        "waste": _waste(on_device[-1] if on_device else machine.result, translate),
+        "device_name": on_device[-1].hardware("cuda") if on_device else "",
         "memory_page": content.web.of_file("docs/memory.md"),
         "memory": [
             (
                 method,
                 newest[method]["code_on_accelerator"],
-                _spans([(result.version, result.counts.get(related.memory_case("peak", method, "cpu"))) for result in results], translate),
-                _spans([(result.version, next(iter(_device_peaks(result, method)[0]), None)) for result in results], translate),
+                _spans(results, related.memory_case("peak", method, "cpu"), translate),
+                _spans(results, related.memory_case("cuda_peak", method, "cuda"), translate),
+                _spans(on_device, related.memory_case("device_peak", method, "cuda"), translate),
             )
             for method in INDEPENDENT
             if method in newest
@@ -192,27 +197,27 @@ def fastest(result: Result, table: CostTable, machine: Machine, translate: Trans
 
 
 def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup:
-    """Return whether three copies are still as fast as each other, and faster than the other two; "" where that was not measured."""
-    times = [
-        {method: timing.seconds for method, row in zip(table.methods, table.costs) if (timing := row[column].timing)}
-        for column in range(len(table.numels))
-    ]
-    complete = [by_method for by_method in times if {*THREE, *TWO} <= by_method.keys()]
-    if not complete:
+    """Return whether three copies are still as fast as each other, and faster than the other two; "" where launches cannot tell.
+
+    All sizes and pairs are judged together. Of the differences between the three, it has the largest end of an interval.
+    """
+    cases = [{method: case_of(table.group, method, numel, table.device) for method in (*THREE, *TWO)} for numel in table.numels]
+    complete = [case for case in cases if {*case.values()} <= result.timings.keys()]
+    pairs = [[(case[one], case[two]) for one, two in (*product(THREE, TWO), *combinations(THREE, 2))] for case in complete]
+    changes = comparisons.of_pairs(result, chain(*pairs))
+    judged = [[changes[pair] for pair in row] for row in pairs if all(pair in changes and changes[pair].interval for pair in row)]
+    if not judged:
         return Markup("")
-    apart = sum(min(row[method] for method in TWO) > max(row[method] for method in THREE) for row in complete)
-    spread = max(max(row[method] for method in THREE) / min(row[method] for method in THREE) for row in complete)
-    return translate("article_three", torch=result.version, apart=apart, sizes=len(complete), spread=f"×{NARROW_SPACE}{spread:.2f}")
+    against_two = len(THREE) * len(TWO)
+    apart = sum(all(change.verdict is Verdict.SLOWER for change in row[:against_two]) for row in judged)
+    spread = max(max(high, 1 / low) for row in judged for change in row[against_two:] for low, high in [change.interval or (1.0, 1.0)])
+    return translate("article_three", torch=result.version, apart=apart, sizes=len(judged), spread=f"×{NARROW_SPACE}{spread:.2f}")
 
 
-def _device_results(content: Content) -> dict[str, Result]:
-    """Return the newest result that measured the memory of each accelerator."""
-    results = {device: machine.result for device, machine in content.by_device.items() if device in ACCELERATORS}
-    return {
-        device: result
-        for device, result in results.items()
-        if any(related.memory_case("device_peak", name, device) in result.counts for name in result.methods)
-    }
+def _measured_on_device(content: Content) -> list[Result]:
+    """Return the results, one for each release, whose memory was measured on a CUDA device."""
+    machine = content.by_device.get("cuda")
+    return [each for each in machine.by_release if related.memory_case("device_peak", WASTES, "cuda") in each.counts] if machine else []
 
 
 def _device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
@@ -234,11 +239,11 @@ def _waste(result: Result, translate: Translate) -> Markup:
     return translate("article_waste", code=code, other=other, clone=size(int(peaks[0])), copy=size(int(peaks[1])), source=how)
 
 
-def _spans(values: Sequence[tuple[str, float | None]], translate: Translate) -> Markup:
-    """Return each amount with the releases that have it."""
-    known = [(release, value) for release, value in values if value is not None]
+def _spans(results: Sequence[Result], case: Case, translate: Translate) -> Markup:
+    """Return each amount of a count with the releases that have it."""
     texts = []
-    for amount, group in groupby(known, key=lambda pair: pair[1]):
-        releases = [release for release, _ in group]
-        texts.append(translate("article_span", amount=size(int(amount)), first=releases[0], last=releases[-1]))
+    for amount, group in groupby([result for result in results if case in result.counts], key=lambda result: result.counts[case]):
+        releases = [*dict.fromkeys(result.version for result in group)]
+        form = "article_span" if len(releases) > 1 else "article_span_of_one"
+        texts.append(translate(form, amount=size(int(amount)), first=releases[0], last=releases[-1]))
     return translate("and").join(texts) if texts else translate("article_not_observed")
