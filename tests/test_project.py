@@ -220,7 +220,9 @@ def test_the_example_is_what_init_writes(folder):
     written = new_project.new_project(folder, origin=PUBLISHED, github=True).written
     assert {*new_project.PLACES.values(), *(f".github/workflows/{name}" for name in new_project.WORKFLOWS)} < {*written}
     for place in written:
-        assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
+        if place != new_project.LOCKED:  # a copy of this repository's own
+            assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
+    assert (folder / new_project.LOCKED).read_text() == test_workflows.LOCKED.read_text()
 
 
 def test_a_project_s_workflow_that_writes_runs_nothing_of_the_project():
@@ -228,7 +230,20 @@ def test_a_project_s_workflow_that_writes_runs_nothing_of_the_project():
     jobs = yaml.safe_load((EXAMPLE / ".github/workflows/measure.yml").read_text())["jobs"]
     assert [name for name, job in jobs.items() if "write" in job["permissions"].values()] == ["keep"]
     commands = [step["run"].removeprefix("uv run --no-project tensorcopy ") for step in jobs["keep"]["steps"] if "run" in step]
-    assert [command.split()[0] for command in commands[2:]] == ["merge", "ci"]
+    assert [command.split()[0] for command in commands[3:]] == ["merge", "ci"]
+
+
+@pytest.mark.parametrize("name", ["measure", "comment", "releases"])
+def test_what_may_write_in_a_project_installs_packages_with_hashes(name):
+    """As in this repository, and then tensorcopy alone; what another job left lies where no code is."""
+    for of_job in yaml.safe_load((EXAMPLE / f".github/workflows/{name}.yml").read_text())["jobs"].values():
+        commands = [step["run"] for step in of_job["steps"] if "run" in step]
+        if "write" in of_job["permissions"].values() and any("tensorcopy" in command for command in commands):
+            assert commands[1] == f"uv pip sync --require-hashes --no-build {new_project.LOCKED}"
+            assert commands[2].startswith("uv pip install --no-deps ")
+            assert not any("pip" in command for command in commands[3:])
+        downloads = [step["with"]["path"] for step in of_job["steps"] if "download-artifact" in step.get("uses", "")]
+        assert {*downloads} <= {"measured", "artifact", "looked-up"}
 
 
 @pytest.mark.parametrize(
@@ -475,11 +490,13 @@ def test_the_example_times_a_suite_unchanged(lab):
 def test_the_workflows_of_a_project_install_tensorcopy_as_written(lab):
     """In a checkout of it, which has the wheel that `init` was installed from; each way of installing runs what its job calls."""
     lines = {line for path in (lab / ".github/workflows").glob("*.yml") for line in test_workflows.runs(path) if "pip install" in line}
+    (synced,) = {line for path in (lab / ".github/workflows").glob("*.yml") for line in test_workflows.runs(path) if "pip sync" in line}
     assert len(lines) == 2
     for number, line in enumerate(sorted(lines)):
         checkout = lab.parent / f"checkout-{number}"
         shutil.copytree(lab / ".github", checkout / ".github")
-        done = run(checkout, "uv venv --python 3.12", line, "uv run --no-project tensorcopy ci runners")
+        first = [synced] if "--no-deps" in line else []
+        done = run(checkout, "uv venv --python 3.12", *first, line, "uv run --no-project tensorcopy ci runners")
         assert done.returncode == 0, done.stdout + done.stderr
         assert '"machine": "github-hosted"' in done.stdout
 

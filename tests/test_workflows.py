@@ -145,7 +145,8 @@ def test_what_may_write_installs_only_locked_packages():
                 assert commands[:2] == ["uv venv --python 3.12", f"uv pip sync --require-hashes --no-build {LOCKED.relative_to(ROOT)}"], (
                     name
                 )
-                assert all(command.startswith("uv run --no-project ") for command in commands[2:]), name
+                others = [command for command in commands[2:] if not command.startswith("uv run --no-project ")]
+                assert others in ([], ["cp looked-up/releases.toml tensorcopy/"]), name  # one file of what another job left
                 assert not any(re.search(r"(tensorcopy measure|machine|ci pull-request|asv run)\b", command) for command in commands), name
             with_token = [step for step in job["steps"] if "GITHUB_TOKEN" in step.get("env", {})]
             assert not with_token or "write" in job["permissions"].values(), name

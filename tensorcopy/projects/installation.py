@@ -15,7 +15,8 @@ from tensorcopy import __version__
 from tensorcopy.configuration import web_address
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
-from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.releases import interpreters
+from tensorcopy.releases.interpreters import CHECKOUT, PACKAGE
 
 WHEELS_ONLY = "--no-build"  # of uv: no code of a package runs when it is installed
 BUILT_FROM_SOURCE = '--only-binary ":all:" --no-binary tensorcopy'
@@ -37,6 +38,11 @@ class Origin:
     def requirement(self, extras: str, wheels: str = "") -> str:
         """Return the requirement with some extras; wheels : the folder that has a copy of the wheel, as a relative path."""
         return f"{wheels}/{self.wheel.name}[{extras}]" if self.wheel else f"tensorcopy[{extras}]{self.version}"
+
+
+def locked() -> Path:
+    """Return the file with the packages that tensorcopy imports and their hashes, as `uv pip sync` reads it."""
+    return CHECKOUT / ".github/requirements.txt" if interpreters.is_checkout() else PACKAGE / "projects/requirements.txt"
 
 
 def find() -> Origin:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tensorcopy import campaign, configuration
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.projects import asv_suite
+from tensorcopy.projects import asv_suite, installation
 from tensorcopy.projects.asv_suite import AsvSuite
 from tensorcopy.projects.installation import Origin
 from tensorcopy.results import writing
@@ -27,6 +27,7 @@ PLACES = {
 WORKFLOWS = ("measure.yml", "pages.yml", "pull-request.yml", "comment.yml")
 OF_GITHUB = ("pull-request-gpu.yml", "releases.yml")  # workflows that are asked for
 RUNNERS = "runners.toml"
+LOCKED = ".github/tensorcopy-requirements.txt"
 PYTHONS = ("3.11", "3.9")  # which have wheels of every release
 
 
@@ -98,18 +99,23 @@ def new_project(
 
 
 def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> list[str]:
-    """Write the workflows, and the wheel that they install, where GitHub reads them: at the top of the repository."""
+    """Write the workflows, and what they install, where GitHub reads them: at the top of the repository.
+
+    A job that may write installs the packages with the hashes that this tensorcopy was tested with.
+    """
     top, pythons = _top(folder), configuration.read(folder / configuration.FILE, dict).get("pythons", PYTHONS)
     below = folder.relative_to(top).as_posix()
     values = {
         "INSTALL": install,
         "INSTALL_TO_WRITE": f'{origin.options} "{origin.requirement("dashboard,github", _wheels(folder))}"',
+        "LOCKED": os.path.relpath(top / LOCKED, folder),
         "PYTHONS": " ".join(pythons),
         "BELOW": "" if below == "." else f"{below}/",
         "DEFAULTS": "" if below == "." else f"defaults:\n  run:\n    working-directory: {below}\n\n",
     }
     workflows = os.path.relpath(top / ".github/workflows", folder)
     texts = {f"{workflows}/{file}": _filled(file, **values) for file in (*WORKFLOWS, *(OF_GITHUB if github else ()))}
+    texts[values["LOCKED"]] = installation.locked().read_text(encoding="utf-8")
     written = _write(folder, texts | ({f".github/{RUNNERS}": _filled(RUNNERS)} if github else {}))
     place = f"{_wheels(folder)}/{origin.wheel.name}" if origin.wheel else ""
     if origin.wheel and (folder / place).resolve() != origin.wheel.resolve():

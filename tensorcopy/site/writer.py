@@ -2,7 +2,7 @@
 
 On Linux a process is forked, and reads the content where it is; elsewhere it is started afresh and gets a copy. It ends with its work, so
 that the memory which it has touched is free again. What is written does not depend on the number of processes. uPlot, which draws the
-interactive charts, comes from the distribution uplot-python, whose Python half is not imported.
+interactive charts, comes from the distribution uplot-python; its Python half, under the LGPL, is not imported.
 """
 
 from __future__ import annotations
