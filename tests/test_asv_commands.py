@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.asv_plugin import measuring as measuring_commands
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.results import launches
 from tests import launch_files
@@ -49,6 +50,8 @@ REFUSED = {  # with parts of the last line
     "attributes of a sample": (["run", RELEASE, "-a", "repeat=3"], ["got -a repeat=3", "-a rounds=N"]),
     "a core": (["run", RELEASE, "--cpu-affinity", "0"], ["got -a cpu_affinity=", "next: leave it out; taskset -c CORE"]),
     "no commit": (["run", f"{TAG}..{TAG}"], [f"nothing to measure: got no commit in {TAG}..{TAG}"]),
+    "no file of hashes": (["run", "HASHFILE:nowhere"], ["the file of hashes cannot be read: got nowhere: No such file or directory"]),
+    "an empty file of hashes": (["run", f"HASHFILE:{os.devnull}"], ["nothing to measure: got no commit in HASHFILE:"]),
     "no regular expression": (["run", RELEASE, "--bench", "("], ["invalid --bench: got '(': missing )"]),
     "a machine that is a path": (["run", RELEASE, "--machine", "../box"], ["invalid --machine: got '../box'"]),
     "a factor that is no change": (["continuous", BEFORE, TAG, "--factor", "1"], ["got --factor 1"]),
@@ -158,7 +161,7 @@ def measuring(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_asv_run_takes_launches_beside_the_reference(measuring):
+def test_asv_run_takes_launches_beside_the_reference(measuring, tmp_path):
     """It prints what asv would, of times that the launches have; --quick keeps none."""
     code, shown, taken = measuring("run", f"v{OLD[1]}^!", "--quick")
     assert (code, taken) == (0, []), shown
@@ -171,9 +174,19 @@ def test_asv_run_takes_launches_beside_the_reference(measuring):
     assert [[side.sha for side in launch.sides] for launch in taken] == [shas, shas]
     assert [launch.reference for launch in taken] == [1, 1]
     assert len(taken[0].suites[COPY].rows) == 2
-    code, shown, after = measuring("run", f"v{OLD[1]}^!", "--skip-existing")
-    assert (code, after) == (0, taken)
-    assert "has a result" in shown
+    hashes = tmp_path / "hashes"
+    hashes.write_text(f"{launch_files.sha_of(OLD[1])}\n\n")
+    for named in (f"v{OLD[1]}^!", f"HASHFILE:{hashes}"):
+        code, shown, after = measuring("run", named, "--skip-existing")
+        assert (code, after) == (0, taken)
+        assert "has a result" in shown
+
+
+def test_a_stage_is_logged_as_a_sentence_and_a_sha_as_it_is(caplog):
+    log = measuring_commands._Log()
+    for doing in ("launch 1 of 2: imports", "d0f2af8b: imports"):
+        log(0.5, doing)
+    assert [record.getMessage() for record in caplog.records] == ["Launch 1 of 2", "d0f2af8b"]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ know it.
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from argparse import Namespace
 from collections import Counter
@@ -57,6 +58,8 @@ from tensorcopy.worker import hardware, nvidia
 
 ROUNDS = paired.FEWEST  # launches of `asv run`: with fewer, no difference is judged
 DOTS = 60  # of a launch, on a terminal
+HASHFILE = "HASHFILE:"  # begins a range
+SHORT_SHA = re.compile(r"[0-9a-f]{8}\b")
 EXISTING_ONLY = "a launch has every case of its releases"
 MARKS = {Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.UNKNOWN: " "}
 GROUPS = {  # titles of `asv continuous --split`, by mark
@@ -161,7 +164,7 @@ class _Log:
         stage, _, _ = doing.partition(": ")
         if stage != self._stage:
             self._stage, self._dots = stage, 0
-            log.info(f"{stage[:1].upper()}{stage[1:]}")
+            log.info(stage if SHORT_SHA.match(stage) else f"{stage[:1].upper()}{stage[1:]}")
         elif int(done * DOTS) > self._dots:
             self._dots = int(done * DOTS)
             log.dot()
@@ -435,6 +438,8 @@ def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> lis
         shas = [sha for sha in repo.get_branch_commits(None) if sha in measured]
     elif named in ("ALL", "TAGS"):
         shas = repo.get_branch_commits(None)
+    elif named.startswith(HASHFILE):
+        shas = [sha for name in _names_of(named.removeprefix(HASHFILE)) for sha in repo.get_hashes_from_range(name)]
     else:
         shas = repo.get_hashes_from_range(named)
     if options.date_period is not None:
@@ -457,6 +462,20 @@ def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> lis
     if options.skip_existing or options.skip_existing_commits:
         chosen = [each for each in chosen if each.place not in {result.place for result in stored}]
     return list(chosen)
+
+
+def _names_of(file: str) -> list[str]:
+    """Return the releases or commits that a file has, one a line; "-" means standard input. Raises TensorcopyError."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise TensorcopyError(
+            "the file of hashes cannot be read",
+            got=f"{file}: {getattr(error, 'strerror', '') or error}",
+            allowed="a file with a release or commit on each line, or - for standard input",
+            next="asv run NEW",
+        ) from error
+    return [name for line in text.splitlines() if (name := line.strip())]
 
 
 def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Sequence[Release]) -> list[Measurement]:
