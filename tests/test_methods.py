@@ -1,6 +1,7 @@
 """The registry: promises are kept by the installed torch."""
 
 import pytest
+import torch
 
 from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES
 from tensorcopy.copying.inside.methods import GROUPS, promised
@@ -47,3 +48,15 @@ def test_an_unknown_name_is_an_error_that_lists_the_names():
     assert isinstance(caught.value, KeyError)
     assert COPIES.get("klone") is None
     assert "klone" not in COPIES
+
+
+@pytest.mark.weekly
+def test_a_compiled_clone_that_only_arithmetic_uses_is_fused_away():
+    """As the guide says: the code that torch.compile writes multiplies x itself; a clone that is returned is made."""
+    from torch._inductor.utils import run_and_get_code
+
+    x = torch.ones(1024)
+    _, (fused,) = run_and_get_code(torch.compile(lambda x: x.clone() * 2), x)
+    assert ("cpp_fused_mul" in fused, fused.count("empty_strided_cpu(")) == (True, 1)
+    _, (both,) = run_and_get_code(torch.compile(lambda x: (y := x.clone(), y * 2)), x)
+    assert both.count("empty_strided_cpu(") == 2
