@@ -102,7 +102,7 @@ def test_init_never_overwrites(folder, capsys):
 ASV_CONFIGURATION = """{
     // of a package and its suite
     "version": 1, "project": "some-package", "repo": REPO, "branches": ["main"], "benchmark_dir": "benchmarks",
-    "environment_type": "conda", "pythons": ["3.8", "3.10", "3.12"], "build_command": ["python -m build"],
+    "environment_type": "virtualenv", "pythons": ["3.8", "3.10", "3.12"], "build_command": ["python -m build"],
     "matrix": {"req": {"numpy": ["1.26", "2.1"], "torch": ["2.5"], "pip+einops": [], "gone": [null]}, "env": {"A": ["1"]}},
 }"""
 IGNORED = ("environment_type", "build_command", "matrix.env", "numpy 1.26 in matrix", "torch in matrix, which is what is measured")
@@ -142,6 +142,19 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     written = configuration.read(project / "asv.conf.json", dict)
     assert written["pythons"] == ["3.12", "3.10"]
     assert written["source_url"] == ("" if repo == ".." else repo.removesuffix(".git"))
+
+
+@pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
+def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
+    """Under that name, pip's index may have the package of somebody else."""
+    suite(folder / "benchmarks", "theirs")
+    text = ASV_CONFIGURATION.replace("virtualenv", kind).replace("REPO", '"https://example.org/a/b"').replace('"some-package"', '""')
+    (folder / "asv.conf.json").write_text(text)
+    (folder / "over-torch").mkdir()
+    os.chdir(folder / "over-torch")
+    assert main(["init", "--suites", ".."]) == 0
+    assert campaign.read(folder / "over-torch").requires == ("einops",)
+    assert "numpy in matrix, a conda package: if the index of pip has it, add its name there to requires" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

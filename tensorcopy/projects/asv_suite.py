@@ -19,6 +19,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
+CONDA = ("conda", "mamba", "rattler")  # environments whose packages have other names than those of pip's index, or other owners
 FIRST_PYTHON = 9  # of Python 3: torch has wheels for it and newer ones
 # what differs in a project: folders, the repository of releases, pages
 OURS = {
@@ -48,6 +49,7 @@ class _SuiteConfiguration(Struct):
     repo_subdir: str = ""
     benchmark_dir: str = "benchmarks"
     pythons: list[str] = []
+    environment_type: str = ""
     matrix: dict[str, dict[str, Any] | list[Any] | str | None] = {}
 
 
@@ -111,6 +113,8 @@ def _read(path: Path, folder: Path) -> AsvSuite:
         asked = [version for version in (versions if isinstance(versions, list) and versions else [versions or ""]) if version is not None]
         if package.removeprefix("pip+") == "torch":
             ignored.append("torch in matrix, which is what is measured")
+        elif asked and known.environment_type in CONDA and not package.startswith("pip+"):
+            ignored.append(f"{package} in matrix, a conda package: if the index of pip has it, add its name there to requires")
         elif asked:
             version = str(asked[-1])
             requires.append(f"{package.removeprefix('pip+')}{'==' if version[:1].isdigit() else ''}{version}")
