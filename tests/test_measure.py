@@ -359,6 +359,15 @@ def test_the_reference_is_counted_where_it_is_asked_for(machine, capsys, bench):
     assert f"2 releases {'counted' if bench else 'with 1 launch'}, in results/box" in capsys.readouterr().out
 
 
+def test_a_selection_without_a_time_is_not_measured_without_counts(machine, capsys):
+    """It says so: nothing would be measured, and the command would succeed."""
+    assert measure("2.15.0", "--bench", "^memory", "--no-counts") == 2
+    error = capsys.readouterr().err
+    assert "nothing is left to measure: got --no-counts, and only benchmarks that count or track" in error
+    assert error.endswith("next: leave --no-counts out\n")
+    assert measure("2.15.0", "--bench", "^memory") == 0
+
+
 def test_inexact_cases_get_as_many_launches_again(machine, capsys):
     """Whatever their difference is. What was taken is not taken again, and exact ones get no more."""
     machine.noise = {IN_DOUBT: 0.05}

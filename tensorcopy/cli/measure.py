@@ -217,6 +217,13 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     with progress_bar(console) as report_progress:
         taking.open_all(measurements[-1:], job, report_progress)
         suites, counts = job.all_suites(measurements)
+        if options.no_counts and not suites:
+            raise TensorcopyError(
+                "nothing is left to measure",
+                got="--no-counts, and only benchmarks that count or track",
+                allowed="a benchmark that is timed",
+                next="leave --no-counts out",
+            )
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
         taking.open_all(every if size >= len(every) else measurements[-1:], job, report_progress)
         devices = {device for each in job.opened.values() for device in each.report["ledger"]["accelerators"]}
