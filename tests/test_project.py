@@ -84,15 +84,18 @@ def test_init_writes_a_project_that_measures_its_example(folder, capsys):
 
 
 def test_init_never_overwrites(folder, capsys):
-    """A README stays; a folder that asv measures already is refused; nothing is left where an argument is wrong."""
+    """A README and a workflow stay, and are named; a folder that asv measures is refused; an argument that is wrong leaves nothing."""
     for arguments in (("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")):
         assert main(["init", *arguments]) == 2
         assert capsys.readouterr().err.startswith("tensorcopy: tensorcopy.toml is refused")
     assert list(folder.iterdir()) == []
-    (folder / "README.md").write_text("mine")
+    workflow = folder / ".github/workflows/pages.yml"
+    workflow.parent.mkdir(parents=True)
+    for mine in (folder / "README.md", workflow):
+        mine.write_text("mine")
     assert main(["init"]) == 0
-    assert (folder / "README.md").read_text() == "mine"
-    capsys.readouterr()
+    assert [mine.read_text() for mine in (folder / "README.md", workflow)] == ["mine", "mine"]
+    assert "\nKept, and not what tensorcopy would write: README.md, .github/workflows/pages.yml\n" in capsys.readouterr().out
     assert main(["init"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("tensorcopy: this folder has an asv.conf.json already")

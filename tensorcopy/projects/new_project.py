@@ -36,11 +36,13 @@ class NewProject:
     """What was written.
 
     written : the paths, relative to its folder
+    kept : of files that were there, and differ from what would have been written
     of_asv : the configuration of the suite that it measures; None without one
     """
 
     campaign: Campaign
     written: list[str]
+    kept: list[str]
     of_asv: AsvSuite | None
 
 
@@ -82,7 +84,7 @@ def new_project(
         raise TensorcopyError(
             f"{FILE} is there already", got="--name, --title or --suites", allowed="a folder without it", next=f"write them into {FILE}"
         )
-    written = _write(folder, texts)
+    written, kept = _write(folder, texts)
     try:
         made = campaign.read(folder)
     except TensorcopyError:
@@ -92,13 +94,15 @@ def new_project(
     pythons = of_asv.pythons if of_asv and of_asv.pythons else PYTHONS
     values = {"NAME": made.name, "TITLE": made.title, "PYTHONS": json.dumps(pythons), "SOURCE": of_asv.source if of_asv else ""}
     values["INSTALL"] = origin.requirement("dashboard", _wheels(folder)) if origin else "tensorcopy[dashboard]"
-    written += _write(folder, {place: _filled(file, **values) for file, place in PLACES.items()})
-    if origin:
-        written += _write_workflows(folder, origin, values["INSTALL"], github=github)
-    return NewProject(made, written, of_asv)
+    for more, others in (
+        _write(folder, {place: _filled(file, **values) for file, place in PLACES.items()}),
+        _write_workflows(folder, origin, values["INSTALL"], github=github) if origin else ([], []),
+    ):
+        written, kept = [*written, *more], [*kept, *others]
+    return NewProject(made, written, kept, of_asv)
 
 
-def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> list[str]:
+def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> tuple[list[str], list[str]]:
     """Write the workflows, and what they install, where GitHub reads them: at the top of the repository.
 
     A job that may write installs the packages with the hashes that this tensorcopy was tested with.
@@ -116,13 +120,13 @@ def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool
     workflows = os.path.relpath(top / ".github/workflows", folder)
     texts = {f"{workflows}/{file}": _filled(file, **values) for file in (*WORKFLOWS, *(OF_GITHUB if github else ()))}
     texts[values["LOCKED"]] = installation.locked().read_text(encoding="utf-8")
-    written = _write(folder, texts | ({f".github/{RUNNERS}": _filled(RUNNERS)} if github else {}))
+    written, kept = _write(folder, texts | ({f".github/{RUNNERS}": _filled(RUNNERS)} if github else {}))
     place = f"{_wheels(folder)}/{origin.wheel.name}" if origin.wheel else ""
     if origin.wheel and (folder / place).resolve() != origin.wheel.resolve():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(origin.wheel, folder / place)
         written.append(place)
-    return written
+    return written, kept
 
 
 def _top(folder: Path) -> Path:
@@ -142,10 +146,15 @@ def _filled(file: str, **values: str) -> str:
     return text
 
 
-def _write(folder: Path, texts: dict[str, str]) -> list[str]:
-    """Write the files that are missing, and return their paths."""
+def _write(folder: Path, texts: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Write the files that are missing, and return their paths, and those of files that are there with another content."""
     missing = {place: text for place, text in texts.items() if not (folder / place).exists()}
     for place, text in missing.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         writing.replace(folder / place, text)
-    return list(missing)
+    kept = [
+        place
+        for place, text in texts.items()
+        if place not in missing and (folder / place).read_text(encoding="utf-8", errors="replace") != text
+    ]
+    return list(missing), kept
