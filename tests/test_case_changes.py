@@ -11,7 +11,7 @@ from rich.console import Console
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question, case_name
-from tensorcopy.numbers import change_size, signed_percent
+from tensorcopy.numbers import change_size, duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
 from tensorcopy.report.sentences import step_size
@@ -26,6 +26,7 @@ from tests.conftest import measured, with_cases
 from tests.test_claims import false_lines, holds, text_of
 
 CSV = "data/epyc-2core.csv"
+CELL = re.compile(r'<td><a href="([^"]*)">([^<]*)</a>\s*(<small.*?</small>)')  # of the index of histories
 METHODS = ("detach_clone", "tensor", "detach_numpy_copy", "numpy", "cpu")
 SAMPLE = 5  # one of their case pages in so many is rendered
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
@@ -166,20 +167,24 @@ def test_the_csv_names_the_release_that_each_change_is_from(site, content):
 
 
 def test_the_index_shows_where_each_case_stands(site, content):
-    """Its change since the first release, and what it costs against the best one where that is slower; no other is coloured."""
+    """What it costs against the best one where that is slower, or else its newest change; no other is coloured."""
     machine, page = content.machine, site["history/index.html"]
-    rows = dict(re.findall(r'<tr><th><a href="([^"]*)">.*?</th>(.*?)</tr>', page, re.DOTALL))
+    cells = {link: (text_of(value), text_of(state), state) for link, value, state in CELL.findall(page)}
     timed = [case for case in machine.cases if case.spec.timed]
-    assert len(rows) == len(timed)
+    assert len(cells) == len(timed)
+    told = []
     for case in timed:
-        standing, row = machine.standings[case], rows[machine.case_address(case).removeprefix("history/")]
-        *_, first, cost, since = [text_of(cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
-        colours = re.findall(r'class="v (\w+)"', row)
-        assert first == signed_percent(standing.first.ratio)
-        assert cost == (signed_percent(standing.cost.ratio) if standing.is_open else "")
-        assert since == ", ".join(standing.since)
-        told = standing.first.verdict.value
-        assert colours == [told] * (told in ("slower", "faster")) + ["slower"] * standing.is_open
+        standing, changes = machine.standings[case], machine.case_changes[case]
+        value, state, markup = cells[machine.case_address(case).removeprefix("history/")]
+        assert value == duration(standing.series.measured[standing.newest])
+        if standing.is_open:
+            told.append("open")
+            assert state == f"open: {signed_percent(standing.cost.ratio)}"
+        else:
+            told.append("changed" if changes else "unchanged")
+            assert state == (f"{'▲' if changes[-1].step.ratio > 1 else '▼'} {changes[-1].size} {changes[-1].release}" if changes else "=")
+        assert ("slower" in markup) is standing.is_open
+    assert set(told) == {"open", "changed", "unchanged"}
 
 
 def test_the_feed_repeats_the_changes_of_cases(content):

@@ -509,12 +509,26 @@ def test_counts_have_a_page_of_their_own(shipped):
     """It lists every counted case and the changes by release; one that belongs to a time leads to its page."""
     page, times = shipped["history/counts.html"], shipped["history/index.html"]
     assert "fewer instructions in" in page
-    assert page.count("<tr><th><a") > 150
+    assert len(re.findall(r'<td><a href="epyc-2core/', page)) > 150
     assert "counts.html" in times
     assert 'href="epyc-2core/copies.BySize/detach_clone-1024.html#instructions"' in page
     assert 'id="instructions"' in shipped["history/epyc-2core/copies.BySize/detach_clone-1024.html"]
     assert "history/epyc-2core/instructions.BySize/detach_clone-1024-False.html" not in shipped
     assert "history/epyc-2core/instructions.ByDtype/detach_clone-1024-float16.html" in shipped  # not timed
+
+
+def test_the_index_has_a_row_for_each_method_and_kind_and_a_column_for_each_size(shipped):
+    """A suite with a kind beside the size has a row for each; all but the first suite of a section are folded."""
+    suites = re.findall(
+        r'<details class="suite"( open)?>\s*<summary>(.*?)</summary>.*?<table(.*?)</table>', shipped["history/index.html"], re.DOTALL
+    )
+    tables = {re.sub("<.*?>", "", title).split()[0]: table for _, title, table in suites}
+    sections = [name.split(".")[0] for name in tables]
+    assert [bool(is_open) for is_open, *_ in suites] == [name not in sections[:number] for number, name in enumerate(sections)]
+    assert len({*sections}) < len(sections)
+    heads, rows = (re.findall(f'<th scope="{scope}">(.*?)</th>', tables["copies.ByLayout"]) for scope in ("col", "row"))
+    assert len(heads) == 3
+    assert len(rows) == len({*rows}) == 4 * len({row.partition("</code>")[0] for row in rows})
 
 
 def test_every_machine_has_an_index_of_its_cases(two_releases, tmp_path):

@@ -38,17 +38,15 @@ def test_a_bar_is_as_long_as_its_change(page, published_site):
 
 def test_versions_and_sizes_are_sorted_as_such(page, published_site):
     """2.9 is before 2.14, and 2⁴ before 2¹⁰."""
-    page.goto((published_site / "history" / "counts.html").as_uri())
-    table = page.locator("table[data-sort]").first
-    column = table.locator("thead th").all_inner_texts().index("with torch")
+    page.goto((published_site / "regressions/index.html").as_uri())
+    page.locator("details summary").last.click()
+    table = page.locator("table[data-sort]").last
+    column = table.locator("thead th").all_inner_texts().index("slower with torch")
     table.locator("thead button").nth(column).click()
-    sections = []
-    for body in table.locator("tbody").all():
-        texts = [text.strip() for text in body.locator(f"tr:not(.section) td:nth-child({column + 1})").all_inner_texts()]
-        versions = [tuple(map(int, text.split()[0].split("."))) for text in texts if text]
-        assert versions == sorted(versions)
-        sections.append(versions)
-    assert max(len(set(versions)) for versions in sections) > 3
+    texts = [text.strip() for text in table.locator(f"tbody tr:not(.section) td:nth-child({column + 1})").all_inner_texts()]
+    versions = [tuple(map(int, text.split()[0].split("."))) for text in texts if text]
+    assert versions == sorted(versions)
+    assert len(set(versions)) > 3
     page.goto((published_site / COMPARISON).as_uri())
     page.locator("table[data-sort] thead button").first.click()
     names = page.locator("table[data-sort] tbody tr:not(.section) th").all_inner_texts()
@@ -84,6 +82,25 @@ def test_every_case_is_filtered_by_method_suite_and_parameters(page, published_s
     page.goto((published_site / "compare/epyc-2core/py3.11-cuda/2.9.1..2.10.0.html").as_uri())
     page.get_by_placeholder(re.compile(r"filter \d+ cases")).fill("regression")
     assert 0 < matching.count() == page.locator(".cells .slower").count()
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 4000), (360, 12_000)])
+def test_an_index_of_histories_is_short_and_its_search_opens_folds(page, published_site, width, most):
+    """A search shows the matching cases of folded suites; without one they are as before."""
+    page.set_viewport_size({"width": width, "height": 800})
+    for address in ("history/counts.html", "history/h200-16core/cases.html", "history/h200-16core/counts.html", "history/index.html"):
+        page.goto((published_site / address).as_uri())
+        assert page.evaluate("document.documentElement.scrollHeight") < most, address
+    folds, matching = page.locator("details.suite"), page.locator(".suite .cells td:not(:empty, .other):visible")
+    at_first = matching.count()
+    search = page.get_by_placeholder(re.compile(r"filter \d+ cases"))
+    search.fill("strided detach().clone() 2^17")
+    assert [text.split(".")[0] for text in page.locator("details.suite:visible summary").all_inner_texts()] == ["copies", "conversions"]
+    assert matching.count() == page.locator(".suite a:visible").count() - page.locator(".suite .other:visible").count() > 1
+    search.fill("regression")
+    assert 0 < matching.count() == page.locator(".suite small.slower").count()
+    search.fill("")
+    assert (matching.count(), folds.locator("visible=true").count()) == (at_first, folds.count())
 
 
 def test_a_plot_shows_the_row_under_the_pointer(page, published_site):

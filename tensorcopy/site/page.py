@@ -13,7 +13,16 @@ from tensorcopy.report.words import texts
 from tensorcopy.results.cases import Case
 
 Translate = Callable[..., Markup]
-NAMED_BY_VALUE = ("device", "dtype", "layout", "memory", "method", "nbytes", "way")  # parameters whose values tell what they are
+NAMED_BY_VALUE = (
+    "device",
+    "dtype",
+    "layout",
+    "memory",
+    "method",
+    "nbytes",
+    "quantity",
+    "way",
+)  # parameters whose values tell what they are
 SHORT_NAME = 5  # characters: "x", "np", "torch"
 
 

@@ -30,6 +30,7 @@ from tensorcopy.report.sentences import (
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
+from tensorcopy.site.case_tables import suite_tables
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series
 from tensorcopy.site.page import Page, circumstances
@@ -212,7 +213,7 @@ def _section(machine: Machine, name: str, rows: Sequence[ComparedCase], words: S
         "sizes": [sentences.sizes_of((row.change for row in rows), verdict) for verdict in TIME[:2]],
         "work_counts": [sum(row.work is verdict for row in rows) for verdict in WORK],
         "changed": [row for row in ranked if row.is_changed or row.change.likely],
-        "tables": _suite_tables(machine, by_case),
+        "tables": suite_tables(machine, by_case),
     }
 
 
@@ -231,42 +232,3 @@ def _neighbours(content: Content, comparison: Comparison, series: Series) -> lis
         if earlier is after:
             links.append((f"to {later.version}", content.comparison_address(before, later)))
     return [(label, address) for label, address in links if address]
-
-
-Parameters = tuple[tuple[str, str], ...]
-
-
-def _suite_tables(machine: Machine, rows: Mapping[Case, ComparedCase]) -> list[dict[str, Any]]:
-    """Return a table of cases for each suite and device, those by size first."""
-    groups: dict[tuple[str, str], dict[Case, ComparedCase]] = {}
-    for case, row in rows.items():
-        groups.setdefault((case.spec.label, case.device), {})[case] = row
-    ordered_groups = sorted(groups.items(), key=lambda group: next(iter(group[1])).spec.rank)
-    return [_suite_table(machine, suite, group) for (suite, _), group in ordered_groups]
-
-
-def _suite_table(machine: Machine, suite: str, cases: Mapping[Case, ComparedCase]) -> dict[str, Any]:
-    """Return the cases of one suite on one device: a row for each method, a column for each of the other parameters' values.
-
-    shared : the parameters that all of them have in common; names : of the others; columns : the values of the others
-    rows : the method's first case, its code, and the case of each column; None where it does not exist
-    """
-    others = {case: tuple((name, value) for name, value in case.parameters if name != "method") for case in cases}
-    orders: dict[str, list[str]] = {}  # of the values of each parameter: numbers by size, others as they occur
-    for name, value in dict.fromkeys(parameter for parameters in others.values() for parameter in parameters):
-        orders.setdefault(name, []).append(value)
-    orders = {name: sorted(order, key=int) if all(map(str.isdecimal, order)) else order for name, order in orders.items()}
-    names = [name for name, order in orders.items() if len(order) > 1]
-    by_method: dict[str, dict[Parameters, Case]] = {}
-    for case, parameters in others.items():
-        column = tuple((name, value) for name, value in parameters if name in names)
-        by_method.setdefault(dict(case.parameters).get("method", ""), {})[column] = case
-    distinct = {column for columns in by_method.values() for column in columns}
-    columns = sorted(distinct, key=lambda column: [orders[name].index(value) for name, value in column])
-    rows = []
-    for by_column in by_method.values():
-        row = [by_column.get(column) for column in columns]
-        first = next(case for case in row if case)
-        rows.append({"first": first, "code": machine.case_code(first), "values": [cases[case] if case else None for case in row]})
-    shared = tuple((name, value) for name, value in next(iter(others.values())) if name not in names)
-    return {"suite": suite, "shared": shared, "names": names, "columns": columns, "rows": rows}

@@ -11,13 +11,15 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.judge.series import CaseSeries, releases_of
+from tensorcopy.judge.standings import Standing
 from tensorcopy.numbers import count, duration_range, value_range
 from tensorcopy.report.findings import Finding
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.changes import cause_link
+from tensorcopy.site.case_tables import SuiteTable, suite_tables
+from tensorcopy.site.changes import CaseChange, cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.documents import findings
 from tensorcopy.site.machine import Machine
@@ -26,6 +28,7 @@ from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
 
 TITLE = "History over torch releases"
+MOST_ROWS = 30  # that an index shows without being opened, beside the first table of each section
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -76,44 +79,72 @@ def failures(machine: Machine) -> list[tuple[str, list[tuple[Machine, Case, str,
     return [(machine.series[0].releases[-1].version, rows)] if rows else []
 
 
-def _changes(content: Content, machine: Machine, *, counted: bool = False) -> list[MachineChange]:
-    """Return changes in their order of releases; with each, copies and conversions before all others."""
-    changes = changes_of(content, machine, counted=counted)
-    releases = list(dict.fromkeys(change.release for change in changes))
+def _changes(content: Content, machine: Machine, *, counted: bool = False) -> list[list[MachineChange]]:
+    """Return changes by release, in their order of releases; with each, copies and conversions before all others."""
+    by_release: dict[str, list[MachineChange]] = {}
+    for change in changes_of(content, machine, counted=counted):
+        by_release.setdefault(change.release, []).append(change)
     modules = {name: index for index, name in enumerate(suite_specs.sections())}
-    return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
+    return [sorted(changes, key=lambda change: modules.get(change.change.group.module, len(modules))) for changes in by_release.values()]
 
 
-def _index_sections(machine: Machine, metric: str) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the timed, tracked or counted cases of a machine by section, each as in the first series that has it.
+@dataclass(frozen=True)
+class CaseCell:
+    """A case in the table of its suite.
+
+    measured : the newest value
+    change : the last of its changes
+    standing : of a time, where it stands
+    """
+
+    case: Case
+    address: str
+    measured: related.Measured | None
+    failed: bool
+    change: CaseChange | None
+    standing: Standing | None
+
+
+@dataclass(frozen=True)
+class IndexTable:
+    """The table of a suite in an index.
+
+    is_open : whether it is shown without being opened
+    """
+
+    table: SuiteTable[CaseCell]
+    is_open: bool
+
+
+def _index_sections(machine: Machine, metric: str) -> list[tuple[str, list[IndexTable]]]:
+    """Return the tables of the timed, tracked or counted cases of a machine by section, each case as in the first series that has it.
 
     metric : `TIME` or `TRACKED`; "" for every exact count
 
-    measured : the newest time or count; last : the last of its changes; standing : of a time, None of a count
+    Where there are many rows, only the first table of each section is open.
     """
     shown = (suite_specs.TIME, suite_specs.TRACKED)
     sections = group_by_section(
         machine, (case for case in machine.cases if metric == (case.spec.metric if case.spec.metric in shown else ""))
     )
-    rows = []
-    for name, cases in sections.items():
-        newest = [next(series.newest for series in machine.series if case in series.cases) for case in cases]
-        section = [
-            {
-                "case": case,
-                "address": machine.case_address(case),
-                "measured": related.measured(result, case),
-                "unit": case.spec.unit,
-                "failed": case in result.failures,
-                "times_memcpy": related.times_memcpy(result, case),
-                "changes": len(machine.case_changes[case]),
-                "last": next(reversed(machine.case_changes[case]), None),
-                "standing": machine.standings.get(case),
-            }
-            for case, result in zip(cases, newest)
-        ]
-        rows.append((name, section))
-    return rows
+    tables = {name: suite_tables(machine, {case: _cell(machine, case) for case in cases}, by_size=True) for name, cases in sections.items()}
+    is_short = sum(len(table.rows) for of_section in tables.values() for table in of_section) <= MOST_ROWS
+    return [
+        (name, [IndexTable(table, is_short or not number) for number, table in enumerate(of_section)])
+        for name, of_section in tables.items()
+    ]
+
+
+def _cell(machine: Machine, case: Case) -> CaseCell:
+    newest = next(series.newest for series in machine.series if case in series.cases)
+    return CaseCell(
+        case,
+        machine.case_address(case),
+        related.measured(newest, case),
+        case in newest.failures,
+        next(reversed(machine.case_changes[case]), None),
+        machine.standings.get(case),
+    )
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:

@@ -124,24 +124,30 @@ function addFilter(table) {
   table.closest(".scroll").before(...searchOf(rows, "row", textOf, show));
 }
 
-/* The cells of all tables of cases: those that do not match are pale, and rows and tables without a match are hidden. */
+/* The cells of all tables of cases: those that do not match are pale, and rows and tables without a match are hidden. A fold is open while
+one searches. */
 function addCaseFilter(note) {
   const tables = [...document.querySelectorAll("table.cells")];
   const cells = tables.flatMap((table) => [...table.querySelectorAll("td:not(:empty)")]);
+  const shownAtFirst = new Set(document.querySelectorAll("details[open]"));
   const show = (shown) => {
     for (const cell of cells) cell.classList.toggle("other", !shown.has(cell));
     for (const table of tables) {
       for (const row of table.tBodies[0].rows) row.hidden = ![...row.cells].some((cell) => shown.has(cell));
-      table.closest(".scroll").hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
+      const fold = table.closest("details");
+      (fold || table.closest(".scroll")).hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
+      if (fold) fold.open = shown.size < cells.length || shownAtFirst.has(fold);
     }
   };
-  note.after(...searchOf(cells, "case", (cell) => [...namesOf(cell), cell.className].join(" "), show));
+  const classesOf = (cell) => [cell, ...cell.children].map((part) => part.className);
+  note.after(...searchOf(cells, "case", (cell) => [...namesOf(cell), ...classesOf(cell)].join(" "), show));
 }
 
 /* Returns what a cell of a table of cases is about: its method, suite, parameters and change. */
 function namesOf(cell) {
   const table = cell.closest("table"), header = table.tHead.rows[0].cells[cell.cellIndex];
-  return [cell.parentElement.cells[0].textContent, table.caption.textContent, header.textContent, cell.textContent.trim()];
+  const title = table.caption || table.closest("details").querySelector("summary");
+  return [cell.parentElement.cells[0].textContent, title.textContent, header.textContent, cell.textContent.trim()];
 }
 
 /* ---- sort ----

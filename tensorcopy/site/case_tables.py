@@ -1,0 +1,90 @@
+"""Tables of the cases of a suite: a row for each method, a column for each value of the other parameters. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tensorcopy.results.cases import Case
+from tensorcopy.results.suite_specs import NUMEL, TIME, TRACKED, N
+from tensorcopy.site.machine import Machine
+
+SIZES = (NUMEL, N)  # the parameters of a size
+Parameters = tuple[tuple[str, str], ...]
+Cell = TypeVar("Cell")
+
+
+@dataclass(frozen=True)
+class SuiteRow(Generic[Cell]):
+    """A row of a table of cases.
+
+    first : its first case; code : what it times; kind : the values of its parameters, where the columns are sizes
+    values : the cell of each column; None where there is no such case
+    """
+
+    first: Case
+    code: str
+    kind: Parameters
+    values: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class SuiteTable(Generic[Cell]):
+    """The cases of one suite on one device.
+
+    shared : the parameters that all of them have in common; names : of the columns; columns : their values
+    """
+
+    suite: str
+    shared: Parameters
+    names: tuple[str, ...]
+    columns: tuple[Parameters, ...]
+    rows: tuple[SuiteRow[Cell], ...]
+
+
+def suite_tables(machine: Machine, cells: Mapping[Case, Cell], *, by_size: bool = False) -> list[SuiteTable[Cell]]:
+    """Return a table of cells for each suite and device, those of cases by size first.
+
+    by_size : whether only sizes have columns, and other parameters rows of their own
+    """
+    groups: dict[tuple[str, str], dict[Case, Cell]] = {}
+    for case, cell in cells.items():
+        groups.setdefault((case.spec.label, case.device), {})[case] = cell
+    ordered = sorted(groups.items(), key=lambda group: next(iter(group[1])).spec.rank)
+    return [_suite_table(machine, suite, group, by_size=by_size) for (suite, _), group in ordered]
+
+
+def _suite_table(machine: Machine, suite: str, cells: Mapping[Case, Cell], *, by_size: bool) -> SuiteTable[Cell]:
+    others = {case: (*_quantity(case), *((name, value) for name, value in case.parameters if name != "method")) for case in cells}
+    orders: dict[str, list[str]] = {}  # of the values of each parameter: numbers by size, others as they occur
+    for name, value in dict.fromkeys(parameter for parameters in others.values() for parameter in parameters):
+        orders.setdefault(name, []).append(value)
+    orders = {name: sorted(order, key=int) if all(map(str.isdecimal, order)) else order for name, order in orders.items()}
+    differing = [name for name, order in orders.items() if len(order) > 1]
+    names = [name for name in differing if name in SIZES] if by_size else differing
+    if not names:  # a suite of one size
+        names = differing
+    by_row: dict[tuple[str, Parameters], dict[Parameters, Case]] = {}
+    for case, parameters in others.items():
+        column, kind = _only(parameters, names), _only(parameters, [name for name in differing if name not in names])
+        by_row.setdefault((dict(case.parameters).get("method", ""), kind), {})[column] = case
+    distinct = {column for columns in by_row.values() for column in columns}
+    columns = sorted(distinct, key=lambda column: [orders[name].index(value) for name, value in column])
+    methods = list(dict.fromkeys(method for method, _ in by_row))
+    rows = []
+    for (_, kind), by_column in sorted(by_row.items(), key=lambda row: methods.index(row[0][0])):
+        row = [by_column.get(column) for column in columns]
+        first = next(case for case in row if case)
+        rows.append(SuiteRow(first, machine.case_code(first), kind, tuple(cells[case] if case else None for case in row)))
+    shared = tuple((name, value) for name, value in next(iter(others.values())) if name not in differing)
+    return SuiteTable(suite, shared, tuple(names), tuple(columns), tuple(rows))
+
+
+def _quantity(case: Case) -> Parameters:
+    """Return what is counted as a parameter: a suite may count several quantities of the same calls."""
+    return () if case.spec.metric in (TIME, TRACKED) else (("quantity", case.spec.metric),)
+
+
+def _only(parameters: Parameters, names: Collection[str]) -> Parameters:
+    return tuple((name, value) for name, value in parameters if name in names)
