@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
-from math import log1p
+from math import exp, log1p
 from types import SimpleNamespace
 
 import pytest
+from scipy.special import stdtrit
 
 from tensorcopy.campaign import Verdicts
 from tensorcopy.cli import main
@@ -19,6 +20,7 @@ from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import git, plan
+from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.report import explanation, pr_comment, sentences
 from tensorcopy.results import differences
 from tensorcopy.results.differences import within
@@ -70,6 +72,26 @@ def test_json_has_all_of_a_change_and_the_provenance_of_both_sides(folder, capsy
     assert [side.pop("started") for side in sides] == ["2026-11-21T09:50:00+00:00"] * 2
     assert sides == [launch_files.side(name).provenance for name in NAMES]
     assert_golden("compare.json", re.sub(r'"provenance": {.*?^  }', '"provenance": {}', text, flags=re.DOTALL | re.MULTILINE))
+
+
+def test_the_mean_of_a_group_is_that_of_all_its_compared_cases(folder, capsys):
+    """The failed one is left out. It has a verdict of its own; a selection of cases has no mean, for it is not that of all copies."""
+    before, after = (result for result in launch_files.load(folder, *NAMES))
+    numbers = [number for case, number in before.effects.cases.items() if case["method"] != "empty_like_copy"]
+    within = (before.effects.logs[:, after.column] - before.effects.logs[:, before.column])[:, numbers].mean(axis=1)
+    half = stdtrit(len(within) - 1, 0.975) * within.std(ddof=1) / len(within) ** 0.5
+    low, high = exp(within.mean() - half), exp(within.mean() + half)
+    assert main(["compare", *NAMES, "--format", "json"]) == 0
+    (mean,) = json.loads(capsys.readouterr().out)["means"]
+    assert (mean["group"], mean["device"], mean["cases"], mean["verdict"]) == ("copies", "cpu", 4, "unchanged")
+    assert [mean[name] for name in ("ratio", "low", "high")] == pytest.approx([exp(within.mean()), low, high], rel=1e-5)
+    told = f"all copies: {signed_percent(mean['ratio'])} ({signed_interval((low, high))}), unchanged; geometric mean of 4 cases"
+    for form in ("text", "markdown"):
+        main(["compare", *NAMES, "--format", form])
+        assert told in capsys.readouterr().out
+        for options in (["--case", "new_tensor"], ["--metric", "instructions"]):
+            main(["compare", *NAMES, "--format", form, *options])
+            assert "geometric mean" not in capsys.readouterr().out
 
 
 def test_the_evidence_of_one_case(folder, capsys):

@@ -4,14 +4,17 @@ from dataclasses import replace
 from datetime import date
 from math import log, prod
 
+import numpy as np
 import pytest
+from scipy.special import stdtrit
 
-from tensorcopy.judge import comparisons, series
+from tensorcopy.judge import comparisons, paired, series
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import sentences
+from tensorcopy.results import differences
 from tests import launch_files
 
 RELEASES = tuple(
@@ -67,6 +70,38 @@ def test_the_change_of_a_mean_is_that_of_its_launches(tmp_path):
     assert change.interval[1] / change.interval[0] < min(each.interval[1] / each.interval[0] for each in single)
     (elsewhere,) = results(tmp_path / "other", lambda index, method: 1.0, releases=RELEASES[:1])
     assert comparisons.of_mean(elsewhere, after, cases) is None
+
+
+def test_a_mean_has_the_cases_of_launches_that_measured_others(tmp_path):
+    """Each case has the same weight, and all of its launches count: those of other launches are independent (Welch, 1947)."""
+    sides = [f"{release.version}@3.11" for release in RELEASES[:2]]
+    for number, (methods, ratio, launches) in enumerate(((METHODS[:9], 1.1, 5), (METHODS[9:], 1.3, 4))):
+        cases = {f"copies.BySize.time_copy {method} 16": dict(zip(sides, (1.0, ratio))) for method in methods}
+        launch_files.write(tmp_path, cases, start=launch_files.START + 20 * number * launch_files.EVERY, noise=0.02, launches=launches)
+    before, after = launch_files.load(tmp_path, *sides)
+    change = comparisons.of_mean(before, after, [*before.timings])
+    within = before.effects.logs[:, after.column] - before.effects.logs[:, before.column]
+    numbers = (~np.isnan(within)).sum(axis=1)
+    parts = [np.nanmean(within[numbers == number], axis=1) for number in (9, 3)]
+    assert [*map(len, parts)] == [5, 4]
+    assert log(change.ratio) == pytest.approx(sum(weight * part.mean() for weight, part in zip((9 / 12, 3 / 12), parts)))
+    error = sum(weight**2 * part.var(ddof=1) / len(part) for weight, part in zip((9 / 12, 3 / 12), parts)) ** 0.5
+    assert change.error == pytest.approx(error)
+    weights = [(9 / 12) ** 2 / 5, (3 / 12) ** 2 / 4]  # of launches that vary alike
+    freedom = sum(weights) ** 2 / (weights[0] ** 2 / 4 + weights[1] ** 2 / 3)
+    assert log(change.interval[1] / change.ratio) == pytest.approx(float(stdtrit(freedom, 0.975)) * error)
+
+
+def test_a_mean_covers_what_it_says_where_cases_have_more_launches_than_others():
+    """Of a thousand means without a change, at most about one in twenty has an interval at 95 % without it, and not far fewer."""
+    chance, missed = np.random.default_rng(1), 0
+    for _ in range(1000):
+        logs = chance.normal(0, 0.01, (12, 1)) + chance.normal(0, 0.01, (12, 8))
+        logs[6:, :5] = np.nan
+        logs[0, 7] = np.nan
+        (change,) = paired.judge({"mean": differences._mean_within(logs)}).values()
+        missed += not change.interval[0] <= 1 <= change.interval[1]
+    assert 20 < missed < 65
 
 
 def test_a_change_of_one_case_is_not_attributed_to_its_group(tmp_path):

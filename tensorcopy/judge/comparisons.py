@@ -21,7 +21,7 @@ from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import counts, paired
 from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Reason, Verdict
-from tensorcopy.results import conditions, differences, related
+from tensorcopy.results import conditions, differences, related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.conditions import FieldDifference
 from tensorcopy.results.differences import UNPAIRED, Difference
@@ -251,8 +251,68 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
     """Return the change of the geometric mean of some cases; None of two sides that were not measured on one machine."""
-    difference = differences.of_mean(before, after, cases)
-    return paired.judge({"mean": difference}, alpha=Question(before, after).alpha)["mean"] if difference else None
+    return paired.judge(differences.of_means(before, after, {"mean": cases}), alpha=Question(before, after).alpha).get("mean")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The geometric mean of the times of some cases, and its change.
+
+    module : of their suites: "copies"
+    method : that all of them have; "" for a group of methods
+    """
+
+    module: str
+    device: str
+    method: str
+    cases: tuple[Case, ...]
+    change: Change
+
+
+def group_means(comparison: Comparison) -> list[Mean]:
+    """Return the mean of all compared cases of each group of methods on each device, such as all copies.
+
+    All are judged together. A group of which only some cases are shown has none.
+    """
+    if not any(change.timed for change in comparison.changes.values()):
+        return []
+    return [mean for mean in _group_means(comparison.question) if comparison.changes.keys() >= {*mean.cases}]
+
+
+@lru_cache(maxsize=256)  # pairs: a site shows them in their comparison and in its index
+def _group_means(question: Question) -> list[Mean]:
+    groups: dict[MeanKey, list[Case]] = {}
+    for case in _compared_methods(question):
+        groups.setdefault((case.spec.module, case.device, ""), []).append(case)
+    order = [*suite_specs.sections()]
+    return sorted(_means(question, groups), key=lambda mean: order.index(mean.module))
+
+
+def method_means(question: Question) -> dict[tuple[str, str], Mean]:
+    """Return the mean over the sizes of each method, by method and device: of contiguous float32 tensors without grad.
+
+    All are judged together.
+    """
+    groups: dict[MeanKey, list[Case]] = {}
+    for case in _compared_methods(question):
+        if case.suite == suite_specs.timed_by_size(case.spec.methods, case.device):
+            groups.setdefault((case.spec.module, case.device, case["method"]), []).append(case)
+    return {(mean.method, mean.device): mean for mean in _means(question, groups)}
+
+
+MeanKey = tuple[str, str, str]  # the module, the device and the method
+
+
+def _compared_methods(question: Question) -> list[Case]:
+    """Return the timed cases of groups of methods whose change has an interval."""
+    return [case for case, change in between(question).changes.items() if case.spec.timed and case.spec.methods and change.interval]
+
+
+def _means(question: Question, groups: Mapping[MeanKey, Sequence[Case]]) -> list[Mean]:
+    several = {key: cases for key, cases in groups.items() if len(cases) > 1}
+    measured = differences.of_means(question.before, question.after, several)
+    changes = paired.judge(measured, margin=lambda _: question.margin, kind=lambda key: key[1], alpha=question.alpha)
+    return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
 
 
 def kind(case: Case) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from io import StringIO
 from math import isfinite
 from typing import Any
 
-from tensorcopy.judge.comparisons import Comparison, case_name
+from tensorcopy.judge.comparisons import Comparison, Mean, case_name, group_means
 from tensorcopy.judge.paired import APART, FAILED, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import (
@@ -27,6 +27,7 @@ from tensorcopy.report.sentences import (
     headline,
     largest,
     margins,
+    mean_lines,
     not_included,
     ordered,
     sentence,
@@ -65,7 +66,7 @@ NamedChange = tuple[str, Change]
 
 def markdown(comparison: Comparison) -> str:
     """Return the comparison as a GitHub comment."""
-    notes = [*caption(comparison), *(f"⚠ {line}" for line in not_included(comparison.problems))]
+    notes = [*mean_lines(comparison), *caption(comparison), *(f"⚠ {line}" for line in not_included(comparison.problems))]
     rows = [(case_name(case), change) for case, change in comparison.changes.items()]
     return comparison_text(comparison.labels, comparison.on, rows, notes=notes)
 
@@ -81,9 +82,18 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "alpha": comparison.question.alpha,
         "looks": comparison.question.looks,
         "counts": {**{verdict.value: 0 for verdict in TIME}, **by_word(changes.values())},
+        "means": [_mean(mean) for mean in group_means(comparison)],
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],
     }
+
+
+def _mean(mean: Mean) -> dict[str, Any]:
+    """Return the mean of a group of methods as a document."""
+    change, (low, high) = mean.change, mean.change.interval or (None, None)
+    verdict = {"verdict": change.verdict.value, "likely": change.likely.value if change.likely else None}
+    sizes = {"ratio": _six(change.ratio), "low": _six(low), "high": _six(high), "level": _six(change.level)}
+    return {"group": mean.module, "device": mean.device, "cases": len(mean.cases), **verdict, **sizes}
 
 
 def _side(label: str, result: Result) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
-from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.comparisons import Comparison, Mean
 from tensorcopy.judge.paired import (
     ALPHA,
     APART,
@@ -41,7 +41,7 @@ from tensorcopy.numbers import (
 )
 from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import SECONDS, is_tracked
+from tensorcopy.results.suite_specs import SECONDS, is_tracked, sections
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢"}
 SIGNS = {
@@ -204,6 +204,22 @@ def headline(changes: Collection[Change]) -> list[str]:
         cases = counted(len(pairs), "timed case" if timed else "case")
         sentences.append(f"{pairs[0].unit.capitalize()}: {text} of {cases}.")
     return sentences or ["No case was compared."]
+
+
+def mean_lines(comparison: Comparison) -> list[str]:
+    """Return a line for each group of methods: "all copies: −0.3 % (−0.5 to −0.1 %), unchanged; geometric mean of 145 cases"."""
+    return [f"{mean_name(mean)}: {mean_text(mean)}" for mean in comparisons.group_means(comparison)]
+
+
+def mean_name(mean: Mean) -> str:
+    """Return the group of a mean in words: "all copies", "all copies on cuda"."""
+    return f"all {sections()[mean.module].lower()}{'' if mean.device == 'cpu' else f' on {mean.device}'}"
+
+
+def mean_text(mean: Mean) -> str:
+    """Return a mean with its interval and verdict: "−0.3 % (−0.5 to −0.1 %), unchanged; geometric mean of 145 cases"."""
+    size = f"{signed_percent(mean.change.size)} ({signed_interval(mean.change.interval or ())})"
+    return f"{size}, {comparisons.word(mean.change)}; geometric mean of {counted(len(mean.cases), 'case')}"
 
 
 def history_text(verdicts: Counter[Verdict]) -> str:

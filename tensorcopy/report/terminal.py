@@ -35,6 +35,7 @@ from tensorcopy.report.sentences import (
     count_text,
     extent_text,
     headline,
+    mean_lines,
     not_included,
     ordered,
     reasons,
@@ -101,7 +102,7 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         shown += likely[:LARGEST_CHANGES]
         if (others := len(likely) - LARGEST_CHANGES) > 0:
             more.append(f"and {counted(others, 'other')} likely slower or faster: {how_to_list} lists them")
-    lines = [f"{' → '.join(comparison.labels)}, on {comparison.on}", *headline(changes.values()), ""]
+    lines = [f"{' → '.join(comparison.labels)}, on {comparison.on}", *headline(changes.values()), *mean_lines(comparison), ""]
     for case, change in shown:
         name = f"{SIGNS[change.verdict]} {_name(case)}"
         lines += [f"{name:<{NAME + 8}}{_figures(change)}"] if width >= WIDE and len(name) < NAME + 8 else [name, f"    {_figures(change)}"]

@@ -9,14 +9,17 @@ it is that of their seconds, with all the variation of the machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Numbers, alike, fit, met
 from tensorcopy.results.reader import Result
+
+Key = TypeVar("Key", bound=Hashable)
 
 PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"
 
@@ -55,13 +58,52 @@ def between(before: Result, after: Result) -> dict[Case, Difference | None]:
     }
 
 
-def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Difference | None:
-    """Return the difference of the geometric mean of some cases; None of two results of different machines, or that never met."""
+def of_means(before: Result, after: Result, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
+    """Return the difference of the geometric mean of each group of cases, each with the same weight.
+
+    Two results of different machines have none, nor have groups whose sides never met.
+    """
     effects = before.effects
-    if effects is None or effects is not after.effects or before.column is None or after.column is None:
+    if effects is None or effects is not after.effects or before.column is None or after.column is None or not groups:
+        return {}
+    logs, measured = effects.logs, {}
+    known = ~np.isnan(logs[:, [before.column, after.column]])
+    in_launches = logs[:, after.column] - logs[:, before.column]
+    for group, cases in groups.items():
+        numbers = [effects.cases[case] for case in cases]
+        difference = _mean_within(in_launches[:, numbers])
+        if difference is None or 2 * difference.launches[0] < known[:, :, numbers].sum(axis=0).min():  # other launches may tell more
+            difference = within(logs[:, :, numbers].mean(axis=2, keepdims=True), before.column, after.column).get(0) or difference
+        if difference:
+            measured[group] = difference
+    return measured
+
+
+def _mean_within(logs: Numbers) -> Difference | None:
+    """Return the mean of the differences of some cases, each from all of its launches; None where one has fewer than two.
+
+    logs : the differences within launches, by launch and case, NaN where it was not measured
+
+    What a launch adds to the mean is independent of what others add, so these squares are the variance; each residual is as much larger as
+    the mean of its case has drawn it in (HC2; MacKinnon and White, 1985). Where all launches have all cases, this is the variance of their
+    means. The degrees of freedom are those of Satterthwaite (1946) for launches that vary alike.
+    """
+    known = ~np.isnan(logs)
+    counts = known.sum(axis=0)
+    if counts.min() < 2:
         return None
-    means = effects.logs[:, :, [effects.cases[case] for case in cases]].mean(axis=2, keepdims=True)
-    return within(means, before.column, after.column).get(0)
+    sizes = np.where(known, logs, 0.0).sum(axis=0) / counts
+    weights = known / (counts * len(counts))  # of each difference in the mean
+    residuals = np.where(known, logs - sizes, 0.0) / np.sqrt(1 - 1 / counts)
+    of_launch = weights.sum(axis=1)
+    used = of_launch > 0
+    of_launch, weights = of_launch[used], weights[used]
+    drawn_in = (weights / counts).sum(axis=1) / of_launch
+    count = 1 / float((of_launch**2).sum())
+    error = float(((weights * residuals[used]).sum(axis=1) ** 2).sum())
+    freedom = 1 / (count**2 * float((of_launch**4 / (1 - drawn_in)).sum()))
+    fewest = int(counts.min())
+    return Difference(float(sizes.mean()), error * count, count, freedom, (fewest, fewest))
 
 
 def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
