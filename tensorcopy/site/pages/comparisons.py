@@ -9,7 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Comparison, Mean
 from tensorcopy.judge.paired import APART, Change, Verdict
 from tensorcopy.report import explanation, sentences
 from tensorcopy.report.sentences import (
@@ -22,6 +23,7 @@ from tensorcopy.report.sentences import (
     headline,
     largest,
     margins,
+    mean_text,
     ordered,
     reasons,
     sensitivity_text,
@@ -29,12 +31,14 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import sections
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import suite_tables
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine, Series
+from tensorcopy.site.machine import Machine, Series, groups_of, methods_of
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages.explorer import group_by_section
+from tensorcopy.worker.devices import DEVICES
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,71 @@ class PairLink:
     conclusive: bool
 
 
+@dataclass(frozen=True)
+class MeanRow:
+    """The means of a release against the one before it on the same Python.
+
+    cells : of each method; total : of all methods of the first group
+    """
+
+    before: str
+    after: str
+    address: str
+    cells: tuple[Mean | None, ...]
+    total: Mean | None
+
+
+@dataclass(frozen=True)
+class MeanTable:
+    """The geometric mean of each method over its sizes, by release, on one device.
+
+    hardware : of the device; codes : of the methods; total : the name of the last column
+    """
+
+    machine: Machine
+    device: str
+    hardware: str
+    codes: tuple[str, ...]
+    total: str
+    rows: tuple[MeanRow, ...]
+
+
 def pages(content: Content) -> Iterator[Page]:
-    """Yield an index for each machine; that of the machine with the longest history is that of all, too."""
+    """Yield an index for each machine; that of the machine with the longest history is that of all, too, with the means on each device."""
     across = [each for each in content.comparisons.values() if each.before.series_key != each.after.series_key]
-    indices = [(machine, addresses.of_comparisons(machine.name)) for machine in content.machines]
-    for machine, address in [*indices, (content.machine, addresses.COMPARISONS)]:
+    means = {
+        machine.name: [table for device in DEVICES if (table := _mean_table(content, machine, device))] for machine in content.machines
+    }
+    by_device = [table for device, machine in content.by_device.items() for table in means[machine.name] if table.device == device]
+    indices = [(machine, addresses.of_comparisons(machine.name), means[machine.name]) for machine in content.machines]
+    for machine, address, tables in [*indices, (content.machine, addresses.COMPARISONS, by_device)]:
         environments = [(series, _pair_rows(content, series), _beside(series, across)) for series in machine.series] if machine else []
-        values = {"machine": machine, "machines": content.machines, "environments": environments}
+        values = {"machine": machine, "machines": content.machines, "environments": environments, "means": tables, "mean_text": mean_text}
         yield Page(address, "comparisons.html", "Compare two releases", values)
+
+
+def _mean_table(content: Content, machine: Machine, device: str) -> MeanTable | None:
+    """Return the means of a device, the newest release first, each on the newest Python; None where nothing was compared."""
+    pairs: dict[str, tuple[Result, Result]] = {}
+    for series in machine.joined_series:
+        for before, after in pairwise(series.results):
+            pairs.setdefault(after.version, (before, after))
+    newest_first = [pairs[version] for version in machine.releases[::-1] if version in pairs]
+    compared = [content.comparisons[address] for pair in newest_first if (address := content.comparison_address(*pair))]
+    by_method = [comparisons.method_means(each.question) for each in compared]
+    methods = [method for group in groups_of(machine.result) for method in methods_of(machine.result, group, device)]
+    shown = [method for method in methods if any((method, device) in row for row in by_method)]
+    if not shown:
+        return None
+    first = next(row[shown[0], device] for row in by_method if (shown[0], device) in row)
+    rows = []
+    for comparison, of_methods in zip(compared, by_method):
+        total = next((mean for mean in comparisons.group_means(comparison) if (mean.module, mean.device) == (first.module, device)), None)
+        address = content.comparison_address(comparison.before, comparison.after)
+        cells = tuple(of_methods.get((method, device)) for method in shown)
+        rows.append(MeanRow(comparison.before.version, comparison.after.version, address, cells, total))
+    codes = tuple(machine.code(method, device) for method in shown)
+    return MeanTable(machine, device, machine.result.hardware(device), codes, f"all {sections()[first.module].lower()}", tuple(rows))
 
 
 def _pair_rows(content: Content, series: Series) -> list[tuple[str, PairLink | None, PairLink | None]]:
@@ -145,6 +206,7 @@ def _comparison_page(content: Content, address: str) -> Page:
         "margins": margins(change for change in changes.values() if change.interval).replace(" %", "\u202f%"),
         "levels": sentences.levels(changes.values()),
         "machine": machine,
+        "means": sentences.mean_lines(comparison),
         "headline": [
             *headline(changes.values()),
             largest([(f"{machine.case_code(case)}, {circumstances(case)}", change) for case, change in changes.items()]),
