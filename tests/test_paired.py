@@ -80,6 +80,19 @@ def test_a_slowdown_of_5_percent_is_told_among_hundreds_of_cases_by_12_launches(
     assert not [case for case in range(50, CASES) if judged[case].verdict in (Verdict.SLOWER, Verdict.FASTER)]
 
 
+def test_the_factor_tells_a_change_of_a_steady_case_from_one_of_a_noisy_case():
+    """A change of the smallest detectable size has the factor 1, in either direction; 6 % of a steady case have more than 8 % elsewhere."""
+    random = np.random.default_rng(5)
+    error = np.where(np.arange(CASES) % 2, 1.0, 3.0)
+    effects = np.where(np.arange(CASES) % 2, np.log(1.06), np.log(1.08))
+    judged = [*changes(error * launches(random, np.array([np.zeros(CASES), effects]) / error)).values()]
+    factors = [change.factor for change in judged]
+    assert np.median(factors[1::2]) > np.median(factors[::2])
+    for size in (1 + judged[0].detectable, 1 / (1 + judged[0].detectable)):
+        assert replace(judged[0], ratio=size).factor == pytest.approx(1)
+    assert Change(Verdict.UNKNOWN, Reason.TOO_FEW_LAUNCHES, ratio=1.5).factor is None
+
+
 @pytest.mark.parametrize("worse", [1, 3])
 def test_the_smallest_slowdown_seen_is_called_one_9_times_in_10(worse):
     """Of all cases together, of which a quarter has `worse` times the error of the others; and of each case alone."""

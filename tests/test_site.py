@@ -5,6 +5,7 @@ import csv
 import json
 import posixpath
 import re
+from collections import Counter
 from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
@@ -21,7 +22,7 @@ from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import common_request, recommended
 from tensorcopy.judge import standings
 from tensorcopy.judge.comparisons import Question, between, sensitivity
-from tensorcopy.numbers import duration
+from tensorcopy.numbers import duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
@@ -345,6 +346,23 @@ def test_a_comparison_counts_and_shows_every_case(shipped, content):
     drawn = re.search(r"<svg xmlns.*?</svg>", page)[0]
     dots = sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn))
     assert dots == sum(change.interval is not None for change in changes)
+
+
+def test_the_changed_cases_of_a_comparison_are_sorted_by_their_factor(shipped, content):
+    """Of each section, the slower ones and then the faster ones; it is the change over the smallest detectable one."""
+    changes = content.comparisons[f"{NEWEST_PAIR}.html"].changes.values()
+    table = re.search(r'<table class="judged.*?</table>', shipped[f"{NEWEST_PAIR}.html"], re.DOTALL)[0]
+    order = []
+    for section in table.split("<tbody>")[1:]:
+        rows = re.findall(r'<tr class="(slower|faster)">.*?<td>([+−][\d.]+)\u202f%</td>.*? to .*?</td><td>([\d.]+)</td>', section)
+        assert rows == sorted(rows, key=lambda row: (row[0] != "slower", -float(row[2])))
+        order += rows
+    expected = Counter(
+        (signed_percent(change.ratio), f"{change.factor:.1f}") for change in changes if change.verdict.value in ("slower", "faster")
+    )
+    assert Counter((f"{size} %", factor) for _, size, factor in order) == expected
+    sizes = [abs(float(size.replace("−", "-"))) for _, size, _ in order]
+    assert sizes != sorted(sizes, reverse=True)
 
 
 def test_every_plot_has_a_table_and_data(shipped):

@@ -202,6 +202,11 @@ class Change:
         return None if self.error is None else exp(self.threshold + NINE_OF_TEN * self.error) - 1
 
     @property
+    def factor(self) -> float | None:
+        """The size of the change divided by the smallest detectable one of its case; a speedup counts as its inverse, a slowdown."""
+        return (max(self.size, 1 / self.size) - 1) / self.detectable if self.ratio and self.detectable else None
+
+    @property
     def compared(self) -> bool:
         """Whether both sides were compared; a verdict of unknown is then undecided: more launches may decide it."""
         return self.verdict is not Verdict.UNKNOWN or self.reason is Reason.INTERVAL_TOO_WIDE

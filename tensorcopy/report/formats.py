@@ -57,6 +57,7 @@ HEADER = (
     "launches",
     "way",
     "detectable",
+    "factor",
     "reason",
     "text",
 )
@@ -145,6 +146,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "more_launches": change.more_launches,
         "way": change.way if timed and change.ratio else None,
         "detectable": _six(change.detectable),
+        "factor": _six(change.factor),
         "margin": change.margin,
         "acknowledged": change.acknowledged,
         "differences": [difference._asdict() for difference in change.differences],

@@ -294,13 +294,17 @@ def largest(rows: Sequence[tuple[str, Change]]) -> str:
     return f"Largest {'slowdown' if change.verdict is Verdict.SLOWER else 'speedup'}: {name}, {_reason(change)}."
 
 
-def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
-    """Sort changes: slower, faster, likely ones, unknown, unchanged; or more, fewer, equal. Within each the largest comes first."""
+def ordered(rows: Iterable[tuple[T, Change]], *, by_factor: bool = False) -> list[tuple[T, Change]]:
+    """Sort changes: slower, faster, likely ones, unknown, unchanged; or more, fewer, equal. Within each the largest comes first.
+
+    by_factor : whether the largest is that which exceeds the smallest detectable change of its case the most
+    """
     order = (Verdict.SLOWER, Verdict.FASTER, Verdict.HIGHER, Verdict.LOWER, Verdict.UNKNOWN, Verdict.UNCHANGED, *WORK)
 
     def rank(row: tuple[T, Change]) -> tuple[int, bool, float]:
         ratio = row[1].size
-        return order.index(row[1].verdict), not row[1].likely, -max(ratio, 1 / ratio if ratio else inf)
+        size = max(ratio, 1 / ratio if ratio else inf)
+        return order.index(row[1].verdict), not row[1].likely, -((row[1].factor or 0.0) if by_factor else size)
 
     return sorted(rows, key=rank)
 

@@ -264,11 +264,11 @@ def _section(machine: Machine, name: str, rows: Sequence[ComparedCase], words: S
 
     words : the verdicts on a time
     counts : the number of cases by word; work_counts : by verdict on the instructions
-    changed : the slower cases, the faster ones, and the likely ones, each with the largest change first
+    changed : the slower cases, the faster ones, and the likely ones, each with the largest factor first
     tables : every case, a table for each suite
     """
     by_case, number = {row.case: row for row in rows}, by_word(row.change for row in rows)
-    ranked = [by_case[case] for case, _ in ordered((row.case, row.change) for row in rows)]
+    ranked = [by_case[case] for case, _ in ordered(((row.case, row.change) for row in rows), by_factor=True)]
     return {
         "name": name,
         "counts": [number[word] for word in words],
