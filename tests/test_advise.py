@@ -114,7 +114,7 @@ def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, 
         ({"numel": 0}, "not a number of elements"),
         ({"numel": "2**10"}, r"not a number of elements: got '2\*\*10'"),
         ({"device": "xpu"}, "xpu cannot be used on this machine"),
-        ({"device": "xpu", "shipped": True}, "no results were shipped for xpu: .*; next: leave out --shipped$"),
+        ({"device": "xpu", "shipped": True}, "no results were shipped for xpu: .*; next: tensorcopy advise --shipped --device cpu$"),
         ({"device": "xpo", "shipped": True}, "unknown device: got 'xpo'; allowed: cpu, cuda, "),
     ],
 )

@@ -45,7 +45,7 @@ def test_the_history_is_printed(folder, capsys, arguments, golden):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach numel=16, "),
+        (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach, "),
         (["Clone_Detach"], "next: did you mean clone_detach?"),
         (["--fail-on", "slower"], "--fail-on needs --open"),
     ],

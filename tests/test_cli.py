@@ -98,15 +98,16 @@ def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):
 
 
 def test_times_of_a_machine_that_measured_only_its_gpu(small_checkout, capsys):
-    """Are those of its copies and conversions, if that machine is named: the newest launch alone does not hide the times by size."""
+    """Are those of its copies and conversions, if it or its device is named: the newest launch alone does not hide the times by size."""
     shutil.copytree(SHIPPED_GPU, small_checkout / "results" / SHIPPED_GPU.name)
     assert main(["list", "times"]) == 0
     assert "copies.BySize" in capsys.readouterr().out
     assert main(["list", "times", "--bench", "nothing"]) == 2
-    assert "allowed: conversions.BySize.time_conversion, conversions.Latency.time_conversion, " in capsys.readouterr().err
-    assert main(["list", "times", "--machine", SHIPPED_GPU.name]) == 0
-    shown = capsys.readouterr().out
-    assert re.findall(r"^(\w+\.\w+)\.time_\w+$", shown, re.MULTILINE) == ["conversions.Latency", "copies.Latency", "copies.Throughput"]
+    assert "allowed: conversions.BySize.time_conversion, copies.BySize.time_copy, floors." in capsys.readouterr().err
+    for selection in (["--machine", SHIPPED_GPU.name], ["--device", "cuda"]):
+        assert main(["list", "times", *selection]) == 0
+        suites = re.findall(r"^(\w+\.\w+)\.time_\w+$", capsys.readouterr().out, re.MULTILINE)
+        assert suites == ["conversions.Latency", "copies.Latency", "copies.Throughput"]
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ SETS = {
             {
                 "copies.Throughput.time_copy clone_detach 1048576 cuda": {A: 9.0, B: 12.0},
                 "copies.Throughput.time_copy tensor 1048576 cuda": {A: 9.0, B: 9.0},
-                **copies(new_tensor=(2.0, 1.5)),
+                "copies.Throughput.time_copy new_tensor 1048576 cuda": {A: 2.0, B: 1.5},
             },
             **GPU,
         ),

@@ -1,12 +1,23 @@
 """A name selects a result, and two names select results of one machine."""
 
+import csv
+import json
+import re
+from argparse import Namespace
 from datetime import timedelta
 
 import pytest
+from asv.config import Config
 
+from tensorcopy.asv_plugin import commands, finding, measuring
+from tensorcopy.cli import main
+from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
+from tensorcopy.site import machine as machine_model
+from tensorcopy.site.content import Content
 from tests import launch_files
 
 BEFORE, NEWEST = release_table.load()[-2:]
@@ -118,10 +129,129 @@ def test_a_name_that_selects_nothing_is_an_error(folder, name, message):
         select.pair(name, NEWEST.version, folder, release_table.load())
 
 
-def test_the_newest_result_is_that_of_the_machine_that_measured_last(folder):
-    """Unless release, machine or Python restrict the choice."""
+def test_the_newest_result_is_that_of_the_machine_with_the_longest_history(folder):
+    """Although another has measured last; unless release, machine or Python restrict the choice."""
     results = reader.load_results(folder).results
-    assert select.newest(results).machine == "later"
+    assert select.newest(results).machine == "both"
+    assert select.newest(results, machine="later").machine == "later"
     newest = select.newest(results, python="3.9")
     assert (newest.sha, newest.machine) == (NEWEST.sha, "both")
     assert select.newest(results, BEFORE.version).sha == BEFORE.sha
+
+
+GPU_CASE = "copies.Throughput.time_copy clone_detach 16 cuda"
+
+
+@pytest.fixture
+def two_devices(tmp_path, monkeypatch):
+    """A machine with three releases on its CPU, and one with two on its GPU and one on its CPU that measured later, of one name each."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    older, before, newest = (release.version for release in release_table.load()[-3:])
+    folder = tmp_path / "results"
+    launch_files.write(folder, {CASE: dict.fromkeys((older, before, newest), 1.0)}, machine="with-cpu", identity="c", start=EARLY)
+    on_gpu = {GPU_CASE: {before: 1.0, newest: 2.0}, CASE: {before: 1.0, newest: 0.5}}
+    launch_files.write(folder, on_gpu, machine="with-gpu", identity="d", start=LATE, accelerators={"cuda": "NVIDIA H9"})
+    return folder
+
+
+@pytest.mark.parametrize(("device", "machine"), [("cpu", "with-cpu"), ("cuda", "with-gpu")])
+def test_the_machine_of_a_device_is_the_one_with_its_longest_history(two_devices, device, machine):
+    """In the terminal, whatever it asks, and on the site: newer launches of a GPU do not take the CPU's place."""
+    results = reader.load_results(two_devices).results
+    assert select.longest_history(results, device) == machine
+    assert select.pair(BEFORE.version, NEWEST.version, two_devices, release_table.load(), device=device).after.machine == machine
+    assert select.newest(results, device=device).machine == machine
+    assert {result.machine for axis in select.history(results, device=device) for result in axis} == {machine}
+    site = Content(shipped(), tuple(machine_model.machines(results)), {}, "2026-11-27")
+    assert site.by_device[device].name == machine
+
+
+def test_of_equal_histories_the_machine_that_measured_last_answers(folder):
+    """And none does for a device that no machine has."""
+    results = reader.load_results(folder).results
+    alike = [result for result in results if result.sha == NEWEST.sha]
+    assert select.longest_history(alike, "cpu") == select.longest_history(alike) == "later"
+    assert select.longest_history(results, "mps") == ""
+
+
+COMMANDS = (f"compare {BEFORE.version} {NEWEST.version}", "history", "list times", "history --open")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("device", "where"), [("", "with-cpu, cpu"), ("cuda", "with-gpu, cuda"), ("cpu", "with-cpu, cpu")])
+def test_the_first_line_names_the_machine_and_the_device(two_devices, capsys, command, device, where):
+    """The CPU's by default; a machine that is named answers for its CPU too."""
+    selection = ["--device", device] if device else []
+    assert main([*command.split(), *selection]) == 0
+    assert f"({where})" in capsys.readouterr().out.splitlines()[0]
+    assert main([*command.split(), *selection, "--machine", "with-gpu"]) == 0
+    assert f"(with-gpu, {device or 'cpu'})" in capsys.readouterr().out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("selection", "following"),
+    [("--device mps", "--device cpu"), ("--device cuda --machine with-cpu", "--device cuda"), ("--device xpu", "--device cpu")],
+)
+@pytest.mark.parametrize("command", [*COMMANDS[:3], f"why detach {BEFORE.version} {NEWEST.version}"])
+def test_an_unmeasured_device_is_an_error_whose_next_command_works(two_devices, capsys, command, selection, following):
+    """It says which devices were measured, and where."""
+    assert main([*command.split(), *selection.split()]) == 2
+    error = capsys.readouterr().err
+    (following_command,) = re.findall(r"; next: tensorcopy (.*)\n", error)
+    assert f"got {selection}; allowed: cpu (with-cpu), cuda (with-gpu); " in error
+    assert following_command == f"{command} {following}"
+    if not command.startswith("why"):  # for which nothing was profiled here
+        assert main(following_command.split()) == 0
+
+
+def test_a_device_selects_its_cases_in_every_format(two_devices, capsys):
+    """On a machine with both the CPU's by default, and a line says what is left out."""
+    command = ["compare", BEFORE.version, NEWEST.version, "--machine", "with-gpu"]
+    for selection, case, verdict in (([], CASE, "faster"), (["--device", "cuda"], GPU_CASE, "slower")):
+        shown = {}
+        for form in ("text", "markdown", "json", "csv"):
+            assert main([*command, *selection, "--format", form]) == 0
+            shown[form] = capsys.readouterr().out
+        name = comparisons.case_name(launch_files.case(case))
+        device = launch_files.case(case).device
+        document = json.loads(shown["json"])
+        assert [(row["case"], row["time_verdict"]) for row in document["changes"]] == [(name, verdict)]
+        assert document["device"] == device
+        (row,) = csv.DictReader(shown["csv"].splitlines())
+        assert (row["case"], row["device"], row["time_verdict"]) == (name, device, verdict)
+        for form in ("text", "markdown"):
+            assert name in shown[form].replace("\xa0", " ")
+            assert f"(with-gpu, {device})" in shown[form]
+            (other,) = {"cpu", "cuda"} - {device}
+            assert f"cases on {other} are not among these" in shown[form]
+
+
+@pytest.mark.parametrize(
+    ("device", "machine", "names"), [("", None, "with-cpu: cpu"), ("cuda", None, "with-gpu: cuda"), ("", "with-gpu", "with-gpu: cpu, cuda")]
+)
+def test_asv_takes_the_machine_of_the_device(two_devices, monkeypatch, capsys, device, machine, names):
+    """Of several, `asv compare` prints its name before the table, and `asv find` begins with its launches."""
+    monkeypatch.setenv("TENSORCOPY_DEVICE", device)
+    monkeypatch.setattr(commands, "_read", of_folder)
+    values = {"version": 1, "project": "tensorcopy", "repo": "releases.toml", "dvcs": "torch-releases", "branches": ["releases"]}
+    asked = {"revision1": BEFORE.version, "revision2": NEWEST.version, "machine": machine, "env_spec": None, "factor": 1.03}
+    options = Namespace(**asked, use_stats=True, only_changed=False, split=False, sort="default")
+    measuring._compare(Config.from_json({**values, "environment_type": "release"}), options)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"On {names}"
+    assert any("'cuda'" in line for line in lines) is ("cuda" in names)
+    stored = reader.load_results(two_devices).results
+    places = finding.measured_in(stored, NEWEST.sha, machine or "", device or "cpu")
+    assert places[0][0] == names.partition(":")[0]
+    assert len(places) == (1 if machine else 2)
+
+
+def test_an_error_lists_each_kind_of_case_once(tmp_path, monkeypatch, capsys):
+    """Without its sizes, though both sides have it at several: one method would fill the list."""
+    monkeypatch.chdir(tmp_path)
+    sides = {BEFORE.version: 1.0, NEWEST.version: 1.0}
+    cases = [f"copies.BySize.time_copy {method} {numel}" for method in ("clone_detach", "tensor") for numel in (1, 16, 128, 1024)]
+    launch_files.write(tmp_path / "results", dict.fromkeys(cases, sides))
+    assert main(["compare", *sides, "--case", "nothing"]) == 3
+    assert "; allowed: copies.BySize clone_detach, copies.BySize tensor; next: " in capsys.readouterr().err

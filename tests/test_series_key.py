@@ -69,7 +69,7 @@ def test_the_history_is_of_a_machine_with_two_releases(tmp_path):
     of_new = [result for result in results if result.machine == "new"]
     assert [result.machine for (result,) in select.history(of_new)] == ["new"]
     (case_series,) = series.joined(select.history(results)).values()
-    assert "(old)" in case_series.on  # the first line of `tensorcopy history`
+    assert "(old, cpu)" in case_series.on  # the first line of `tensorcopy history`
 
 
 def test_the_shipped_identity_follows_from_the_recorded_hardware(shipped_results):

@@ -31,9 +31,9 @@ from tensorcopy.judge.paired import LEAST_SPREAD, Reason
 from tensorcopy.measure import plan, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, wheel_index
-from tensorcopy.results import reader
+from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Results
+from tensorcopy.results.reader import Result, Results
 
 LAUNCHES = 8  # of a step that stored ones do not decide: a difference of 2 % is told
 FOLDER = "find"  # beside the environments
@@ -148,6 +148,17 @@ class Search:
         return self.job.results, self.job.machine, sides[0].environment
 
 
+def measured_in(stored: Sequence[Result], sha: str, machine: str, device: str) -> list[tuple[str, str]]:
+    """Return the machines and environments that have a release, those of the machine that answers for a device first.
+
+    machine : restricts them; "" for all
+    """
+    able = [each for each in stored if each.sha == sha and machine in ("", each.machine)]
+    names = {each.machine for each in able}
+    answering = select.longest_history((each for each in stored if each.machine in names), device)
+    return [(each.machine, each.environment) for each in sorted(able, key=lambda each: each.machine != answering)]
+
+
 def find(conf: Any, options: Namespace) -> int:
     """Print between which releases or builds a benchmark changed, and return asv's exit code."""
     (first, _, last), bench = options.range.partition(".."), options.bench
@@ -165,7 +176,7 @@ def find(conf: Any, options: Namespace) -> int:
         sides = {each.version: replace(side, release=each) for each in releases if each.runs_on(side.python)}
         job = replace(job, folder=job.folder or job.paths.environments.parent / FOLDER)
         stored, own = reader.load_results(job.paths.results, job.campaign.releases).results, (job.machine, side.environment)
-        others = [(each.machine, each.environment) for each in stored if each.sha == shas[-1] and options.machine in (None, each.machine)]
+        others = measured_in(stored, shas[-1], options.machine or "", given.device or "cpu")
         sources = [*((job.paths.results, *place) for place in dict.fromkeys([own, *others])), (job.results, *own)]
         finding = Search(-1 if options.invert else 1, job, monotonic() + given.budget, sources, sides, added)
         direction, other = ("improvement", "") if options.invert else ("regression", " --invert")

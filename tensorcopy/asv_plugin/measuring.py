@@ -51,10 +51,11 @@ from tensorcopy.projects import runners
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import acknowledged_text, failures, levels
-from tensorcopy.results import reader, series_key
+from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.worker import hardware, nvidia
+from tensorcopy.worker.devices import DEVICES
 
 ROUNDS = paired.FEWEST  # launches of `asv run`: with fewer, no difference is judged
 DOTS = 60  # of a launch, on a terminal
@@ -251,7 +252,7 @@ def _compare(conf: Any, options: Namespace) -> int:
         if options.machine in (None, result.machine) and (named is None or result.environment in named):
             torch = "" if all(of_release) else own.releases.version(result.sha)
             by_place.setdefault((result.machine, result.environment, torch), {})[result.revision or result.sha] = result
-    shared = {place: [of[sha] for sha in shas] for place, of in by_place.items() if all(sha in of for sha in shas)}
+    shared = {place: (of[shas[0]], of[shas[1]]) for place, of in by_place.items() if all(sha in of for sha in shas)}
     if not shared:
         raise TensorcopyError(
             "no machine has measured both",
@@ -259,20 +260,20 @@ def _compare(conf: Any, options: Namespace) -> int:
             allowed="two releases, or two git revisions, with results",
             next=f"asv continuous {options.revision1} {options.revision2}",
         )
-    machines = sorted({machine for machine, _, _ in shared})
-    if len(machines) > 1:
-        raise TensorcopyError(
-            "several machines have measured both", got=", ".join(machines), allowed="one", next=f"--machine {machines[0]}"
-        )
+    of_both = [result for of in by_place.values() for result in of.values() if result.machine in {machine for machine, _, _ in shared}]
+    asked = settings.from_environment().device or ""
+    device = select.device_of(of_both, asked, command="asv compare with TENSORCOPY_DEVICE, as of")
+    answering = select.longest_history(of_both, device)
+    shared = {place: sides for place, sides in shared.items() if place[0] == answering}
+    questions = {place: Question(before, after, own.verdicts, margin=options.factor - 1) for place, (before, after) in shared.items()}
+    compared = {place: comparisons.between(question).selected(device=asked) for place, question in questions.items()}
+    devices = {case.device for comparison in compared.values() for case in comparison.changes}
+    color_print(f"On {answering}: {', '.join(each for each in DEVICES if each in devices)}")
     rows = [
         line
-        for (_, place, torch), (before, after) in shared.items()
+        for (_, place, torch), comparison in compared.items()
         for line in _lines(
-            comparisons.between(Question(before, after, own.verdicts, margin=options.factor - 1)),
-            loaded.launches,
-            "",
-            options,
-            " with torch ".join(filter(None, [place, torch])) if len(shared) > 1 else "",
+            comparison, loaded.launches, "", options, " with torch ".join(filter(None, [place, torch])) if len(compared) > 1 else ""
         )
     ]
     _print_changes(rows, ((shas[0], options.revision1), (shas[1], options.revision2)), options)

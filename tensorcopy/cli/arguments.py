@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tensorcopy.worker.devices import DEVICES
+
 if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
 
-MACHINE = "a machine in results; default: the last that measured what the command needs"
+MACHINE = "a machine in results; default: the one with the longest history of the device"
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which results are meant."""
+    parser.add_argument("--device", default="", choices=DEVICES, help="cases on this device; default: cpu where it was measured")
+    parser.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
 
 
 def results_folder() -> Path:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, campaign, results_folder
+from tensorcopy.cli.arguments import add_machine, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression
@@ -34,7 +35,7 @@ def add(commands: Any) -> None:
     )
     compare.add_argument("before", metavar="A", help=RESULT)
     compare.add_argument("after", metavar="B", help="in the same form")
-    compare.add_argument("--device", default="", choices=DEVICES, help="only cases on this device")
+    add_machine(compare)
     compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name matches")
     compare.add_argument(
         "--metric",
@@ -42,7 +43,6 @@ def add(commands: Any) -> None:
         default="time",
         help="time (default, with the instructions beside it) or an exact count",
     )
-    compare.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     compare.add_argument(
         "--margin",
         type=_share,
@@ -64,7 +64,7 @@ def add(commands: Any) -> None:
     history.add_argument(
         "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
     )
-    history.add_argument("--machine", default="", metavar="NAME", help=f"{MACHINE}, of those with two releases")
+    add_machine(history)
     history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than at its lowest level")
@@ -82,7 +82,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError(
             "unknown format", got=repr(options.format), allowed=", ".join(["text", *formats.FORMATS]), next="--format markdown"
         )
-    comparison = _compared(options)
+    whole = _compared(options)
+    comparison = whole.selected(options.case)
     if options.explain is not None:
         cases = {comparisons.case_name(case): case for case in comparison.changes}
         none, following = "no such case", "copy a name from tensorcopy compare"
@@ -101,13 +102,13 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
     if not comparison.has_compared:
-        output.print_line(_why_nothing(options, comparison))
+        output.print_line(_why_nothing(options, whole, comparison))
         return NOTHING_COMPARED
     return 0
 
 
-def _why_nothing(options: argparse.Namespace, comparison: Comparison) -> str:
-    """Return why no case was compared."""
+def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Comparison) -> str:
+    """Return why no case was compared; whole : the comparison of which `comparison` is what was asked for."""
     from tensorcopy.judge import comparisons
     from tensorcopy.judge.paired import ONE_SIDED, Reason
 
@@ -116,12 +117,17 @@ def _why_nothing(options: argparse.Namespace, comparison: Comparison) -> str:
         return f"{what}: the sides have no case in common ({', '.join(dict.fromkeys(case.device for case in changes))})"
     if changes:
         return f"{what}: no case has enough launches on both sides"
-    if not (options.case or options.device):
+    if not whole.changes:
         return f"{what}: no case was timed or tracked"
-    sides = comparison.before, comparison.after
-    names = [comparisons.case_name(case) for side in sides for case in (*side.timings, *side.counts)]
-    following = comparisons.spelling(options.case, names) or f"tensorcopy compare {options.before} {options.after} --all lists the cases"
-    return str(TensorcopyError(what, got=_selection(options), allowed=comparisons.some(names), next=following))
+    command = shlex.join(["tensorcopy", "compare", options.before, options.after, *_results(options)])
+    following = comparisons.spelling(options.case, map(comparisons.case_name, whole.changes)) or f"{command} --all lists the cases"
+    allowed = comparisons.some(comparisons.kinds_of_cases(whole.changes))
+    return str(TensorcopyError(what, got=_selection(options), allowed=allowed, next=following))
+
+
+def _results(options: argparse.Namespace) -> list[str]:
+    """Return the options that say which results are meant, as they were given."""
+    return [word for name in ("device", "machine") if (value := getattr(options, name)) for word in (f"--{name}", value)]
 
 
 def _selection(options: argparse.Namespace) -> str:
@@ -131,7 +137,7 @@ def _selection(options: argparse.Namespace) -> str:
 
 
 def _compared(options: argparse.Namespace) -> Comparison:
-    """Compare the times or the exact counts of two results; all cases are judged, and those asked for are returned.
+    """Compare the times or the exact counts of two results; all cases are judged, and those of the device are returned.
 
     Raises TensorcopyError.
     """
@@ -151,12 +157,13 @@ def _compared(options: argparse.Namespace) -> Comparison:
         refused = f"--metric {options.metric}" if options.metric != "time" else f"--machine {options.machine}"
         raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
     if options.now:
-        return _measured_now(options, margin).selected(options.case, options.device)
-    own = campaign()
+        return _measured_now(options, margin)
+    own, sides = campaign(), (options.before, options.after)
     try:
-        pair = select.pair(options.before, options.after, results_folder(), own.releases, options.machine)
+        command = shlex.join(["tensorcopy", "compare", *sides])
+        pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
     except TensorcopyError as error:
-        if all(map(git.find, (options.before, options.after))):
+        if all(map(git.find, sides)):
             following = f"asv compare {options.before} {options.after}"
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
@@ -173,9 +180,8 @@ def _compared(options: argparse.Namespace) -> Comparison:
                 allowed="two results of one machine with counts",
                 next=f"tensorcopy measure {pair.before.version} {pair.after.version}",
             )
-    same = pair.before.machine == pair.after.machine and len({result.machine for result in stored}) > 1
-    machine = pair.before.machine if same else ""  # of two, the labels have the names
-    return replace(comparison.selected(options.case, options.device), problems=pair.problems, machine=machine)
+    machine = pair.before.machine if pair.before.machine == pair.after.machine else ""  # of two, the labels have the names
+    return replace(comparison.selected(device=pair.device), problems=pair.problems, machine=machine)
 
 
 def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
@@ -191,23 +197,25 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     until = monotonic() + (options.budget or BUDGET)
 
     def wanted(case: Case) -> bool:
-        return bool(re.search(options.case, comparisons.case_name(case))) and options.device in ("", case.device) and case.spec.torch
+        return bool(re.search(options.case, comparisons.case_name(case))) and case.device == device
 
     with output.progress_bar() as report_progress:
         job = taking.Job(own, paths, now.MACHINE, device=options.device, folder=folder)
         taking.open_all(sides, job, report_progress)
         for error in job.failed.values():
             raise error
-        cases = [case for case in now.cases(sides, job) if wanted(case)]
+        every = [case for case in now.cases(sides, job) if case.spec.torch]
+        device = options.device or next((each for each in DEVICES if each in {case.device for case in every}), "")
+        cases = [case for case in every if wanted(case)]
         print_warnings(comparisons.unmatched_rows(own.verdicts, now.known_cases(job)))
         if not cases:
-            names = [comparisons.case_name(case) for case in now.cases(sides, job)]
-            following = comparisons.spelling(options.case, names) or "name a case that is allowed"
-            raise TensorcopyError("no case to measure", got=_selection(options), allowed=comparisons.some(names), next=following)
+            following = comparisons.spelling(options.case, map(comparisons.case_name, every)) or "name a case that is allowed"
+            allowed = comparisons.some(comparisons.kinds_of_cases(every))
+            raise TensorcopyError("no case to measure", got=_selection(options), allowed=allowed, next=following)
         job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
         comparison = now.judged(sides, job, until, report_progress, margin=margin, everywhere=everywhere)
     assert comparison is not None  # there is a first launch
-    return comparison
+    return replace(comparison.selected(device=device), machine=now.MACHINE)
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
@@ -225,12 +233,15 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     print_warnings([*results.warnings, *(comparisons.unmatched_rows(own.verdicts, reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     print_errors(problems)
-    by_case = series.joined(select.history(results.results, options.machine, options.python), own.verdicts)
-    cases = {comparisons.case_name(case): case for case in by_case}
+    command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
+    device = select.device_of(results.results, options.device, options.machine, command=command)
+    by_case = series.joined(select.history(results.results, options.machine, options.python, device), own.verdicts)
+    cases = {comparisons.case_name(case): case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in comparisons.matching({name: [name] for name in cases}, options.case)}
     if not selected:
-        following = comparisons.spelling(options.case, cases) or "tensorcopy list times"
-        raise TensorcopyError("no such case", got=repr(options.case), allowed=comparisons.some(cases), next=following)
+        following = comparisons.spelling(options.case, cases) or " ".join(["tensorcopy list times", *_results(options)])
+        allowed = comparisons.some(comparisons.kinds_of_cases(cases.values()))
+        raise TensorcopyError("no such case", got=repr(options.case), allowed=allowed, next=following)
     if options.open:
         table = terminal.open_text(selected, all_cases=options.all)
     else:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, campaign, results_folder
+from tensorcopy.cli.arguments import add_machine, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import expression
@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
 
     times = kinds.add_parser("times", help="list times, also relative to memcpy and in bytes per second")
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that was measured")
-    times.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    add_machine(times)
     times.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
     times.add_argument("--bench", type=expression, metavar="REGEX", help="suites; default: those by size, in a project all")
     times.set_defaults(command=_times)
@@ -151,18 +151,18 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     if not results.results and results.problems:
         raise results.problems[0]
     by_size, wanted = not options.bench and own.is_shipped, re.compile(options.bench or "")
+    device = select.device_of(results.results, options.device, options.machine, command="tensorcopy list times")
 
     def measured(result: Result) -> list[Case]:
-        return [*result.timings, *(case for case in result.counts if case.tracked)]
+        cases = (*result.timings, *(case for case in result.counts if case.tracked))
+        return [case for case in cases if case.device == device]
 
     def listed(result: Result) -> list[Case]:
-        return [
-            case for case in measured(result) if (case.spec.rank == 0 and case.device == "cpu" if by_size else wanted.search(case.suite))
-        ]
+        return [case for case in measured(result) if (case.spec.rank == 0 and device == "cpu" if by_size else wanted.search(case.suite))]
 
     version = own.releases.find(options.release).version if options.release else ""
-    result = select.newest(results.results, version, options.machine, options.python, listed)
-    cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # a GPU alone has no suite by size
+    result = select.newest(results.results, version, options.machine, options.python, listed, device)
+    cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # on a GPU no suite has rank 0
     if not cases:
         machines = [each for each in results.results if options.machine in ("", each.machine)]
         suites = ", ".join(sorted({case.suite for each in machines for case in measured(each)})) or "none: nothing was timed"
@@ -171,6 +171,9 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     for case in cases:
         tables.setdefault((case.suite, own_group(result.methods, case)), []).append(case)
     groups = ["", *own_groups(result.methods)]
+    provenance = result.provenance
+    place = f"{result.hardware(device)} ({result.machine}, {device})"
+    console.print(f"torch {provenance['torch']} on {place}, Python {provenance['python']}, {provenance['started'][:10]}\n", soft_wrap=True)
     for (suite, group), members in sorted(tables.items(), key=lambda each: groups.index(each[0][1])):
         console.print(f"{suite}: {group}" if group else suite, soft_wrap=True)
         console.print(_times_of(members, result))
@@ -179,10 +182,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         console.print(f"failed: {line}", soft_wrap=True)
     for line in skips(result):
         console.print(f"skipped: {line}", soft_wrap=True)
-    provenance = result.provenance
-    machine = f"{result.machine} ({result.processors})"
     note = (
-        f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
         "± is half the 95 % interval; memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by torch's copy_ "
         "into existing memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor and its copy."
     )

@@ -93,7 +93,9 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         console.print(Prose(advice.why))
         return 1
     first = advice.choices[0]
-    console.print(Text.assemble("use     ", (first.code, "bold"), f"   {cost(first)}".rstrip()), soft_wrap=True)
+    place = f"on {advice.on} ({options.device})" if advice.measured == "shipped" else ""
+    figures = ", ".join(filter(None, [cost(first), place]))
+    console.print(Text.assemble("use     ", (first.code, "bold"), f"   {figures}".rstrip()), soft_wrap=True)
     console.print(Prose(f"        {advice.why}"))
     for caveat in first.caveats:
         console.print(Prose(f"caveat  {caveat}"))

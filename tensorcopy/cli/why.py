@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, campaign, results_folder
+from tensorcopy.cli.arguments import add_machine, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_line, print_warnings
 from tensorcopy.measure.settings import expression
 
@@ -23,7 +24,7 @@ def add(commands: Any) -> None:
     why.add_argument("case", type=expression, metavar="CASE", help=case)
     why.add_argument("before", metavar="A", help="a result as compare takes it, such as 2.14.1 or 1.13.1@3.9")
     why.add_argument("after", metavar="B", help="in the same form")
-    why.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    add_machine(why)
     instead = why.add_mutually_exclusive_group()
     instead.add_argument("--format", choices=("text", "json"), default="text", help="text or json; default: text")
     instead.add_argument("--script", action="store_true", help="print a script that shows the change with only torch and numpy")
@@ -36,7 +37,8 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import select
 
     own = campaign()
-    pair = select.pair(options.before, options.after, results_folder(), own.releases, options.machine)
+    sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
+    pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
     print_warnings(pair.warnings)
     cause = explanation.of_pair(pair, options.case, own.verdicts)
     print_errors(pair.problems)

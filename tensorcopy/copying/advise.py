@@ -260,7 +260,7 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
         f"no results were shipped for {request.device}",
         got=f"{request.device}, {count(numel)} elements",
         allowed=", ".join(devices),
-        next="leave out --shipped" if can_measure() else "install torch in the same environment to measure here",
+        next=f"tensorcopy advise --shipped --device {devices[0]}",
     )
 
 

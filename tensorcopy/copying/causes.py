@@ -17,7 +17,7 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
 
     case : a method such as "detach", or a name or regular expression of one case
     before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
-    machine : a machine in results; by default the last that measured both
+    machine : a machine in results; by default the one with the longest history of those that measured both
 
     Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
     """

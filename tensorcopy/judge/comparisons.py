@@ -27,6 +27,7 @@ from tensorcopy.results.conditions import FieldDifference
 from tensorcopy.results.differences import UNPAIRED, Difference
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.worker.operations import FILE
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
@@ -85,7 +86,9 @@ class Comparison:
     labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
     compared : the number of cases that could be tested, for which the p-values are adjusted
     problems : of files that could have taken part, and could not be read
-    machine : its name, where that of the processor does not suffice
+    machine : its name, where that of the processor does not suffice; "" for two machines
+    device : of the cases; "" for several devices
+    other_devices : that have cases which are not shown
     """
 
     question: Question
@@ -94,6 +97,8 @@ class Comparison:
     compared: int = 0
     problems: tuple[TensorcopyError, ...] = ()
     machine: str = ""
+    device: str = ""
+    other_devices: tuple[str, ...] = ()
 
     @property
     def before(self) -> Result:
@@ -108,16 +113,19 @@ class Comparison:
     def selected(self, pattern: str = "", device: str = "") -> Comparison:
         """Return the comparison with only the cases whose name matches `pattern`, on `device`; "" for any device. No verdict changes."""
         regex = re.compile(pattern)
-        shown = {case: each for case, each in self.changes.items() if regex.search(case_name(case)) and device in ("", case.device)}
-        return replace(self, changes=shown)
+        of_device = {case: each for case, each in self.changes.items() if device in ("", case.device)}
+        others = tuple(dict.fromkeys(case.device for case in self.changes if case not in of_device)) or self.other_devices
+        shown = {case: each for case, each in of_device.items() if regex.search(case_name(case))}
+        return replace(self, changes=shown, device=device or self.device, other_devices=others)
 
     @property
     def on(self) -> str:
         """The processors of the times, and the Pythons, that both sides were measured on."""
-        processors = dict.fromkeys(result.processors for result in (self.before, self.after))
-        pythons = dict.fromkeys(result.python for result in (self.before, self.after))
-        name = f" ({self.machine})" if self.machine else ""
-        return f"{' / '.join(processors)}{name}, Python {' / '.join(pythons)}"
+        sides = self.before, self.after
+        processors = dict.fromkeys(side.hardware(self.device) if self.device else side.processors for side in sides)
+        pythons = dict.fromkeys(side.python for side in sides)
+        place = ", ".join(filter(None, [self.machine, self.device]))
+        return f"{' / '.join(processors)}{f' ({place})' if place else ''}, Python {' / '.join(pythons)}"
 
     @property
     def has_slower(self) -> bool:
@@ -428,6 +436,12 @@ def spelling(pattern: str, texts: Iterable[str]) -> str:
     """Return a question with what a pattern matches in texts if upper and lower case are the same; "" for none."""
     matches = (re.search(pattern, text, re.IGNORECASE) for text in texts)
     return next((f"did you mean {match[0]}?" for match in matches if match and match[0]), "")
+
+
+def kinds_of_cases(cases: Iterable[Case]) -> list[str]:
+    """Return the names of cases without their sizes, each once: a list of what there is names many methods, not one at many sizes."""
+    without = (replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, N, "nbytes"))) for case in cases)
+    return [*dict.fromkeys(map(case_name, without))]
 
 
 def some(names: Collection[str]) -> str:

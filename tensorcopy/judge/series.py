@@ -53,7 +53,7 @@ class Joint:
 class CaseSeries:
     """One case over the releases of the table, on one machine and build.
 
-    on : the machine, Python and build
+    on : the processor, machine, device, Python and build
     unit : of the values
     results : of each release
     values : None for a release that was not measured
@@ -224,10 +224,11 @@ def _cases(results: Sequence[Result]) -> list[Case]:
 def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSeries]:
     """Return each case over results in order of release, without its steps."""
     newest = results[-1]
-    on = f"{newest.processors} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
     releases = tuple(result.version for result in results)
     by_case = {}
     for case in _cases(results):
+        place = f"{newest.hardware(case.device)} ({newest.machine}, {case.device})"
+        on = f"{place}, Python {newest.python}, {newest.series_key.build} build"
         values, spreads = _of_times(case, results) if case.spec.timed else _of_counts(case, results)
         by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(results), values, spreads, (), verdicts=verdicts)
     return by_case

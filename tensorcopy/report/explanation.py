@@ -118,8 +118,10 @@ def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:
     """
     difference = cause.difference
     python = " / ".join(dict.fromkeys([cause.before.python, cause.after.python]))
+    device = cause.case.device if cause.case else "cpu"  # functions are counted on the CPU
+    place = f"{cause.after.hardware(device)} ({cause.after.machine}, {device})"
     sections = [
-        [f"{cause.code}, {case_text(cause.name)}", f"{' → '.join(cause.labels)}, Python {python}, {cause.before.machine}"],
+        [f"{cause.code}, {case_text(cause.name)}, on {place}", f"{' → '.join(cause.labels)}, Python {python}"],
         [sentence(difference), *([TIME_ONLY] if cause.only_the_clock else [])],
         table(difference, width),
         [kernel_text(difference)],

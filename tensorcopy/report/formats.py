@@ -79,6 +79,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     return {
         "before": _side(before_label, comparison.before),
         "after": _side(after_label, comparison.after),
+        "device": comparison.device,
         "margin": comparison.question.margin,
         "alpha": comparison.question.alpha,
         "looks": comparison.question.looks,

@@ -437,7 +437,7 @@ def caption(comparison: Comparison) -> list[str]:
         lines.append(f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out")
     if seen:
         lines.append(f"{SEEN}: {seen}")
-    return lines
+    return [*lines, *(f"cases on {device} are not among these: --device {device}" for device in comparison.other_devices)]
 
 
 def launch_lines(comparison: Comparison) -> list[str]:

@@ -300,7 +300,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
     newest = releases_of(each.series for each in known)[-1]
     first = next(iter(by_case.values()))
     scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.series) for each in known) else ""
-    lines = [f"Open regressions with torch {newest}: {methods}, each against its lowest level", f"on {first.on}{scaled}"]
+    lines = [f"Open regressions on {first.on}{scaled}", f"torch {newest}: {methods}, each against its lowest level"]
     for regression in regressions:
         lines += ["", f"{regression.method}: {extent_text(regression)}"]
         for each in regression.standings if all_cases else regression.standings[:LARGEST]:

@@ -24,6 +24,7 @@ from tensorcopy.results.conditions import Differences, Pooled
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.series_key import SeriesKey, machine_names, may_be_of, two_machines
+from tensorcopy.worker.devices import DEVICES
 
 SHOWN = 6  # suites that a sentence names
 
@@ -91,6 +92,14 @@ class Result:
         """The processor and the accelerators that its times are of: "AMD EPYC, NVIDIA H200"; only the GPU where nothing else was timed."""
         timed = {case.device for case in self.timings} or {"cpu"}
         return ", ".join(map(self.hardware, sorted(timed, key=lambda device: (device != "cpu", device))))
+
+    @cached_property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that it has results of: of cases that torch can change, or else of counts."""
+        timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.torch}
+        tracked = {case.device for case in (*self.counts, *self.failures) if case.tracked}
+        measured = (timed | tracked) or {case.device for case in self.counts}
+        return tuple(device for device in DEVICES if device in measured)
 
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""

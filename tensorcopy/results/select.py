@@ -1,12 +1,14 @@
 """The result that a name selects: RELEASE, RELEASE@WORD, FOLDER:RELEASE or FOLDER.
 
 WORD is a Python ("3.9"), a machine or a build that has results; a name may have several. A folder alone selects its newest release.
+
+Where no machine is named, the one that answers for a device is taken: see `longest_history`. The site takes the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,18 +17,21 @@ from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.reader import Result, Results, concerning, load_results
 from tensorcopy.results.series_key import SeriesKey, by_history, in_order
+from tensorcopy.worker.devices import DEVICES
 
 
 @dataclass(frozen=True)
 class SelectedPair:
     """Two results to compare.
 
+    device : whose cases are compared; "" where they have none in common
     warnings : of the folders they come from
     problems : of files that could have taken part
     """
 
     before: Result
     after: Result
+    device: str = ""
     warnings: tuple[TensorcopyError, ...] = ()
     problems: tuple[TensorcopyError, ...] = ()
 
@@ -45,20 +50,75 @@ class _ResultName:
     words: tuple[str, ...]
 
 
-def history(results: Sequence[Result], machine: str = "", python: str = "") -> list[list[Result]]:
+def longest_history(results: Iterable[Result], device: str = "") -> str:
+    """Return the machine that answers for a device, of those that have some results: "" for no result.
+
+    It is the one that measured the most releases on the device, and of several the one that measured last: a few releases that were just
+    measured must not replace a history.
+
+    device : "" for any
+    """
+    releases: dict[str, set[str]] = {}
+    last: dict[str, str] = {}
+    for result in on_device(results, device):
+        releases.setdefault(result.machine, set()).add(result.sha)
+        last[result.machine] = max(str(result.provenance["started"]), last.get(result.machine, ""))
+    return max(releases, key=lambda machine: (len(releases[machine]), last[machine], machine), default="")
+
+
+def on_device(results: Iterable[Result], device: str) -> list[Result]:
+    """Return the results of a device; all for ""."""
+    return [result for result in results if device in ("", *result.devices)]
+
+
+def device_of(results: Sequence[Result], device: str = "", machine: str = "", *, command: str = "") -> str:
+    """Return the device that is asked for, or else the CPU, or where that was not measured the first one that was.
+
+    device : that is asked for; "" for none
+    machine : restricts the results where given
+    command : that asks; an error says how it works
+    Raises TensorcopyError for a device that was not measured.
+    """
+    measured = _devices(result for result in results if machine in ("", result.machine))
+    if device and device not in measured:
+        raise _unmeasured(results, device, machine, _devices(results), command)
+    return device or next(iter(measured), "")
+
+
+def _devices(*sides: Iterable[Result]) -> list[str]:
+    """Return the devices that each side has a result of, in order."""
+    measured = [{device for result in side for device in result.devices} for side in sides]
+    return [device for device in DEVICES if all(device in of_side for of_side in measured)]
+
+
+def _unmeasured(results: Sequence[Result], device: str, machine: str, measured: Sequence[str], command: str) -> TensorcopyError:
+    """Return the error for a device without a result; measured : the devices that have one on any machine."""
+    if not results:
+        return no_results()
+    following = device if device in measured else next(iter(measured), "")
+    return TensorcopyError(
+        f"no result on {device}",
+        got=f"--device {device}{f' --machine {machine}' if machine else ''}",
+        allowed=", ".join(f"{each} ({longest_history(results, each)})" for each in measured) or "none",
+        next=f"{command}{f' --device {following}' if following else ''}",
+    )
+
+
+def history(results: Sequence[Result], machine: str = "", python: str = "", device: str = "") -> list[list[Result]]:
     """Return the results of one machine and build: of each Python, the newest first, in order of release.
 
-    It is the machine that measured last of those that have two releases, since one release shows no change. Of its builds, one with two
-    releases and the newest; an interpreter's only where there is no other.
+    It is the machine with the longest history of the device. Of its builds, one with two releases and the newest; an interpreter's only
+    where there is no other.
 
     machine, python : restrict the choice where given
+    device : as `device_of` returns it
     Raises TensorcopyError where no result matches.
     """
-    histories = by_history(_restricted(results, machine=machine, python=python))
-    started = {key: max(str(result.provenance["started"]) for axis in axes for result in axis) for key, axes in histories.items()}
-    able = [key for key in histories if _releases(histories[key]) > 1] or list(histories)
-    host = max(able, key=lambda key: started[key]).host
-    return histories[shown({key: axes for key, axes in histories.items() if key.host == host})]
+    matching = _restricted(in_order(results), machine=machine, python=python)
+    measured = on_device(matching, device or device_of(matching)) or matching
+    answering = longest_history(measured)
+    histories = by_history(result for result in measured if result.machine == answering)
+    return histories[shown(histories)]
 
 
 def shown(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKey:
@@ -81,29 +141,38 @@ def newest(
     machine: str = "",
     python: str = "",
     having: Callable[[Result], object] = lambda result: True,
+    device: str = "",
 ) -> Result:
-    """Return the newest release's result on the machine that measured last.
+    """Return the newest release's result on the machine with the longest history of a device.
 
     Of several Pythons the newest is taken, of an interpreter's torch and the wheel's the wheel's.
 
     version, machine, python : restrict the choice where given
     having : what is preferred, where any result has it
+    device : as `device_of` returns it
     Raises TensorcopyError where no result matches.
     """
-    matching = _restricted(in_order(results), machine=machine, version=version, python=python)
+    every = in_order(results)
+    device = device or device_of(every, machine=machine)
+    matching = _restricted(on_device(every, device), machine=machine, version=version, python=python)
     matching = [result for result in matching if having(result)] or matching
-    machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
-    on_machine = [result for result in matching if result.machine == machine]
-    return max(in_order(on_machine), key=lambda result: (result.release, result.series_key.order))
+    able = {result.machine for result in matching}
+    answering = longest_history((result for result in every if result.machine in able), device)
+    return max((each for each in matching if each.machine == answering), key=lambda result: (result.release, result.series_key.order))
 
 
-def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "") -> SelectedPair:
+def pair(
+    before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "", device: str = "", *, command: str = ""
+) -> SelectedPair:
     """Return the results that `before` and `after` select.
 
-    Both are of one machine and one Python if any has measured both, and of one build of the machine unless a name selects one.
+    Both are of one machine and one Python if any has measured both, and of one build of the machine unless a name selects one. Of several
+    machines it is the one with the longest history of the device.
 
     folder : of the results, for a name without a folder
     machine : restricts both sides where given
+    device : likewise; "" for the CPU, or where not both were measured on it the first one on which they were
+    command : that asks; an error about the device says how it works
     Raises TensorcopyError for a name that matches nothing, for two names of one result, and where no machine has measured both and no name
     selects a machine.
     """
@@ -111,7 +180,14 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
     if names[0].folder.resolve() == names[1].folder.resolve():  # also where they are spelt differently
         names = names[0], replace(names[1], folder=names[0].folder)
     loaded = {name.folder: _loaded(name.folder, releases) for name in names}
+    every = [result for results in loaded.values() for result in results.results]
     first, second = (_matching(name, loaded[name.folder], releases, machine) for name in names)
+    shared_devices = _devices(first, second)
+    if device and device not in shared_devices:
+        anywhere = _devices(*(_matching(name, loaded[name.folder], releases, "") for name in names))
+        raise _unmeasured(every, device, machine, anywhere, command)
+    device = device or next(iter(shared_devices), "")
+    first, second = on_device(first, device), on_device(second, device)
     is_build_named = any(each.series_key.build in name.words for name in names for each in loaded[name.folder].results)
     is_machine_named = any(each.machine in name.words for name in names for each in loaded[name.folder].results)
     of_shared_hosts = _of_shared(first, second, lambda result: result.series_key.host)
@@ -127,10 +203,11 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
             allowed="two results of one machine, or machines that are named",
             next=f"{before}@{first[0].machine} {after}@{second[0].machine}",
         )
-    first_result = newest(first)
     if of_shared_hosts:
-        host = first_result.series_key.host
-        first, second = ([result for result in side if result.series_key.host == host] for side in (first, second))
+        able = {result.series_key.host for result in first}
+        answering = longest_history((result for result in every if result.series_key.host in able), device)
+        first, second = ([result for result in side if result.machine == answering] for side in (first, second))
+    first_result = newest(first)
     of_shared_pythons = _of_shared(first, second, lambda result: result.python)
     if of_shared_pythons:  # a change of Python is none of torch
         first, second = of_shared_pythons
@@ -151,7 +228,7 @@ def pair(before: str, after: str, folder: Path, releases: ReleaseIndex, machine:
     machines = {first_result.machine, second_result.machine}
     warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
     problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines))
-    return SelectedPair(first_result, second_result, warnings, problems)
+    return SelectedPair(first_result, second_result, device, warnings, problems)
 
 
 def _of_shared(

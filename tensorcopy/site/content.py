@@ -86,10 +86,11 @@ class Content:
 
     @cached_property
     def by_device(self) -> dict[str, Machine]:
-        """The machine that answers for each measured device: that of the landing page, else the one that measured last."""
-        machines = [*self.machines[::-1], *([self.machine] if self.machine else [])]
-        found = {device: machine for machine in machines for device in machine.devices}
-        return {device: found[device] for device in DEVICES if device in found}
+        """The machine that answers for each measured device, of those with a table of its copies by size."""
+        answering = {
+            device: longest_history([machine for machine in self.machines if device in machine.devices], device) for device in DEVICES
+        }
+        return {device: machine for device, machine in answering.items() if machine}
 
     @property
     def series(self) -> list[Series]:

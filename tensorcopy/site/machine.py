@@ -355,9 +355,10 @@ def machines(results: Sequence[Result], verdicts: Verdicts = NO_VERDICTS) -> lis
     return [Machine(tuple(group), tuple(each for each in beside if each.machine == name), verdicts) for name, group in by_machine.items()]
 
 
-def longest_history(measured: Sequence[Machine]) -> Machine | None:
-    """Return the machine with the most releases, or of several the one that measured last: one release must not replace a history."""
-    return max(measured, key=lambda machine: len({result.sha for result in machine.results}), default=None)
+def longest_history(measured: Sequence[Machine], device: str = "") -> Machine | None:
+    """Return which of some machines answers for a device, or for any, by the rule of the terminal: `select.longest_history`."""
+    answering = select.longest_history((result for machine in measured for result in machine.results), device)
+    return next((machine for machine in measured if machine.name == answering), None)
 
 
 def groups_of(result: Result) -> list[str]:
