@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tensorcopy.site import addresses
 from tests.conftest import require
 from tests.test_claims import false_claims
-from tests.test_site import follow_links_in
+from tests.test_site import follow_links_in, repeated_titles
 
 pytestmark = pytest.mark.slow
 
@@ -133,6 +133,10 @@ def test_pages_can_be_used_by_keyboard(offline, published_site):
     page.locator("svg.plot .flags a").first.click()
     page.locator("tr:target a").first.click()
     assert "/compare/" in page.url
+
+
+def test_every_page_of_the_shipped_history_has_its_own_title(published_site):
+    assert repeated_titles(path.read_text(encoding="utf-8") for path in published_site.rglob("*.html")) == []
 
 
 def test_no_link_of_the_shipped_history_is_dead(published_site):

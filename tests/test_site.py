@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
@@ -30,6 +31,7 @@ from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, publisher, render, svg, writer
 from tensorcopy.site.content import Content
+from tensorcopy.site.page import circumstances, waiting
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, measured, with_cases
@@ -117,6 +119,48 @@ def html(site: dict[str, str]) -> dict[str, Tags]:
 def parsed(shipped) -> dict[str, Tags]:
     """Return the tags of every page, by address."""
     return html(shipped)
+
+
+def test_no_two_cases_of_a_machine_have_one_name(shipped_results):
+    """For readers: on a device, calls that are each waited for are another case than calls in a row, and counts another than times."""
+    for machine in render.content(campaign.shipped(), shipped_results.results).machines:
+        cases = dict.fromkeys([*machine.cases, *(case for result in machine.results for case in (*result.timings, *result.counts))])
+        names = Counter(f"{machine.case_code(case)}, {circumstances(case)}" for case in cases)
+        assert [name for name, number in names.items() if number > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        ("copies.Latency.time_copy clone_detach 1024 cuda", "2¹⁰ elements, cuda, waited for after each call"),
+        ("copies.Throughput.time_copy clone_detach 1024 cuda", "2¹⁰ elements, cuda, in a row"),
+        ("own.ByInputsOnDevice.time_own attend 16 cuda", "n=16, cuda, in a row"),
+        ("conversions.Latency.time_conversion detach_numpy_copy 1024 cuda", "2¹⁰ elements, cuda"),
+        ("floors.WaitAlone.time_wait cuda", "cuda"),
+        ("copies.BySize.time_copy clone_detach 1", "2⁰ element"),
+        ("memory.Device.track_peak clone_detach 1024 cuda", "2¹⁰ elements, cuda, device peak memory"),
+        ("theirs.time_it device=cuda", "cuda"),
+    ],
+)
+def test_a_name_says_when_a_device_is_waited_for_and_what_is_counted(case, text):
+    """Nothing of it where there is one way only: a conversion ends in host memory, and the processor has no queue."""
+    assert circumstances(launch_files.case(case)) == text
+
+
+def test_both_ways_of_waiting_have_japanese_names():
+    cases = [launch_files.case(f"copies.{suite}.time_copy tensor 16 cuda") for suite in ("Latency", "Throughput")]
+    assert [waiting(case, "ja") for case in cases] == ["呼び出しごとに完了を待つ", "連続呼び出し"]
+
+
+def test_every_page_has_its_own_title(shipped):
+    """A tab, a bookmark and a search result show nothing else; pages that have moved lead to another one at once."""
+    assert repeated_titles({address: text for address, text in shipped.items() if address.endswith(".html")}.values()) == []
+
+
+def repeated_titles(pages: Iterable[str]) -> list[str]:
+    """Return the titles that several pages have."""
+    titles = Counter(re.search(r"<title>(.*?)</title>", text)[1] for text in pages if 'http-equiv="refresh"' not in text)
+    return [title for title, number in titles.items() if number > 1]
 
 
 def test_every_page_is_well_formed(parsed):
@@ -440,7 +484,7 @@ def test_an_accelerator_has_its_own_answer(two_releases, tmp_path):
     assert "torch 2.0.0 on Card 9000, " in site["index.html"]
     assert "code of a there on torch 2.0.0" in site["badge.svg"]
     history = site["history/box/copies.Throughput/a-1024-cuda.html"]
-    assert "<title>code of a there, 2¹⁰ elements, cuda · tensorcopy</title>" in history
+    assert "<title>code of a there, 2¹⁰ elements, cuda, in a row on box · tensorcopy</title>" in history
     assert "timed for a tensor that requires no grad" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
     assert re.search(r"(1\.0\d µs|99\d ns)", site["choose/cuda-tensor-own-plain-1024.html"])
     follow_all_links(html(site), {*site, *writer.ASSETS})

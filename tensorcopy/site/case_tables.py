@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import NUMEL, TIME, TRACKED, N
 from tensorcopy.site.machine import Machine
+from tensorcopy.site.page import waiting
 
 SIZES = (NUMEL, N)  # the parameters of a size
 Parameters = tuple[tuple[str, str], ...]
@@ -33,11 +34,13 @@ class SuiteRow(Generic[Cell]):
 class SuiteTable(Generic[Cell]):
     """The cases of one suite on one device.
 
-    shared : the parameters that all of them have in common; names : of the columns; columns : their values
+    shared : the parameters that all of them have in common; waiting : when the device is waited for, "" for a CPU
+    names : of the columns; columns : their values
     """
 
     suite: str
     shared: Parameters
+    waiting: str
     names: tuple[str, ...]
     columns: tuple[Parameters, ...]
     rows: tuple[SuiteRow[Cell], ...]
@@ -78,7 +81,7 @@ def _suite_table(machine: Machine, suite: str, cells: Mapping[Case, Cell], *, by
         first = next(case for case in row if case)
         rows.append(SuiteRow(first, machine.case_code(first), kind, tuple(cells[case] if case else None for case in row)))
     shared = tuple((name, value) for name, value in next(iter(others.values())) if name not in differing)
-    return SuiteTable(suite, shared, tuple(names), tuple(columns), tuple(rows))
+    return SuiteTable(suite, shared, waiting(next(iter(others))), tuple(names), tuple(columns), tuple(rows))
 
 
 def _quantity(case: Case) -> Parameters:

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.numbers import count
-from tensorcopy.report.words import texts
+from tensorcopy.report.words import texts, translate
 from tensorcopy.results.cases import Case
 
 Translate = Callable[..., Markup]
@@ -23,6 +23,16 @@ NAMED_BY_VALUE = (
     "quantity",
     "way",
 )  # parameters whose values tell what they are
+COUNTED = {  # by metric, as a part of a name
+    "instructions": "instructions",
+    "allocated": "bytes allocated",
+    "peak": "peak memory",
+    "allocations": "allocations",
+    "device_allocated": "device bytes allocated",
+    "device_peak": "device peak memory",
+    "device_allocations": "device allocations",
+    "cuda_peak": "CUDA peak memory",
+}
 SHORT_NAME = 5  # characters: "x", "np", "torch"
 
 
@@ -79,8 +89,26 @@ def breakable(code: str) -> Markup:
 
 
 def circumstances(case: Case) -> str:
-    """Format a case's parameters without its method: "2¹⁷ elements, float16"."""
-    return parameters([(name, value) for name, value in case.parameters if name != "method"]) or "default parameters"
+    """Say what a case measures besides its method: "2¹⁷ elements, float16", "2¹⁰ elements, cuda, in a row".
+
+    With the method's code, or the suite's name where it has no methods, it is the name by which readers know a case: no other case of a
+    machine has the same.
+    """
+    shown = parameters([(name, value) for name, value in case.parameters if name != "method"])
+    return ", ".join(filter(None, [shown, waiting(case), counted(case)])) or "default parameters"
+
+
+def waiting(case: Case, language: str = "en") -> str:
+    """Return when a device is waited for, of a case that a suite times after each call and another one after many; "" for others."""
+    spec = case.spec
+    if not (spec.shipped and spec.timed) or spec.to_host or spec.wait or case.device == "cpu":
+        return ""
+    return translate("waited_for_after_each_call" if spec.latency else "in_a_row", language)
+
+
+def counted(case: Case) -> str:
+    """Return what a suite counts or tracks of a case; "" for a time, and for a third-party suite, whose name says it."""
+    return COUNTED.get(case.spec.metric, "") if case.spec.shipped else ""
 
 
 def environment_text(name: str) -> str:

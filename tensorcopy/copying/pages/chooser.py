@@ -9,10 +9,11 @@ from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.numbers import count
 from tensorcopy.report.words import translate
+from tensorcopy.results.suite_specs import NUMEL
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.page import Page
+from tensorcopy.site.page import Page, parameters
 
 FIRST = recommend.common_request("tensor", "cpu")
 
@@ -41,7 +42,22 @@ def pages(content: Content) -> Iterator[Page]:
                 "reason": translate(name, **placeholders),
             }
             description = f"{options[0].code}: {values['reason']}" if options else ""
-        yield Page(address, "choose.html", "Which method do I need?", values, description=description)
+        title = "Which method do I need?"
+        if address != addresses.CHOOSER and request:
+            title = f"{title} {_asked(request, numel)}"
+        yield Page(address, "choose.html", title, values, description=description)
+
+
+def _asked(request: CopyRequest, numel: int) -> str:
+    """Return a request in words: "A tensor, independent, x requires grad, gradient cut, 2¹⁰ elements on cpu"."""
+    words = [
+        "A tensor" if request.to == "tensor" else "An ndarray",
+        "independent" if request.own else "shared",
+        "x requires grad" if request.requires_grad else "x without grad",
+        {None: "", False: "gradient cut", True: "gradient flows"}[request.keeps_graph],
+        f"{parameters([(NUMEL, str(numel))])} on {request.device}",
+    ]
+    return ", ".join(filter(None, words))
 
 
 def _answers(machines: Mapping[str, Machine]) -> Answers:

@@ -36,7 +36,7 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import suite_tables
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, groups_of, methods_of
-from tensorcopy.site.page import Page, circumstances
+from tensorcopy.site.page import Page, circumstances, environment_text
 from tensorcopy.site.pages.explorer import group_by_section
 from tensorcopy.worker.devices import DEVICES
 
@@ -96,7 +96,8 @@ def pages(content: Content) -> Iterator[Page]:
     for machine, address, tables in [*indices, (content.machine, addresses.COMPARISONS, by_device)]:
         environments = [(series, _pair_rows(content, series), _beside(series, across)) for series in machine.series] if machine else []
         values = {"machine": machine, "machines": content.machines, "environments": environments, "means": tables, "mean_text": mean_text}
-        yield Page(address, "comparisons.html", "Compare two releases", values)
+        on = f" on {machine.name}" if machine and address != addresses.COMPARISONS else ""
+        yield Page(address, "comparisons.html", f"Compare two releases{on}", values)
 
 
 def _mean_table(content: Content, machine: Machine, device: str) -> MeanTable | None:
@@ -233,7 +234,8 @@ def _comparison_page(content: Content, address: str) -> Page:
             if (each.before, each.after) == (before, after)
         ],
     }
-    return Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
+    place = f"{after.machine}, {environment_text(after.environment)}"  # what differs stands in the labels
+    return Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]} on {place}", values)
 
 
 def axis_limit(changes: list[Change]) -> float:

@@ -17,7 +17,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import CostTable, Machine, all_costs, case_of
-from tensorcopy.site.page import Page
+from tensorcopy.site.page import Page, waiting
 from tensorcopy.worker.devices import ACCELERATORS
 
 
@@ -72,6 +72,7 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "tables": tables,
         "codes": lambda table: [machine.code(method, table.device) for method in table.methods],
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
+        "waiting": lambda table: waiting(case_of(table.group, table.methods[0], table.numels[0], table.device, table.by)),
         "neighbours": [(f"torch {neighbour.version}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
         "numpy_2": beside,
@@ -81,4 +82,4 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "machine": machine,
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
     }
-    return Page(addresses.of_sizes(result), "sizes.html", f"torch {result.version}: time over size", values)
+    return Page(addresses.of_sizes(result), "sizes.html", f"torch {result.version}: time over size on {result.machine}", values)

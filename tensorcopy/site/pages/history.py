@@ -50,10 +50,10 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
         "regressions": regressions.address_of(content, machine),
         "counts": of_counts,
     }
-    yield Page(address, "histories.html", TITLE, {**shared, **values})
+    yield Page(address, "histories.html", f"{TITLE} on {machine.name}", {**shared, **values})
     if of_counts:
         counted = {"changes": _changes(content, machine, counted=True), "sections": _index_sections(machine, "")}
-        yield Page(of_counts, "counts.html", "Exact counts over torch releases", {**shared, **counted})
+        yield Page(of_counts, "counts.html", f"Exact counts over torch releases on {machine.name}", {**shared, **counted})
 
 
 def pictures(machine: Machine) -> list[dict[str, Any]]:
@@ -201,7 +201,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
         "rows": rows,
     }
-    return Page(machine.case_address(case), "history.html", f"{machine.case_code(case)}, {circumstances(case)}", values)
+    return Page(machine.case_address(case), "history.html", f"{machine.case_code(case)}, {circumstances(case)} on {machine.name}", values)
 
 
 def python_of(machine: Machine, result: Result) -> str:

@@ -46,7 +46,7 @@ def _page(content: Content, machine: Machine | None, address: str) -> Page:
         "number": len(machine.standings) if machine else 0,
         "margins": margins(each.cost for each in machine.standings.values() if each.cost).replace(" %", "\u202f%") if machine else "",
     }
-    return Page(address, "regressions.html", TITLE, values, description=DESCRIPTION)
+    return Page(address, "regressions.html", f"{TITLE} on {machine.name}" if machine else TITLE, values, description=DESCRIPTION)
 
 
 def anchor(regression: OpenRegression) -> str:

@@ -29,7 +29,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
   const ENGLISH = {
     group: "what", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed",
     python: "Python", unit: "show", scale: "axis", over: "overlay", machine: "machine", joined: "joined", none: "none", yes: "yes", no: "no", log: "log", linear: "linear",
-    copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", transfers: "transfers", own: "own operations", throughput: "throughput", latency: "latency",
+    copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", transfers: "transfers", own: "own operations", throughput: "in a row", latency: "waited for after each call",
     time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
     device_allocated: "device bytes", device_peak: "device peak", device_allocations: "device allocations", cuda_peak: "CUDA peak",
     more: "More", reset: "Show all releases", reader: "torch release", link: "Link to this chart", shown: (code) => `show ${code}`,
@@ -50,6 +50,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     group: "対象", numel: "要素数", grad: "勾配", unit: "表示", none: "なし", yes: "あり", no: "なし",
     copies: "コピー", conversions: "ndarray への変換", primitives: "基本操作", alternatives: "代替手段", transfers: "転送", own: "独自の操作",
     time: "時間", memcpy: "memcpy 比", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
+    timed: "計測", throughput: "連続呼び出し", latency: "呼び出しごとに完了を待つ",
     device_allocated: "デバイスの割り当てバイト数", device_peak: "デバイスのピーク", device_allocations: "デバイスの割り当て回数", cuda_peak: "CUDA のピーク",
     reset: "全リリースを表示", reader: "torch のリリース", link: "このグラフへのリンク", shown: (code) => `${code} を表示`,
     shows: (what) => `${what} を表示`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
