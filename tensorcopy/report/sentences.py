@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, inf, log
 from statistics import fmean, median_low
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
@@ -266,6 +266,52 @@ def apart_text(change: Change, labels: tuple[str, str]) -> str:
     before, after = labels
     side = before if change.reason in (Reason.FAILED_BEFORE, Reason.ONLY_BEFORE) else after
     return f"failed with {side}" if change.reason in FAILED else f"only in {side}"
+
+
+def device_lines(provenances: Sequence[tuple[str, Mapping[str, Any]]], device: str) -> list[str]:
+    """Return what the times of a device depend on besides torch, as far as it is known; nothing for the CPU.
+
+    provenances : by release, in order
+
+    For example "Driver 580.159.04 up to torch 2.11.0, 590.44 from 2.13.0 on: times across a change of the driver are not compared.",
+    "CUDA 12.4 with torch 2.5.1, 12.8 with 2.8.0 to 2.10.0." and "Clock 1980 of 1980 MHz, memory 3201 MHz.", the clock when it was read.
+    """
+    if device == "cpu":
+        return []
+    lines = []
+    drivers = _runs((release, str(each.get("driver") or "")) for release, each in provenances)
+    if len(drivers) == 1:
+        lines.append(f"Driver {drivers[0][0]}.")
+    elif drivers:
+        (first, _, last), *later = drivers
+        changed = ", ".join(f"{driver} from {release} on" for driver, release, _ in later)
+        lines.append(f"Driver {first} up to torch {last}, {changed}: times across a change of the driver are not compared.")
+    builds = _runs((release, str(each.get("cuda") or "")) for release, each in provenances)
+    if builds:
+        texts = [f"{build} with {first}{f' to {last}' if last != first else ''}" for build, first, last in builds]
+        lines.append(f"CUDA {', '.join(texts).replace(' with ', ' with torch ', 1)}.")
+    gpus = [each.get("gpu") or {} for _, each in provenances]
+
+    def mhz(name: str) -> str:
+        readings = sorted({gpu[name] for gpu in gpus if isinstance(gpu.get(name), (int, float))})
+        return " to ".join(f"{each:g}" for each in dict.fromkeys((*readings[:1], *readings[-1:])))
+
+    clock, highest, memory = map(mhz, ("clock_mhz", "max_clock_mhz", "max_memory_clock_mhz"))
+    clocks = [f"clock {clock}{f' of {highest}' if highest else ''} MHz"] if clock else []
+    clocks += [f"memory {memory} MHz"] if memory else []
+    text = ", ".join(clocks)
+    return [*lines, f"{text[0].upper()}{text[1:]}."] if text else lines
+
+
+def _runs(values: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Return each value with the first and the last of the releases in a row that have it; unknown ones are left out."""
+    runs: list[tuple[str, str, str]] = []
+    for release, value in values:
+        if value and runs and runs[-1][0] == value:
+            runs[-1] = value, runs[-1][1], release
+        elif value:
+            runs.append((value, release, release))
+    return runs
 
 
 def failures(result: Result, suites: Container[str] | None = None) -> list[str]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.numbers import duration, unbroken
+from tensorcopy.report.sentences import device_lines
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import NUMEL, N
@@ -22,6 +23,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, release_versions
 from tensorcopy.site.page import File, Page
+from tensorcopy.worker.devices import ACCELERATORS
 
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
@@ -248,6 +250,16 @@ def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[
     return {title: members for title, members in groups.items() if members}
 
 
+def _device_lines(machine: Machine) -> list[tuple[str, list[str]]]:
+    """Return the hardware of each device but the CPU, with what its times depend on besides torch."""
+    devices = [device for device in ACCELERATORS if any(device in result.devices for result in machine.by_release)]
+    of_device = {device: [result for result in machine.by_release if device in result.devices] for device in devices}
+    return [
+        (results[-1].hardware(device), device_lines([(result.version, result.provenance) for result in results], device))
+        for device, results in of_device.items()
+    ]
+
+
 TIMES, COUNTS = "times", "counts"
 
 
@@ -263,6 +275,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
         "units": list(dict.fromkeys(place.quantity for case in counted if (place := place_of(machine, case)))),
         "histories": content.histories_address(machine),
         "machine_address": addresses.of_machine(machine.name),
+        "device_lines": _device_lines(machine),
     }
     yield Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
     machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]

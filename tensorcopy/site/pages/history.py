@@ -14,6 +14,7 @@ from tensorcopy.judge.series import CaseSeries, releases_of
 from tensorcopy.judge.standings import Standing
 from tensorcopy.numbers import count, duration_range, value_range
 from tensorcopy.report.findings import Finding
+from tensorcopy.report.sentences import device_lines
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
@@ -193,6 +194,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         if not any(row.measured for row in rows)
         else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG
         "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.cases],
+        "device_lines": device_lines(_provenances(history), case.device),
         "linear": any(row.measured and row.measured.value <= 0 for row in rows),
         "releases": len({row.release for row in rows if row.measured or row.count}),
         "scaled": _scaled(history),
@@ -202,6 +204,12 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "rows": rows,
     }
     return Page(machine.case_address(case), "history.html", f"{machine.case_code(case)}, {circumstances(case)} on {machine.name}", values)
+
+
+def _provenances(history: CaseSeries) -> list[tuple[str, dict[str, Any]]]:
+    """Return the provenance of each release that has a case: that of the launches whose values it has."""
+    measured = [(result, value) for result, value in zip(history.results, history.values) if value is not None]
+    return [(result.version, result.provenance_in(result.under.get(history.case, ""))) for result, _ in measured]
 
 
 def python_of(machine: Machine, result: Result) -> str:
