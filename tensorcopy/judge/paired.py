@@ -368,30 +368,17 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
 
     values : by case, the unit, and the value of each launch before and after
 
-    Where the launches of each side agree, the difference is exact, if there are two. Otherwise it is that of the means, with Welch's
-    interval; the launch of a side that has only one varies as those of the other side do.
+    Where the launches of each side agree, the difference is exact, if there are two. Otherwise it is that of the means, with an interval by
+    Student's t; the launch of a side that has only one varies as those of the other side do.
     """
-    from scipy.special import stdtr, stdtrit
-
     pairs: dict[CaseKey, CountPair] = {}
     ps: dict[CaseKey, float] = {}
     for case, (unit, before, after) in values.items():
-        of_before, of_after = _variance(before), _variance(after)
-        known = [each for each in (of_before, of_after) if each]
-        if not any(variance for variance, _ in known):
+        if all(len(set(side)) == 1 for side in (before, after)):
             pairs[case] = CountPair(unit, before[0], after[0], known=before[0] == after[0] or min(len(before), len(after)) > 1)
             continue
-        if of_before and of_after:
-            before_square, after_square = of_before[0] / len(before), of_after[0] / len(after)
-            square = before_square + after_square
-            freedom = square**2 / (before_square**2 / of_before[1] + after_square**2 / of_after[1])
-        else:  # one spread, estimated once: it has the degrees of freedom of one side
-            variance, freedom = known[0]
-            square = variance * (1 / len(before) + 1 / len(after))
-        error = square**0.5
-        half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
         first, second = float(np.mean(before)), float(np.mean(after))
-        ps[case] = float(2 * stdtr(freedom, -abs(second - first) / error))
+        half, ps[case] = _mean_difference(before, after)
         pairs[case] = CountPair(unit, first, second, interval=(second - first - half, second - first + half))
     for case, p in zip(ps, holm([*ps.values()])):
         pairs[case], ps[case] = replace(pairs[case], known=p <= ALPHA), p
@@ -418,9 +405,25 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
     return changes
 
 
-def _variance(values: Sequence[float]) -> tuple[float, int] | None:
-    """Return the variance of values and its degrees of freedom; None for a single one."""
-    return (float(np.var(values, ddof=1)), len(values) - 1) if len(values) > 1 else None
+def _mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
+    """Return half of the interval of the difference of two means, and the probability of such a difference if nothing changed.
+
+    By Student's t with the pooled variance and by Welch's with that of each side, the wider interval and the larger p. Of two launches
+    against twelve, Welch's alone gives 11 % false alarms instead of 5 %; the pooled variance alone 36 % if those of the two vary three times
+    as much. With as many launches on both sides it is Welch's.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    n, m = len(before), len(after)
+    first, second = (float(np.var(side)) * len(side) for side in (before, after))  # sums of squares
+    errors = [((first + second) / (n + m - 2) * (1 / n + 1 / m), n + m - 2.0)]  # the square of each, and its degrees of freedom
+    if min(n, m) > 1:
+        of_before, of_after = first / (n - 1) / n, second / (m - 1) / m
+        square = of_before + of_after
+        errors.append((square, square**2 / (of_before**2 / (n - 1) + of_after**2 / (m - 1))))
+    difference = abs(float(np.mean(after)) - float(np.mean(before)))
+    halves = [float(stdtrit(freedom, 1 - ALPHA / 2)) * square**0.5 for square, freedom in errors]
+    return max(halves), max(float(2 * stdtr(freedom, -difference / square**0.5)) for square, freedom in errors)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
