@@ -350,6 +350,16 @@ def test_a_side_that_varies_otherwise_gives_few_more_false_alarms(launches, spre
     assert alarms / families <= (0.095 if min(launches) == 2 else 0.065)
 
 
+def test_a_tracked_value_is_judged_at_the_level_that_looks_leave():
+    """Its interval is at that level, too: of three looks at 98.3 %, by Student's t with 4 degrees of freedom."""
+    values = {"m": ("", [1.0, 1.1, 1.2], [1.25, 1.35, 1.45])}
+    once, third = paired.tracked(values)["m"], paired.tracked(values, alpha=ALPHA / 3)["m"]
+    assert (once.verdict, third.verdict, third.likely) == (Verdict.HIGHER, Verdict.UNKNOWN, None)
+    halves = [(high - low) / 2 for low, high in (once.count.interval, third.count.interval)]
+    assert halves == pytest.approx([2.776445 * 0.0816497, 3.960809 * 0.0816497], rel=1e-4)
+    assert (once.level, third.level) == pytest.approx((0.95, 1 - 0.05 / 3))
+
+
 def test_a_tracked_value_of_one_launch_is_judged_by_the_spread_of_the_other_side():
     """Once, with its degrees of freedom: the interval is Student's, as computed by hand."""
     change = paired.tracked({0: ("nats", [10.0], [11.0, 12.0, 13.0])})[0]

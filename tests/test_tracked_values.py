@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 
@@ -60,6 +61,18 @@ def test_a_tracked_value_is_higher_or_lower_where_launches_tell(folder, capsys):
     assert main(["compare", BEFORE, AFTER, "--format", "csv"]) == 2
     lines = capsys.readouterr().out
     assert all(text in lines for text in JUDGED.values())
+
+
+def test_looks_at_the_launches_widen_the_interval_of_a_value_and_its_level_is_named(folder, capsys):
+    """As of a time: three looks share the chance of a false alarm."""
+    launch_files.write(folder, {"several.time_kept": {BEFORE: 1.0, AFTER: 1.0}}, looks=3, start=launch_files.START + timedelta(days=1))
+    assert main(["compare", BEFORE, AFTER, "--case", "rate"]) == 0
+    assert "98.3 % intervals: several looks at the launches share the 5 %" in capsys.readouterr().out
+    assert main(["compare", BEFORE, AFTER, "--case", "rate", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["changes"]
+    low, high = row["count"]["interval"]
+    assert (row["level"], row["work_verdict"]) == (0.983333, "higher")
+    assert (high - low) / (0.123 - 0.0773) == pytest.approx(3.960809 / 2.776445, rel=0.01)  # quantiles of t with 4 degrees of freedom
 
 
 def test_a_case_that_fails_is_named_with_its_error_in_every_answer(folder, capsys):

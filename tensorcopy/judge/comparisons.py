@@ -156,7 +156,8 @@ def between(question: Question) -> Comparison:
     testable = {case: difference for case, difference in measured.items() if difference and case in cases and case not in unknown}
     judged = paired.judge(testable, margin=question.margin_of, kind=kind, alpha=question.alpha)
     tracked = [case for case in cases if case.tracked and case not in unknown]
-    judged |= paired.tracked({case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in tracked})
+    repeats = {case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in tracked}
+    judged |= paired.tracked(repeats, alpha=question.alpha)
     changes: dict[Case, Change] = {}
     for case in cases:
         first, second = related.measured(before, case), related.measured(after, case)

@@ -92,7 +92,7 @@ class CountPair:
     unit : of the counts
     repeatability : the relative difference of repeated counts of this case
     least : the smallest relative change that counts as one
-    interval : of a tracked value's difference, at 95 %; None where all launches of a side agree, and of a count
+    interval : of a tracked value's difference; None where all launches of a side agree, and of a count
     known : whether launches can tell a difference, see `tracked`
     """
 
@@ -145,7 +145,7 @@ class Change:
     `report.sentences` has the texts.
 
     ratio : time after / time before; None, like the interval and p, if it could not be computed
-    interval : of the ratio, for this case alone; level : of it, 1 - alpha, see `judge`
+    interval : of the ratio, for this case alone; level : of it, or of a tracked value's difference, 1 - alpha, see `judge`
     p : probability of such a ratio if nothing changed, adjusted for all cases that were judged together
     before, after : seconds
     launches : before and after
@@ -185,6 +185,11 @@ class Change:
     def timed(self) -> bool:
         """Whether it is of a time."""
         return self.unit == SECONDS
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it has an interval, at `level`: of the ratio, or of a tracked value's difference."""
+        return bool(self.interval or (self.count and self.count.interval))
 
     @property
     def likely(self) -> Verdict | None:
@@ -363,10 +368,11 @@ def _verdict(each: Difference, *, p: float, error: float, half: float, threshold
     )
 
 
-def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]]) -> dict[CaseKey, Change]:
+def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]], *, alpha: float = ALPHA) -> dict[CaseKey, Change]:
     """Return the change of every tracked value; all are judged together.
 
     values : by case, the unit, and the value of each launch before and after
+    alpha : as for `judge`
 
     Where the launches of each side agree, the difference is exact, if there are two. Otherwise it is that of the means, with an interval by
     Student's t; the launch of a side that has only one varies as those of the other side do.
@@ -378,10 +384,10 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
             pairs[case] = CountPair(unit, before[0], after[0], known=before[0] == after[0] or min(len(before), len(after)) > 1)
             continue
         first, second = float(np.mean(before)), float(np.mean(after))
-        half, ps[case] = _mean_difference(before, after)
+        half, ps[case] = _mean_difference(before, after, alpha)
         pairs[case] = CountPair(unit, first, second, interval=(second - first - half, second - first + half))
     for case, p in zip(ps, holm([*ps.values()])):
-        pairs[case], ps[case] = replace(pairs[case], known=p <= ALPHA), p
+        pairs[case], ps[case] = replace(pairs[case], known=p <= alpha), p
     changes = {}
     for case, pair in pairs.items():
         launches = len(values[case][1]), len(values[case][2])
@@ -401,16 +407,17 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
             count=pair,
             unit=pair.unit,
             way=UNPAIRED,
+            level=1 - alpha,
         )
     return changes
 
 
-def _mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
+def _mean_difference(before: Sequence[float], after: Sequence[float], alpha: float) -> tuple[float, float]:
     """Return half of the interval of the difference of two means, and the probability of such a difference if nothing changed.
 
     By Student's t with the pooled variance and by Welch's with that of each side, the wider interval and the larger p. Of two launches
-    against twelve, Welch's alone gives 11 % false alarms instead of 5 %; the pooled variance alone 36 % if those of the two vary three times
-    as much. With as many launches on both sides it is Welch's.
+    against twelve, Welch's alone gives 11 % false alarms instead of 5 %, and the pooled variance alone 36 % if those of the two vary three
+    times as much. With as many launches on both sides it is Welch's.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -422,7 +429,7 @@ def _mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[f
         square = of_before + of_after
         errors.append((square, square**2 / (of_before**2 / (n - 1) + of_after**2 / (m - 1))))
     difference = abs(float(np.mean(after)) - float(np.mean(before)))
-    halves = [float(stdtrit(freedom, 1 - ALPHA / 2)) * square**0.5 for square, freedom in errors]
+    halves = [float(stdtrit(freedom, 1 - alpha / 2)) * square**0.5 for square, freedom in errors]
     return max(halves), max(float(2 * stdtr(freedom, -difference / square**0.5)) for square, freedom in errors)
 
 

@@ -139,7 +139,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "time_ratio": _six(change.ratio) if timed else None,
         "time_low": _six(low),
         "time_high": _six(high),
-        "level": _six(change.level) if change.interval else None,
+        "level": _six(change.level) if change.has_interval else None,
         "p": _six(change.p),
         "before": _six(change.before),
         "after": _six(change.after),

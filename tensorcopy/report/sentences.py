@@ -105,7 +105,7 @@ def margins(changes: Iterable[Change]) -> str:
 
 def levels(changes: Iterable[Change]) -> str:
     """Return the levels of the intervals of changes, the lowest first: "95 %", "95 % or 98.3 %"; "" without one."""
-    return " or ".join(map(level, sorted({change.level for change in changes if change.interval})))
+    return " or ".join(map(level, sorted({change.level for change in changes if change.has_interval})))
 
 
 def level_note(changes: Collection[Change]) -> list[str]:
