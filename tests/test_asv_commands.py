@@ -54,7 +54,19 @@ REFUSED = {  # with parts of the last line
     "an empty file of hashes": (["run", f"HASHFILE:{os.devnull}"], ["nothing to measure: got no commit in HASHFILE:"]),
     "no regular expression": (["run", RELEASE, "--bench", "("], ["invalid --bench: got '(': missing )"]),
     "a machine that is a path": (["run", RELEASE, "--machine", "../box"], ["invalid --machine: got '../box'"]),
-    "a factor that is no change": (["continuous", BEFORE, TAG, "--factor", "1"], ["got --factor 1"]),
+    **{
+        f"the factor {factor} of {command}": (
+            [command, BEFORE, TAG, "--factor", factor],
+            [f"got --factor {factor}; allowed: more than 1, and"],
+        )
+        for command in ("continuous", "compare")
+        for factor in ("1", "-1", "0.5", "nan", "inf")
+    },
+    **{
+        f"{number} rounds": (["run", RELEASE, "-a", f"rounds={number}"], [f"got -a rounds={number}; allowed: 1 to"])
+        for number in (0, -3, 1001)
+    },
+    "a machine without a name": (["run", RELEASE, "--machine", ""], ["invalid --machine: got ''"]),
     "an existing Python": (["run", "-E", "existing:same", RELEASE], ["got -E existing", "-E interpreter:same"]),
     "an unknown environment": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
     "an unknown release": (["compare", "v9", TAG], ["unknown torch release or git revision: got 'v9'"]),

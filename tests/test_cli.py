@@ -1,16 +1,19 @@
 """The command line: arguments, output and exit code."""
 
+import argparse
 import io
 import re
 import shutil
 import socket
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from tensorcopy.cli import main, output
+from tensorcopy.cli import main, output, parser
+from tensorcopy.measure import settings
 from tensorcopy.releases import release_table, uv, wheel_index
 from tests.conftest import ROOT, SHIPPED_GPU
 
@@ -25,12 +28,44 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("arguments", [["--releases", "9.9"], ["--releases", "2.7..2.5"], ["--port", "70000"]])
+@pytest.mark.parametrize("arguments", [["--releases", "9.9"], ["--releases", "2.7..2.5"]])
 def test_bad_input_is_one_line_and_exit_code_2(checkout, capsys, arguments):
     """Nothing is installed or measured."""
     assert main(["dashboard", *arguments]) == 2
     assert LINE.match(capsys.readouterr().err)
     assert sorted(path.name for path in checkout.iterdir()) == ["asv.conf.json"]
+
+
+def options(parser, *words):
+    """Yield the words of each command, and each of its options."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, of_command in action.choices.items():
+                yield from options(of_command, *words, name)
+        elif action.option_strings:
+            yield words, action.option_strings[-1], action
+
+
+TEXTS = (None, Path, settings.expression)  # types of options that are no number
+NUMBERS = ("nan", "inf", "-inf", "-3", "1.5", "0", "", "3", "1e400")
+VALID = {"--margin": ("1.5", "3"), "--for": (), "--shard": ()}  # of those; of every other option the whole number
+NAMES = ("--machine", "--python")  # any text but none
+GIVEN = [
+    (words, option, value)
+    for words, option, action in options(parser())
+    for value in ([""] if option in NAMES else NUMBERS if action.type not in TEXTS else ())
+]
+
+
+@pytest.mark.parametrize(("words", "option", "value"), GIVEN, ids=lambda each: " ".join(each) if isinstance(each, tuple) else each)
+def test_a_number_is_one_that_its_option_allows_and_a_name_is_not_empty(capsys, words, option, value):
+    """Of any other text, the error has it and says what is allowed."""
+    is_valid = value in VALID.get(option, ("3",))
+    operands = {"why": ["tensor", "2.14.1", "2.15.0"], "compare": ["2.14.1", "2.15.0"]}.get(words[0], [])
+    with nullcontext() if is_valid else pytest.raises(SystemExit, match="2"):
+        parser().parse_args([*words, f"{option}={value}", *operands])
+    error = capsys.readouterr().err
+    assert is_valid or (f"got {value!r}" in error and "allowed: " in error)
 
 
 def test_a_port_in_use_is_an_error_before_anything_is_measured(checkout, capsys):

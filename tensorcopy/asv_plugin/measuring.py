@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
@@ -289,9 +289,12 @@ def _are_alike(before: str, after: str, own: Campaign) -> bool:
 
 
 def _check_factor(options: Namespace) -> None:
-    if options.factor <= 1:
+    if not 1 < options.factor < inf:
         raise TensorcopyError(
-            "a change of this factor is none", got=f"--factor {options.factor:g}", allowed="more than 1", next="leave --factor out: 1.1"
+            "no change is of this factor",
+            got=f"--factor {options.factor:g}",
+            allowed="more than 1, and finite",
+            next="leave --factor out: 1.1",
         )
 
 
@@ -382,8 +385,12 @@ def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
             allowed="-a rounds=N, the number of launches",
             next="leave it out; taskset -c CORE before the command chooses its core",
         )
+    if not 1 <= (rounds := attributes.get("rounds", 1)) <= settings.MOST_LAUNCHES:
+        raise TensorcopyError(
+            "no such number of launches", got=f"-a rounds={rounds}", allowed=f"1 to {settings.MOST_LAUNCHES}", next="leave it out"
+        )
     own, paths = campaign(), paths_of(conf)
-    named = options.machine and settings.checked("--machine", settings.machine_name, options.machine)
+    named = settings.checked("--machine", settings.machine_name, options.machine) if options.machine is not None else None
     machine = _machine(named, reader.load_results(paths.results, own.releases))
     selection = "|".join(f"(?:{settings.checked('--bench', settings.expression, each)})" for each in options.bench or ())
     selection = plan.on_device(selection, device) if device else selection

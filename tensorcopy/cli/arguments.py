@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorcopy.worker.devices import DEVICES
 
@@ -15,10 +15,19 @@ if TYPE_CHECKING:
 MACHINE = "a machine in results; default: the one with the longest history of the device"
 
 
+class StoreName(argparse.Action):
+    """Store a name that restricts the results; an empty one, as of an unset variable of a shell, would restrict nothing."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        if not values.strip():
+            raise argparse.ArgumentError(self, f"got {values!r}; allowed: a name; next: leave {option} out for its default")
+        setattr(namespace, self.dest, values)
+
+
 def add_machine(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which results are meant."""
     parser.add_argument("--device", default="", choices=DEVICES, help="cases on this device; default: cpu where it was measured")
-    parser.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    parser.add_argument("--machine", action=StoreName, default="", metavar="NAME", help=MACHINE)
 
 
 def results_folder() -> Path:

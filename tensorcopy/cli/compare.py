@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import add_machine, campaign, results_folder
+from tensorcopy.cli.arguments import StoreName, add_machine, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression
@@ -65,7 +65,9 @@ def add(commands: Any) -> None:
         "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
     )
     add_machine(history)
-    history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
+    history.add_argument(
+        "--python", action=StoreName, default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured"
+    )
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than at its lowest level")
     failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"

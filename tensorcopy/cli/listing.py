@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import add_machine, campaign, results_folder
+from tensorcopy.cli.arguments import StoreName, add_machine, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import expression
@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
     times = kinds.add_parser("times", help="list times, also relative to memcpy and in bytes per second")
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that was measured")
     add_machine(times)
-    times.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
+    times.add_argument("--python", action=StoreName, default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
     times.add_argument("--bench", type=expression, metavar="REGEX", help="suites; default: those by size, in a project all")
     times.set_defaults(command=_times)
 

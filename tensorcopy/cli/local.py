@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+MOST_ELEMENTS = 2**62  # of a tensor, as in files of results
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
 INTERPRETER = "the Python whose torch is used; default: the one that runs this program"
 
@@ -213,9 +214,9 @@ def _number(text: str) -> int:
     """Return a number of elements written as 16384, 2**14, 2^14 or 1e6."""
     base, power, exponent = text.replace("^", "**").partition("**")
     try:
-        number = int(base) ** int(exponent) if power and int(exponent) < 64 else int(float(text))
+        number = int(base) ** int(exponent) if power and int(exponent) < 64 else float(text)
     except (ValueError, OverflowError):
         number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1 or more, such as 16384, 2**14 or 1e6")
-    return number
+    if not (1 <= number <= MOST_ELEMENTS and number == int(number)):
+        raise argparse.ArgumentTypeError(f"got {text[:40]!r}; allowed: a whole number from 1 to 2**62, such as 16384, 2**14 or 1e6")
+    return int(number)

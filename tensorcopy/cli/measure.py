@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
     board.add_argument("--machine", type=settings.machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
-    board.add_argument("--port", type=int, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
+    board.add_argument("--port", type=settings.port, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
     board.set_defaults(command=_dashboard)
 
     taken = commands.add_parser("measure", help="measure releases beside each other, in launches; resumes where it stopped")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tensorcopy.measure.plan import Shard
 
 MOST_LAUNCHES = 1000  # of a release
+LAST_PORT = 65535
 LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
 
@@ -39,6 +40,13 @@ def two_or_more(text: str) -> int:
     """Return a number of environments."""
     if not re.fullmatch("[0-9]{1,6}", text) or int(text) < 2:
         raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 2 or more, the reference and a release")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """Return the number of a port."""
+    if not re.fullmatch("[0-9]{1,5}", text) or not 1 <= int(text) <= LAST_PORT:
+        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 1 to {LAST_PORT}, or no --port for the next free one")
     return int(text)
 
 
