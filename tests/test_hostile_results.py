@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import lzma
+import re
 import shutil
 from contextlib import suppress
 from datetime import date
+from io import StringIO
 from pathlib import Path
 from random import Random
 
 import pytest
+from markdown_it import MarkdownIt
 
 from docs.tools import figures
 from tensorcopy import configuration
+from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import function_profiles, launches, reader, suite_specs
-from tests.conftest import ROOT
+from tensorcopy.site import render
+from tests import launch_files
+from tests.conftest import ROOT, lab_campaign
 from tests.mutations import RELEASES, kinds, mutate
 from tests.test_pr_comment import document, pair_result
 
@@ -61,6 +68,40 @@ def test_no_mutation_of_any_kind_of_file_raises(in_copy, run_command, kind, trie
             assert "Traceback" not in errors, done
             assert "a fault of tensorcopy" not in errors, done
             assert errors.startswith("tensorcopy: ") or not code, done
+
+
+FORMULAS = ("=1+1", "+1", "-1", "@sum", "tabbed")
+UNIT, COMMIT = "=|<b>@name", "0123456789" * 4
+
+
+def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch, capsys):
+    """In any table for a spreadsheet, and in any text for GitHub: names of suites, their units, and what they raise."""
+    monkeypatch.chdir(tmp_path)
+    values = {f"{name}.track_rate": (1.0, 2.0) for name in FORMULAS}
+    paths = launch_files.write(RESULTS, {f"{name}.time_call": dict.fromkeys(RELEASES, 1.0) for name in FORMULAS})
+    paths += launch_files.write(RESULTS, {"own.time_call": {RELEASES[0]: 1.0, RELEASES[1]: f"RuntimeError: {COMMIT}"}}, machine="box")
+    for place, release in enumerate(RELEASES):
+        of_side = {name: [of_both[place]] * 2 for name, of_both in values.items()}
+        paths += launch_files.write_counts(RESULTS, release, of_side, units=dict.fromkeys(of_side, UNIT))
+    for path in paths:
+        path.write_text(path.read_text().replace('"tabbed.', '"\\ttabbed.'))
+    texts = {}
+    for form in ("csv", "markdown"):
+        assert main(["compare", *RELEASES, "--format", form]) == 2  # a case has failed
+        texts[form] = capsys.readouterr().out
+    content = render.content(lab_campaign(tmp_path), reader.load_results(RESULTS).results)
+    tables = [texts["csv"], *(text for address, text in render.files(content) if address.endswith(".csv"))]
+    assert len(tables) == 2
+    for table in tables:
+        cells = [cell for row in csv.reader(StringIO(table)) for cell in row]
+        assert {f"'{name}.track_rate" for name in FORMULAS[:-1]} | {"'\ttabbed.track_rate"} <= {*cells}
+        assert [cell for cell in cells if re.match(r"\s*[=+@-]|\t", cell) and not re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", cell)] == []
+    tokens = [inner for token in MarkdownIt("gfm-like", {"linkify": False}).parse(texts["markdown"]) for inner in (token.children or ())]
+    assert [token.content for token in tokens if token.type == "html_inline"] == []
+    plain = " ".join(token.content for token in tokens if token.type == "text")
+    assert COMMIT in plain.replace("\u200b", "")
+    assert UNIT in plain.replace("\u200b", "")
+    assert not re.search(rf"@\w|{COMMIT}", plain)
 
 
 OPERATION = """[project]

@@ -213,7 +213,7 @@ def _symbol(change: Change) -> str:
 def _table(rows: Sequence[NamedChange]) -> str:
     cells = []
     for name, change in rows:
-        before, after = (quantity(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))
+        before, after = (escaped(quantity(value, change.unit)).replace(" ", "&nbsp;") for value in (change.before, change.after))
         text = escaped(sentence(replace(change, acknowledged="")))
         text += f"; acknowledged: {code(change.acknowledged)}" if change.acknowledged else ""  # in the words of a pull request
         cells.append((f"{_symbol(change)} {code(name)}".strip(), before, after, multiple(change.ratio), text))
@@ -236,7 +236,9 @@ def cut(text: str, longest: int) -> str:
 # GitHub turns text into links, mentions and issue references even if the character is written as a character reference; a zero-width
 # space after it prevents that
 ZERO_WIDTH_SPACE = "&#8203;"
-LINKED = re.compile(r":(?=//)|www(?=\.)|\bGH-(?=\d)|:(?=[\w+-]+:)", re.IGNORECASE)  # what follows would be a link or an emoji
+# what follows would be a link, of a host or a commit, or an emoji
+LINKED = re.compile(r":(?=//)|www(?=\.)|\bGH-(?=\d)|:(?=[\w+-]+:)|\b[0-9a-f]{7}(?=[0-9a-f]{33}\b)", re.IGNORECASE)
+FORMULA = re.compile(r"\s*[=+@-]|[\t\r\n]")
 ESCAPES = str.maketrans(
     {
         **{character: "\\" + character for character in "\\*_[]|~"},
@@ -265,11 +267,14 @@ def code(text: str) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV with a header line; None is an empty field."""
+    """Return a table as CSV with a header line; None is an empty field.
+
+    A text that a spreadsheet would take for a formula, as a third party may name a suite, gets an apostrophe: it is then shown as it is.
+    """
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in row] for row in rows)
     return text.getvalue()
 
 
