@@ -1,11 +1,14 @@
 """The output of `tensorcopy history`."""
 
+import json
 import re
 
 import pytest
 
 from tensorcopy.cli import main
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
+from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import assert_golden
 
@@ -97,3 +100,47 @@ def test_a_comparison_of_two_pythons_says_what_the_history_leaves_out(folder_of_
         for form in ("text", "markdown"):
             assert main(["compare", before, after, "--format", form]) == 0
             assert (line in " ".join(capsys.readouterr().out.split())) is is_said
+
+
+UNPAIRED = "2.13.0"  # among five releases that took turns
+
+
+@pytest.fixture
+def folder_with_an_unpaired_release(tmp_path, monkeypatch):
+    """The machine was 1.45 times as slow when one release was measured alone; the next one is slower by a tenth."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    case, results = "copies.BySize.time_copy tensor 16", tmp_path / "results"
+    launch_files.write(results, {case: {"2.8.0": 1.0, "2.10.0": 1.0, "2.11.0": 1.0, "2.14.1": 1.1, "2.15.0": 1.1}}, launches=12)
+    launch_files.write(results, {case: {UNPAIRED: 1.45}}, start=launch_files.START + 99 * launch_files.EVERY, launches=4)
+    return results
+
+
+def test_an_unpaired_release_is_told_apart_in_a_history(folder_with_an_unpaired_release, capsys):
+    """It makes no change of its own, and the next release is compared with the last one that took turns with it."""
+    assert main(["history", "tensor"]) == 0
+    shown = capsys.readouterr().out
+    rows = {line.split()[0]: line for line in shown.splitlines()[2:8]}
+    assert rows[UNPAIRED].endswith("unpaired")
+    assert not any("unpaired" in line for release, line in rows.items() if release != UNPAIRED)
+    assert re.search(r"^torch 2\.14\.1: slower by (9|10)\.\d %.* than 2\.11\.0$", shown, re.MULTILINE)
+    assert shown.count("slower by") == 1
+    assert "Unpaired: measured alone in its launches" in shown
+
+
+def test_an_unpaired_release_is_told_apart_on_the_pages(folder_with_an_unpaired_release):
+    """With the spread of its launches, and without a ratio; the explorer gets to know it. Without a paired one, none is marked."""
+    results = launch_files.load(folder_with_an_unpaired_release)
+    content = render.content(shipped(), results)
+    site = dict(render.files(content))
+    page = site["history/box/copies.BySize/tensor-16.html"]
+    (row,) = re.findall(rf'<tr id="{UNPAIRED}">.*', page)
+    assert re.search(r"<td>4 unpaired: 1\.3\d to 1\.5\d µs", row), row
+    assert "unknown: never measured beside each other" in row
+    assert "%" not in row
+    assert page.count(">unpaired</text>") == 1
+    assert "Unpaired: measured alone in its launches" in page
+    data = json.loads(site["history/box/times.js"].removeprefix("tensorHistory.receive(").removesuffix(");\n"))
+    assert [data["releases"][number] for each in data["cases"] for number in each["unpaired"]] == [UNPAIRED]
+    alone = dict(render.files(render.content(shipped(), [result for result in results if result.version == UNPAIRED])))
+    assert not any("npaired" in text for address, text in alone.items() if address.startswith("history/"))

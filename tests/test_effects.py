@@ -48,6 +48,20 @@ def test_a_side_that_was_alone_counts_as_no_evidence():
     assert (timing.seconds, timing.launches) == (pytest.approx(1.0), 2)
 
 
+def test_a_side_that_was_alone_in_all_of_its_launches_is_unpaired():
+    """And one that was not measured is not."""
+    made = effects(np.log([[1.0, 1.5, NAN, NAN], [NAN, NAN, 2.0, NAN], [1.0, 1.5, NAN, NAN]]))
+    assert [made.is_unpaired(column, CASE) for column in range(4)] == [False, False, True, False]
+    assert made.launch_times(2, CASE) == pytest.approx([2.0])
+    assert not made.is_unpaired(2, Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "2"))))
+
+
+def test_the_times_of_unpaired_launches_show_how_much_the_machine_varies():
+    """With another side, what disturbs both is taken out of each; alone, nothing tells it from the side's own time."""
+    assert effects(np.log([[1.0], [1.45], [1.0]])).launch_times(0, CASE) == pytest.approx([1.0, 1.45, 1.0])
+    assert effects(np.log([[1.0, 2.0], [1.45, 2.9], [1.0, 2.0]])).launch_times(0, CASE) == pytest.approx([1.0, 1.0, 1.0])
+
+
 def many(logs):
     """Return the effects of many cases: log seconds by launch, column and case."""
     names = tuple(f"launch {number}" for number in range(len(logs)))

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import render
 from tensorcopy.site.content import Content
+from tests import launch_files
 from tests.conftest import write_pages
 
 pytestmark = pytest.mark.slow
@@ -322,3 +323,23 @@ def test_without_scripts_a_link_leads_to_every_history(opened):
     page = opened(java_script_enabled=False)
     assert page.locator(".hc-plot").count() == 0
     assert page.get_by_role("link", name="the list of all cases").is_visible()
+
+
+def test_an_unpaired_release_has_no_ratio(offline, tmp_path):
+    """It was measured alone, and the machine may have been slower then: neither beside the release before, nor in a comparison."""
+    case = "copies.BySize.time_copy tensor 1024"
+    launch_files.write(tmp_path / "results", {case: {"2.8.0": 1.0, "2.10.0": 1.0, "2.15.0": 1.1}}, launches=12)
+    later = launch_files.START + 99 * launch_files.EVERY
+    launch_files.write(tmp_path / "results", {case: {"2.13.0": 1.45}}, start=later, launches=4)
+    site = write_pages(tmp_path / "site", render.content(shipped(), launch_files.load(tmp_path / "results")), "explorer")
+    page = offline(None, 1280, 800, "light")
+    for base, ratio in (("2.13.0", "not compared"), ("2.10.0", "%")):
+        page.goto("about:blank")
+        page.goto(f"{(site / 'history/box/index.html').as_uri()}#group=copies&numel=1024&base={base}&with=2.15.0")
+        page.locator(".hc-reader[aria-valuetext]").wait_for(state="attached")
+        cells = page.locator(".hc-comparison tbody tr").first.locator("td").all_inner_texts()
+        assert ratio in cells[-1]
+        assert ("not compared" in cells[-1]) is (base == "2.13.0")
+    rows = page.locator("[aria-label='Values shown'] tbody tr").all_inner_texts()
+    (row,) = [text for text in rows if text.startswith("2.13.0")]
+    assert "unpaired: measured alone" in row

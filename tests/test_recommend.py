@@ -175,9 +175,10 @@ def test_a_method_is_not_tied_whose_own_interval_says_slower(tmp_path):
     """It is likely slower, in the chooser, in `advise` and in the tables of sizes alike; the usual form stays in its place."""
     slow, orders = "detach_clone", [*permutations((0.95, 1.0, 1.05))] * 8
     times = {"clone_detach": [0.99] * 3, slow: [1.1445, 1.0355, 1.09]} | {f"made_{number}": [*order] for number, order in enumerate(orders)}
-    launch_files.write(tmp_path, {f"copies.BySize.time_copy {method} 16": {"2.15.0": seconds} for method, seconds in times.items()})
+    sides = {method: {"2.14.1": [1.0] * 3, "2.15.0": seconds} for method, seconds in times.items()}
+    launch_files.write(tmp_path, {f"copies.BySize.time_copy {method} 16": of_method for method, of_method in sides.items()})
     launch_files.write_counts(tmp_path, "2.15.0", {}, methods={method: launch_files.observed() for method in times})
-    (result,) = launch_files.load(tmp_path)
+    (result,) = launch_files.load(tmp_path, "2.15.0")
     options = recommend.options_by_size(result, OWN)[16]
     assert (options[0].method, options[0].usual, options[0].rank, options[0].among_fastest) == (slow, True, "likely slower", False)
     assert {option.rank for option in options[1:]} == {"fastest", "tied"}
@@ -185,6 +186,21 @@ def test_a_method_is_not_tied_whose_own_interval_says_slower(tmp_path):
     assert advise.against_fastest(choice).startswith("likely slower +")
     table = machine.costs(result, "copy", "cpu")
     assert [row[0].among_fastest for method, row in zip(table.methods, table.costs) if method == slow] == [False]
+
+
+def test_what_launches_of_one_side_leave_unknown_is_not_tied(tmp_path):
+    """A processor with two speeds takes 1.45 times as long for seconds at a time: which method it hits is chance. What is clear is said."""
+    times = {"detach_clone": [1.0, 1.45, 1.0, 1.0], "tensor": [1.45, 1.0, 1.0, 1.45], "new_tensor": [9.0, 9.0, 13.0, 9.0]}
+    launch_files.write(tmp_path, {f"copies.BySize.time_copy {method} 16": {"2.15.0": seconds} for method, seconds in times.items()})
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods={method: launch_files.observed() for method in times})
+    (result,) = launch_files.load(tmp_path)
+    ranks = {option.method: option.rank for option in recommend.options_by_size(result, OWN)[16]}
+    assert ranks == {"detach_clone": "fastest", "tensor": "not compared", "new_tensor": "slower"}
+    site = dict(render.files(render.content(shipped(), [result])))
+    page = site["sizes/box/py3.11-cuda/2.15.0.html"]
+    assert "<small>not compared</small>" in page
+    assert "tied" not in page
+    assert "Not compared: the launches had this release alone (unpaired)" in page
 
 
 def test_methods_that_were_never_in_one_launch_are_not_judged(tmp_path):

@@ -42,7 +42,7 @@ class MatchingMethod:
 
     seconds : per call; None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
-    verdict : "fastest", "tied" with the fastest, "likely slower" or "slower"; "" without a time
+    verdict : "fastest", "tied" with the fastest, "likely slower", "slower" or "not compared", see `comparisons.rank`; "" without a time
     interval : of the time over the fastest time, 95 %; None for the fastest and without a time
     caveats : a sentence each
     """
@@ -188,7 +188,7 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
             seconds[baseline_case] = benchmark["baseline"]
     logs = np.log(np.array(list(seconds.values())).T)[:, None, :]
     parts = tuple(map(str, range(len(logs))))
-    effects = Effects(parts, parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs)
+    effects = Effects(parts, parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs, in_turns=True)
     result = Result(
         folder=Path("here"),
         machine="here",

@@ -151,7 +151,7 @@ class Option:
 
     @property
     def rank(self) -> str:
-        """ "fastest", "tied" with it, "likely slower" or "slower"; "" if it was not measured, or in too few launches."""
+        """ "fastest", "tied" with it or another word of `comparisons.rank`; "" if it was not measured, or in too few launches."""
         return comparisons.rank(self.change) if self.timing and self.judged else ""
 
     @property

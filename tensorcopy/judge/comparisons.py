@@ -24,7 +24,7 @@ from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Reason, Verdict
 from tensorcopy.results import conditions, differences, related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.conditions import FieldDifference
-from tensorcopy.results.differences import UNPAIRED, Difference
+from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import NUMEL, N
@@ -393,14 +393,23 @@ def of_pairs(result: Result, pairs: Iterable[tuple[Case, Case]]) -> dict[tuple[C
         in_launches = effects.logs[:, column, effects.cases[second]] - effects.logs[:, column, effects.cases[first]]
         together = in_launches[~np.isnan(in_launches)]
         if len(together):
-            within[first, second] = differences.of_launches(together)
+            is_unpaired = not effects.in_turns and result.is_unpaired(second)
+            within[first, second] = replace(differences.of_launches(together), way=UNPAIRED if is_unpaired else PAIRED)
     return paired.judge(within, kind=lambda pair: kind(pair[1]))
 
 
+NOT_COMPARED = "not compared"
+
+
 def rank(change: Change | None) -> str:
-    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it."""
+    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it.
+
+    Or "not compared", where launches of one side alone leave it unknown: their times vary as the processor's speed does.
+    """
     if change is None:
         return "fastest"
+    if change.way == UNPAIRED and change.verdict is Verdict.UNKNOWN and not change.likely:
+        return NOT_COMPARED
     return word(change) if Verdict.SLOWER in (change.verdict, change.likely) else "tied"
 
 

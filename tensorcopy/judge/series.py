@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import exp, log, log1p
 from statistics import fmean, median
@@ -86,6 +87,13 @@ class CaseSeries:
         """The values as measured, each on its own Python."""
         return tuple(value / self.scale(index) if value is not None else None for index, value in enumerate(self.values))
 
+    @cached_property
+    def unpaired(self) -> tuple[bool, ...]:
+        """Of each release whether its launches had it alone, while others' had several: its time is compared with none of these."""
+        alone = [result.is_unpaired(self.case) for result in self.results]
+        paired = [value is not None and not each for value, each in zip(self.values, alone)]
+        return tuple(each and any(paired) for each in alone)
+
     @property
     def is_compared(self) -> bool:
         """Whether a change could be seen: between two releases, of a time in enough launches."""
@@ -115,7 +123,9 @@ class CaseSeries:
         return self.releases[before] if before < index - 1 else ""
 
     def _before(self, index: int) -> int:
-        return max(earlier for earlier in range(index) if self.values[earlier] is not None)
+        """Return the last index before with a value, of those that may be compared if there are any."""
+        earlier = [place for place in range(index) if self.values[place] is not None]
+        return max([place for place in earlier if self.unpaired[place] == self.unpaired[index]] or earlier)
 
     def scale(self, index: int) -> float:
         """Return the factor by which the value at an index is scaled."""
@@ -258,7 +268,9 @@ def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
     if not case_series.case.spec.timed:
         return significant
     known = {step.index: step.p for step in significant}
-    return _sized(change_points.steps(case_series.values, case_series.spreads, known=known), case_series.values, changes)
+    left_out = {index for index, is_unpaired in enumerate(case_series.unpaired) if is_unpaired} - known.keys()
+    comparable = [None if index in left_out else value for index, value in enumerate(case_series.values)]
+    return _sized(change_points.steps(comparable, case_series.spreads, known=known), case_series.values, changes)
 
 
 def _changes(case_series: CaseSeries) -> dict[int, Change | None]:

@@ -45,7 +45,7 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case
-from tensorcopy.results.differences import PAIRED, Point, points
+from tensorcopy.results.differences import PAIRED, UNPAIRED, Point, points
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
@@ -231,6 +231,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
                 f"{f' on {step.only_on}' if step.only_on else ''}"
                 for step in steps.get(index, ())
             )
+            change = UNPAIRED if case_series.unpaired[index] else change
             rows.append((name, quantity(measured, case_series.unit), _variation(case_series, index), bar, change))
     title = "time" if case_series.case.spec.timed else case_series.unit
     if tracks:
@@ -241,7 +242,8 @@ def case_table(case_series: CaseSeries) -> RenderableType:
         for step in case_series.all_steps
     ]
     heading = f"{_name(case_series.case)}, on {case_series.on}{', as measured, bars scaled' if _is_scaled(case_series) else ''}"
-    return Group(Prose(heading), table, Prose("\n".join(lines) or _no_change([case_series])))
+    notes = [translate("unpaired_releases")] if any(case_series.unpaired) else []
+    return Group(Prose(heading), table, Prose("\n".join([*(lines or [_no_change([case_series])]), *notes])))
 
 
 def _variation(case_series: CaseSeries, index: int) -> str:

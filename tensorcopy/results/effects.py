@@ -30,6 +30,7 @@ class Effects:
     columns : the place of each release and environment; cases : that of each case
     logs : by launch, column and case; NaN where it was not measured
     looks : of each launch, how many looks share the chance of a false alarm; empty where there was one of all
+    in_turns : whether the cases took turns with each other, and not only the sides of each
     """
 
     launches: tuple[str, ...]
@@ -38,6 +39,18 @@ class Effects:
     cases: Mapping[Case, int]
     logs: Numbers
     looks: tuple[int, ...] = ()
+    in_turns: bool = False
+
+    def is_unpaired(self, column: int, case: Case) -> bool:
+        """Return whether a column was alone in every launch that measured a case with it: it is compared with no other in its launches."""
+        return case in self.cases and bool(self._unpaired[column, self.cases[case]])
+
+    @cached_property
+    def _unpaired(self) -> Numbers:
+        """By column and case, whether launches measured it, and each of them without another column."""
+        measured = ~np.isnan(self.logs)
+        together = measured & (measured.sum(axis=1) > 1)[:, None]
+        return measured.any(axis=0) & ~together.any(axis=0)
 
     def most_looks(self, *columns: int) -> int:
         """Return the most looks of any launch in which all of these columns were measured; 0 where there is none."""
@@ -59,8 +72,11 @@ class Effects:
         }
 
     def launch_times(self, column: int, case: Case) -> list[float]:
-        """Return a column's time of a case in each launch, without the launch's part."""
+        """Return a column's time of a case in each launch, without the launch's part; alone, that part is in no other and stays."""
         fitted, number = self._fitted, self.cases[case]
+        if self.is_unpaired(column, case):
+            alone = np.exp(self.logs[:, column, number])
+            return [float(time) for time in alone[~np.isnan(alone)]]
         own = fitted.residuals[:, column, number]
         times: list[float] = (fitted.seconds[column, number] * np.exp(own[~np.isnan(own)])).tolist()
         return times

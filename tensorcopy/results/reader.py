@@ -101,6 +101,10 @@ class Result:
         measured = (timed | tracked) or {case.device for case in self.counts}
         return tuple(device for device in DEVICES if device in measured)
 
+    def is_unpaired(self, case: Case) -> bool:
+        """Return whether a case was timed without another side in each of its launches."""
+        return self.effects is not None and self.column is not None and self.effects.is_unpaired(self.column, case)
+
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""
         return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))

@@ -97,11 +97,13 @@ class SizeCost:
 
     fastest : has the lowest time
     among_fastest : fastest, or tied with the fastest
+    apart : its launches cannot compare it with the fastest, see `comparisons.rank`
     """
 
     timing: Timing | None
     fastest: bool
     among_fastest: bool
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -400,7 +402,8 @@ def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable
             case = at_size[numel][index]
             change = changes[numel].get(case)
             rank = comparisons.rank(change) if case in changes[numel] else ""
-            row.append(SizeCost(result.timings.get(case), fastest=rank == "fastest", among_fastest=rank in ("fastest", "tied")))
+            timing, among = result.timings.get(case), rank in ("fastest", "tied")
+            row.append(SizeCost(timing, fastest=rank == "fastest", among_fastest=among, apart=rank == comparisons.NOT_COMPARED))
         rows.append(tuple(row))
     baselines = tuple(related.baseline_timing(result, at_size[numel][0]) for numel in numels)
     return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines, by)

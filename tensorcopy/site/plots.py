@@ -82,6 +82,8 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         values += [point.y for point in points if point]
     code, unit = machine.case_code(case), case.spec.unit
     has_it = {result.version for result in machine.results if related.measured(result, case)}
+    history = machine.history[case]
+    unpaired = [Rule(versions.index(release), "unpaired", "gap") for release, is_one in zip(history.releases, history.unpaired) if is_one]
     return Plot(
         f"{code}, {'time' if unit == suite_specs.SECONDS else unit}{'' if case.tracked else ' per call'} over torch releases",
         NameAxis(tuple(versions)),
@@ -89,7 +91,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         lines,
         bands,
         dots=dots,
-        rules=_gaps([version in has_it for version in versions], "not measured") if case.spec.timed else [],  # few releases are counted
+        rules=_gaps([version in has_it for version in versions], "not measured") + unpaired if case.spec.timed else [],  # few are counted
         flags=_flags(machine.case_changes[case], versions, change_link),
         kind="case",
     ).svg()

@@ -97,7 +97,8 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
     """Return the history of cases of one machine as JSON-able data.
 
     Times are in nanoseconds, others are counts. Values start at the release with the index that stands before them. Each case has values as
-    measured, by Python; `joints` are the scales that put them on one axis, and `steps` the changes on that axis.
+    measured, by Python; `joints` are the scales that put them on one axis, and `steps` the changes on that axis. Releases that were
+    measured alone, while others took turns, are `unpaired`.
     """
     all_series = machine.joined_series
     releases = release_versions(all_series)
@@ -175,6 +176,7 @@ def _case(
         ]
         for change in machine.case_changes[case]
     ]
+    unpaired = [position[release] for release, is_unpaired in zip(history.releases, history.unpaired) if is_unpaired]
     return {
         **{name: value for name, value in axes.items() if value != DEFAULTS[name] and name != "group"},
         "suite": suites.index(case.suite),
@@ -184,6 +186,7 @@ def _case(
         "values": _by_python(all_series, case, position, judged),
         **({"joints": joints} if joints else {}),
         **({"steps": steps} if steps else {}),
+        **({"unpaired": unpaired} if unpaired else {}),
     }
 
 

@@ -194,6 +194,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         if not any(row.measured for row in rows)
         else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG
         "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.cases],
+        "unpaired": [release for release, is_unpaired in zip(history.releases, history.unpaired) if is_unpaired],
         "device_lines": device_lines(_provenances(history), case.device),
         "linear": any(row.measured and row.measured.value <= 0 for row in rows),
         "releases": len({row.release for row in rows if row.measured or row.count}),
@@ -241,6 +242,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     anchor : of the row
     failure : what the case raised in its last launch
     extent : the shortest and the longest time of a launch, or the range of a tracked value
+    unpaired : whether its launches had it alone, while those of other releases had several
     pair, pair_address : the comparison with the release before on this Python
     change : the change detected at this release; None for none
     count, count_change : the same of the instructions
@@ -250,6 +252,8 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     changes, count_changes = (
         {(change.release, change.environment): change for change in (machine.case_changes[key] if key else ())} for key in (case, counted)
     )
+    history = machine.history[case]
+    unpaired = {result.place for result, is_unpaired in zip(history.results, history.unpaired) if is_unpaired}
     joined, joins = dict(zip(machine.history[case].releases, machine.history[case].results)), machine.joined_series
     rows: list[SimpleNamespace] = []
     for series in machine.series:
@@ -275,6 +279,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
                     extent=value_range(result.count_repeats[case], case.spec.unit)
                     if case in result.count_repeats and case.tracked
                     else duration_range(plots.launch_times(result, case)),
+                    unpaired=result.place in unpaired,
                     pair=content.comparisons[address].changes.get(case) if address else None,
                     pair_address=address,
                     change=changes.get(place),

@@ -24,7 +24,7 @@ const tensorHistory = (() => {
   const TIME_UNITS = ["time", "memcpy", "percent"];
   const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
   const UNIT = 1e3; // half widths of intervals and detectable changes are in these parts of the value
-  const LINE = ["drawn", "measured", "within", "detect", "python", "memcpy"]; // what a line has at every release
+  const LINE = ["drawn", "measured", "within", "detect", "python", "memcpy", "unpaired"]; // what a line has at every release
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
   /* ---- text ---- */
@@ -183,6 +183,7 @@ const tensorHistory = (() => {
         line.detect[index] = detect && detect[index] ? 1 + detect[index] / UNIT : null;
         line.python[index] = value === null ? null : name;
         line.memcpy[index] = memcpy[index] ?? null;
+        line.unpaired[index] = (entry.unpaired || []).includes(index);
       }
     };
     take(python || machine.pythons.find((name) => entry.columns[name]), 1, machine.releases.length);
@@ -217,8 +218,13 @@ const tensorHistory = (() => {
   /** Return the values to draw in a unit, each null where it is unknown. */
   function valuesIn(line, unit, base) {
     if (unit === "memcpy") return line.measured.map((value, index) => (value && line.memcpy[index] ? value / line.memcpy[index] : null));
-    if (unit === "percent") return line.drawn.map((value) => (value && line.drawn[base] ? value / line.drawn[base] : null));
+    if (unit === "percent") return line.drawn.map((value, index) => (value && line.drawn[base] && comparable(line, index, base) ? value / line.drawn[base] : null));
     return line.drawn;
+  }
+
+  /** Return whether the times of two releases of a line may be compared: both took turns with others, or neither did. */
+  function comparable(line, index, other) {
+    return !line.unpaired[index] === !line.unpaired[other];
   }
 
   /** Return the index of the last release before `index` at which a line has a value; -1 for none. */
@@ -399,7 +405,7 @@ const tensorHistory = (() => {
   }
 
   return {
-    STATE, TIME_UNITS, machines, receive, load, parsed, fragment, measuredState, quantityOf, lineOf, realigned, valuesIn, previous,
+    STATE, TIME_UNITS, machines, receive, load, parsed, fragment, measuredState, quantityOf, lineOf, realigned, valuesIn, previous, comparable,
     robustRange, ticks, tickText, shortNames, shortName, spread,
     text: { duration, elements, percent, quantity },
   };

@@ -35,7 +35,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     more: "More", reset: "Show all releases", reader: "torch release", link: "Link to this chart", shown: (code) => `show ${code}`,
     shows: (what) => `shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
     previous: "vs previous", release: "torch", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
-    page: "Comparison of all cases", overlap: "≈: the intervals overlap.", notMeasured: "not measured",
+    page: "Comparison of all cases", overlap: "≈: the intervals overlap.", notMeasured: "not measured", unpaired: "unpaired: measured alone", apart: "not compared",
     outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one",
     explore: "Explore every method, size and dtype",
     scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
@@ -55,7 +55,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     reset: "全リリースを表示", reader: "torch のリリース", link: "このグラフへのリンク", shown: (code) => `${code} を表示`,
     shows: (what) => `${what} を表示`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
     previous: "前リリース比", ratio: "比", compare: "比較", with: "と", clear: "解除",
-    page: "全ケースの比較", overlap: "≈: 信頼区間が重なっています。", notMeasured: "未測定",
+    page: "全ケースの比較", overlap: "≈: 信頼区間が重なっています。", notMeasured: "未測定", unpaired: "対なし（単独で測定）", apart: "比較不可",
     outside: (value) => `表示範囲外: ${value}`, explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
     against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間",
@@ -999,7 +999,9 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const name = element("a", { href: line.address }, breakable(line.code));
       const error = known && line.within[at] > 1 ? element("small", {}, `±${format.percent(line.within[at]).slice(1)}`) : null;
       const seen = this.detects() ? element("td", {}, known && line.detect[at] ? format.percent(line.detect[at]).slice(1) : "") : null;
-      const change = before >= 0 && known && line.y[at] && line.y[before] ? format.percent(line.y[at] / line.y[before]) : "";
+      if (known && line.unpaired[at]) details.push(words.unpaired);
+      const isCompared = before >= 0 && known && line.y[at] && line.y[before];
+      const change = !isCompared ? "" : tensorHistory.comparable(line, at, before) ? format.percent(line.y[at] / line.y[before]) : words.apart;
       const small = element("small", {}, details.join(" · "));
       const others = this.drawn.filter((other) => other.over && other.entry.method === line.entry.method && other.y[at]).map((other) => this.readOver(other, line, at));
       const over = { onpointerenter: () => this.focusOn(method), onpointerleave: () => this.focusOn(""), onfocusin: () => this.focusOn(method), onfocusout: () => this.focusOn("") };
@@ -1076,9 +1078,10 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const { state } = this, [before, after] = [state.base, state.with].map((version) => this.axis.indexOf(version)).sort((a, b) => a - b);
       let overlaps = false;
       const rows = this.drawn.filter((line) => line.y[before] !== null || line.y[after] !== null).map((line) => {
-        const ratio = line.y[before] && line.y[after] ? line.y[after] / line.y[before] : null;
+        const isCompared = tensorHistory.comparable(line, before, after);
+        const ratio = line.y[before] && line.y[after] && isCompared ? line.y[after] / line.y[before] : null;
         const joint = ratio !== null && Math.max(line.y[after] / line.y[before], line.y[before] / line.y[after]) <= line.within[before] * line.within[after];
-        const result = element("td", { class: ratio === null || joint ? "" : this.verdictOf(ratio > 1) }, ratio === null ? "" : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
+        const result = element("td", { class: ratio === null || joint ? "" : this.verdictOf(ratio > 1) }, ratio === null ? (isCompared ? "" : words.apart) : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
         overlaps ||= joint;
         const unit = state.unit === "percent" ? "time" : state.unit;
         const value = (at) => (line.y[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
@@ -1106,7 +1109,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
         if (this.drawn.every((line) => line.y[at] === null)) continue;
         const cells = this.drawn.map((line) => {
           const step = line.steps.find((step) => step.release === at);
-          return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), step ? this.stepMark(step) : null);
+          return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), line.unpaired[at] ? element("small", {}, ` ${words.unpaired}`) : null, step ? this.stepMark(step) : null);
         });
         rows.push(element("tr", {}, element("th", { scope: "row" }, this.axis[at], element("small", {}, ` ${this.drawn.map((line) => line.python[at]).find(Boolean) || ""}`)), ...cells));
       }
