@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ctypes import c_uint
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -187,6 +188,55 @@ def test_findings_are_text_without_markup(monkeypatch, capsys):
 )
 def test_what_disturbs_times_is_a_warning_and_what_makes_them_wrong_is_refused(host, gpu, device, expected):
     assert levels(replace(QUIET, **host), [replace(IDLE, **gpu)], device) == expected
+
+
+def loops(*levels, spread=0.01, disturbed=0.0):
+    """Return the times of loops: so many windows at each level, which vary, and of which a share ends after another process ran."""
+    chance = Random(5)
+    seconds = [level * (1 + abs(chance.gauss(0, spread))) for windows, level in levels for _ in range(windows * readiness.WINDOW)]
+    return [each * (4.0 if chance.random() < disturbed else 1.0) for each in seconds]
+
+
+@pytest.mark.parametrize(
+    ("times", "ratio", "slow"),
+    [
+        (loops((120, 2.3e-3), (80, 3.34e-3)), 1.45, 0.4),
+        (loops((40, 3.34e-3), (40, 2.3e-3), (20, 3.34e-3)), 1.45, 0.6),
+        (loops((95, 2.3e-3), (5, 3.34e-3), disturbed=0.3), 1.45, 0.05),
+        (loops((100, 2.3e-3), (100, 3.34e-3), spread=0.1, disturbed=0.5), 1.45, 0.5),
+        (loops((200, 2.3e-3)), 1.0, 0.0),
+        (loops((200, 2.3e-3), spread=0.1, disturbed=0.5), 1.0, 0.0),
+        (loops((198, 2.3e-3), (2, 3.34e-3)), 1.0, 0.0),  # an interruption of 20 ms
+        (loops((100, 2.3e-3), (100, 2.5e-3)), 1.0, 0.0),  # a clock that follows the load
+        (loops(*((1, 2.3e-3 * 1.002**number) for number in range(200))), 1.0, 0.0),  # and one that drifts
+        ([2.3e-3] * 30, 1.0, 0.0),
+        ([], 1.0, 0.0),
+    ],
+    ids=["late", "at first", "for a moment", "noisy", "one", "one, noisy", "interrupted", "two near ones", "drift", "few", "none"],
+)
+def test_two_speeds_of_a_processor_are_told_from_what_disturbs_loops(times, ratio, slow):
+    """Of a virtual machine whose other hardware thread is busy for seconds at a time, the same loop takes 1.45 times as long."""
+    found = readiness.speeds(times)
+    assert (found.ratio, found.slow) == (pytest.approx(ratio, abs=0.03), pytest.approx(slow, abs=0.02))
+
+
+def test_the_machine_says_what_follows_from_two_speeds(monkeypatch, capsys):
+    """It is a warning: what takes turns is compared all the same."""
+    monkeypatch.setenv("COLUMNS", "200")
+    host = replace(QUIET, speeds=readiness.Speeds(1.452, 0.38))
+    assert levels(host, device="cpu") == {"speed": Level.WARNING}
+    monkeypatch.setattr(readiness, "host", lambda *_: host)
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([], ""))
+    assert main(["machine"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "speed two levels: a loop takes 1.45 times as long for 38 % of 2 s compare only what took turns" in text
+    assert main(["machine", "--strict"]) == 1
+
+
+def test_a_loop_is_timed_again_and_again_for_two_seconds():
+    """By a clock that only the test moves: each reading is half a second later."""
+    readings = iter(number / 2 for number in range(100))
+    assert readiness.loop_times(lambda: next(readings)) == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(

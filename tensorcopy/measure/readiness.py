@@ -7,10 +7,13 @@ results wrong or the run fail. It is a warning where it makes times vary more, s
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import exp, log
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 
 import psutil
 
@@ -26,6 +29,23 @@ DISK = 6 * GIB  # an environment with CUDA
 GPU_MEMORY = 4 * GIB  # the largest suite's tensor four times over
 LOAD_WARNING, LOAD_REFUSED = 0.1, 0.5  # share of all processors that other processes use
 GPU_BUSY = 0.05
+LOOP = 20_000  # additions of a loop: half a millisecond, so that most end before the scheduler lets another process run
+WINDOW = 20  # loops whose fastest counts: interrupts and other processes only make some of them slower
+LEAST_RATIO = 1.15  # of two levels: a clock that follows load and temperature moves by less within two seconds
+LEAST_SHARE = 0.05  # of the time that each level takes
+LEAST_DISTANCE = 4  # of two levels, in median deviations of the windows within them: a clock that drifts has none
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """The speeds of a processor while the same loop ran again and again.
+
+    ratio : the time of the loop at the slow level over that at the fast one; 1 for a single level
+    slow : the share of the time at the slow level
+    """
+
+    ratio: float = 1.0
+    slow: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,7 @@ class Host:
     governor : of the frequency; "" where it cannot be read
     boost : whether the frequency may rise above its base; None where that cannot be read
     battery : whether the machine runs on its battery
+    speeds : of a processor, see `speeds`
     """
 
     busy: float
@@ -47,6 +68,7 @@ class Host:
     governor: str
     boost: bool | None
     battery: bool
+    speeds: Speeds = Speeds()
 
 
 class Level(str, Enum):
@@ -71,7 +93,7 @@ class Condition:
 
 
 def host(folder: Path) -> Host:
-    """Measure the host for `OBSERVATION` seconds.
+    """Measure the load of the host for `OBSERVATION` seconds, and then the speeds of a processor for as long.
 
     folder : on the disk where environments will be installed
     """
@@ -95,7 +117,46 @@ def host(folder: Path) -> Host:
         governor=kernel_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         boost=None if not (boost or no_turbo) else boost == "1" or no_turbo == "0",
         battery=battery is not None and battery.power_plugged is False,  # None: unknown
+        speeds=speeds(loop_times()),
     )
+
+
+def loop_times(clock: Callable[[], float] = perf_counter) -> list[float]:
+    """Return the seconds that a loop of Python takes, again and again for `OBSERVATION` seconds."""
+    times, end = [], clock() + OBSERVATION
+    while (start := clock()) < end:
+        total = 0
+        for number in range(LOOP):
+            total += number
+        times.append(clock() - start)
+    return times
+
+
+def speeds(times: Sequence[float]) -> Speeds:
+    """Return the speeds that the times of a loop show, in order: two levels, or one.
+
+    The hardware thread of a virtual machine is slower for seconds at a time while the other one of its core is busy. The fastest loops of
+    short windows are divided where the two parts vary least within themselves.
+    """
+    fastest = sorted(log(min(times[start : start + WINDOW])) for start in range(0, len(times) - WINDOW + 1, WINDOW))
+    n = len(fastest)
+    least = max(2, round(LEAST_SHARE * n))
+    cuts = [(_deviation(fastest[:cut]) + _deviation(fastest[cut:]), cut) for cut in range(least, n - least + 1)]
+    if not cuts:
+        return Speeds()
+    _, cut = min(cuts)
+    fast, slow = fastest[:cut], fastest[cut:]
+    distance = median(slow) - median(fast)
+    within = median([abs(each - median(part)) for part in (fast, slow) for each in part])
+    if distance < max(log(LEAST_RATIO), LEAST_DISTANCE * within):
+        return Speeds()
+    return Speeds(exp(distance), len(slow) / n)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """Return the sum of the distances from the median."""
+    middle = median(values)
+    return sum(abs(value - middle) for value in values)
 
 
 def _processor_share(process: psutil.Process) -> float:
@@ -126,6 +187,10 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str) -> list[
     report("disk", _free(host.disk), f"a torch with CUDA takes {DISK // GIB} GiB: --environments 2", warning=host.disk < DISK)
     frequency = (host.governor or "unknown") + {True: ", boost on", False: ", boost off", None: ""}[host.boost]
     report("frequency", frequency, "cpupower frequency-set -g performance", warning=host.governor not in ("", "performance"))
+    two = host.speeds.ratio > 1
+    level = f"two levels: a loop takes {host.speeds.ratio:.2f} times as long for {percent(host.speeds.slow, 0)} of {OBSERVATION:g} s"
+    turns = "compare only what took turns: single launches differ by as much"
+    report("speed", level if two else f"one level in {OBSERVATION:g} s", turns, warning=two)
     power = "battery" if host.battery else "mains"
     report("power", power, "plug it in: the clocks are lower on battery", warning=host.battery)
     if device != "cuda":
