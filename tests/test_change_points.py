@@ -167,6 +167,16 @@ def test_a_noisy_stretch_is_not_a_step():
     assert not indices(values, [0.01] * 22 + [0.15] * 5)
 
 
+def test_a_step_smaller_than_the_scatter_of_outliers_is_not_reported():
+    """Of 5 % where single releases take half or twice the time: with such noise, any two halves may differ by that much."""
+    for seed in range(10):
+        quiet, wild = (
+            series(np.random.default_rng(seed), 0.004, steps=[(14, 1.05)], spikes=spikes)
+            for spikes in ((), ((5, 2.0), (9, 0.5), (20, 2.0)))
+        )
+        assert (indices(quiet), indices(wild)) == ([14], [])
+
+
 def test_a_last_point_in_a_series_with_outliers_is_not_yet_a_step():
     """It is as far out as an earlier outlier: a second such point makes a level."""
     random = np.random.default_rng(11)

@@ -235,6 +235,15 @@ def test_what_is_acknowledged_of_a_release_concerns_no_other_machine(tmp_path, n
     assert comparisons.between(Question(before, after, KNOWN)).has_slower
 
 
+def test_what_is_acknowledged_of_a_release_concerns_no_comparison_of_it_with_itself(tmp_path):
+    """Of one release in two folders, as before and after a change of the machine: a slowdown there is none of torch."""
+    for folder, time in (("before", 1.0), ("after", 1.5)):
+        launch_files.write(tmp_path / folder, {CASE: {"2.15.0": time}})
+    (before,), (after,) = (launch_files.load(tmp_path / folder) for folder in ("before", "after"))
+    assert before.series_key == after.series_key
+    assert comparisons.between(Question(before, after, KNOWN)).has_slower
+
+
 def test_launches_that_were_looked_at_several_times_stay_judged_so(tmp_path):
     """By how many looks the launches of both sides had, or of either where they never met; more that are planned count instead."""
     times = ["2.14.1", "2.15.0"], ["2.14.1", "2.13.0"], ["2.12.0", "2.11.0"]

@@ -123,6 +123,36 @@ def test_choosing_cases_by_their_width_keeps_the_level():
     assert all(exp(log(change.interval[1] / change.interval[0]) / 2) - 1 < 0.03 for change in changes)
 
 
+class Answers:
+    """A process of a side whose turns take a microsecond, and whose case ends in this way."""
+
+    def __init__(self, ending):
+        self.answers = iter([{"calls": 10}, *[{"turn": [1e-6, 0]}] * launch.TURNS, ending])
+        self.began = self.sent = None
+
+    def begin(self, request):
+        self.began = request
+
+    def send(self, request):
+        self.sent = request
+
+    def answer(self, timeout):
+        return next(self.answers)
+
+    def reason(self, answer):
+        return answer["failed"]
+
+    def end_fork(self):
+        pass
+
+
+def test_a_side_whose_case_fails_at_its_end_has_no_time_of_it():
+    """The teardown of a benchmark is a part of it; what was timed before would stand beside the error."""
+    processes = [Answers({"done": True}), Answers({"failed": "RuntimeError: it leaks"})]
+    taken = launch.time_case(processes, "a.time_it", [-1, -1])
+    assert (taken.failed, list(taken.seconds), list(taken.faults)) == ({1: "RuntimeError: it leaks"}, [0], [0])
+
+
 def test_garbage_is_not_collected_during_turns(tmp_path):
     """A collection takes as long as thousands of small calls."""
     (tmp_path / "torch").mkdir()

@@ -68,6 +68,16 @@ def test_repeated_counts_give_the_repeatability():
     assert not change.changed
 
 
+def test_a_count_that_differs_from_launch_to_launch_is_changed_by_no_less():
+    """Whatever the other results repeat: here those of three releases are the same each time, and those of the newest differ by 3 %."""
+    others = [replace(measured(OLD, {}), counts={COUNTED: 10_000.0}, count_repeats={COUNTED: (10_000.0, 10_000.0)}) for _ in range(3)]
+    after = replace(measured(NEW, {}), counts={COUNTED: 10_200.0}, count_repeats={COUNTED: (10_200.0, 10_506.0)})
+    change = counts.pair(others[0], after, COUNTED, others)
+    assert (change.repeatability, change.changed) == (pytest.approx(0.03), False)
+    steady = replace(after, count_repeats={COUNTED: (10_200.0, 10_200.0)})
+    assert counts.pair(others[0], steady, COUNTED, others).changed
+
+
 def test_counts_of_two_machines_are_not_compared():
     """valgrind reports another processor there."""
     sides = [

@@ -1,11 +1,15 @@
 """Functions of a call: read from callgrind, named alike over releases, and kept beside a result."""
 
+import shutil
+
 import pytest
 
 from tensorcopy.copying.inside.profiler import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
 from tensorcopy.judge import function_changes
 from tensorcopy.results import function_profiles
+from tests import launch_files
 from tests.conftest import ROOT
+from tests.mutations import RELEASES, small_results
 
 RESULTS = ROOT / "results"
 PROFILES = sorted(RESULTS.glob(f"*/*{function_profiles.ENDING}"))
@@ -54,6 +58,18 @@ fn=(4)
 totals: 820
 """
 ACT, FREE = ("libc10", "act"), ("libc", "free")
+
+
+def test_of_several_files_the_newest_is_that_of_a_result(tmp_path):
+    """Functions that were counted again, as after a change of what is counted."""
+    results = small_results(tmp_path)
+    result = next(each for each in launch_files.load(results) if each.version == RELEASES[-1])
+    (path,) = function_profiles.paths_of(results / "box", result.sha, result.environment)
+    older, newer = (path.with_name(f"{year}0101T000000{path.name[15:]}") for year in (2020, 2090))
+    shutil.copy(path, older)
+    assert function_profiles.profiles_of(result) is function_profiles.read(path)
+    shutil.copy(path, newer)
+    assert function_profiles.profiles_of(result) is function_profiles.read(newer) is not function_profiles.read(path)
 
 
 def test_a_jump_without_a_symbol_belongs_to_its_caller():

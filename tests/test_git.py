@@ -60,6 +60,14 @@ def test_a_head_is_compared_with_the_commit_that_it_forked_from(commits):
     assert git.changed(base, head) == ["benchmarks/two", "results/two"]
 
 
+def test_a_file_that_moves_differs_in_both_places(commits):
+    """One that leaves the benchmarks changes what is measured, wherever it goes."""
+    before = git.commit("HEAD")
+    run(commits, "mv", "benchmarks/one", "results/moved")
+    commit_all(commits, "move")
+    assert git.changed(before, git.commit("HEAD")) == ["benchmarks/one", "results/moved"]
+
+
 def test_a_commit_is_checked_out_again_where_that_was_interrupted(commits, tmp_path):
     """Or its folder was removed."""
     folder = tmp_path / "revisions" / "head"

@@ -2,12 +2,13 @@
 
 import json
 import os
+import time
 
 import pytest
 from msgspec.structs import replace
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import launches, reader
+from tensorcopy.results import launches, reader, writing
 from tests import launch_files
 from tests.mutations import FILE_MUTATIONS
 
@@ -47,6 +48,16 @@ def test_a_killed_writer_leaves_no_launch(path, tmp_path, monkeypatch):
     assert os.waitpid(pid, 0)[1] >> 8 == 9
     loaded = reader.load_results(tmp_path / "killed")
     assert (loaded.results, loaded.problems) == ((), ())
+
+
+def test_what_another_writer_has_begun_is_left_to_it(path):
+    """Only what was begun an hour ago is a killed writer's."""
+    begun, killed = (path.with_name(f".{number}.json.{number}{writing.ENDING}") for number in (1, 2))
+    for draft in (begun, killed):
+        draft.write_bytes(b"{")
+    os.utime(killed, (time.time() - 2 * writing.OLD,) * 2)
+    launches.create(path.with_name("another.json"), b"{}")
+    assert (begun.exists(), killed.exists()) == (True, False)
 
 
 def test_a_file_of_a_newer_format_is_kept(path):

@@ -10,6 +10,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from math import exp
 from pathlib import Path
@@ -29,7 +30,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import launch, now, plan, taking
+from tensorcopy.measure import launch, now, plan, profiling, revisions, taking
 from tensorcopy.measure.launch import LocalSide, SideFailed, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -291,6 +292,15 @@ def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
     assert [*plan.taken([taken], launch.selected(SUITES, "Latency", ("cuda",))).values()] == [0, 0]
 
 
+def test_a_release_that_lacks_a_case_has_no_launch_of_it():
+    """Unlike a revision: a launch in which it was there and another was timed says nothing of it."""
+    sides = [LocalSide(each.release.sha, each.environment, PROVENANCE) for each in FIVE[-2:]]
+    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, 1), (BY_SIZE, 1): Turns({0: [1e-6]}, 1)}
+    taken = launch.document(sides, SUITES, by_case, machine="box", id=launches.new_id(), **SECOND)
+    counts = plan.taken([taken], launch.selected(SUITES, "BySize", ()))
+    assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]
+
+
 def test_what_no_launch_can_give_is_not_tried_for_ever(machine, monkeypatch):
     """A case that vanishes from its launches."""
     monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
@@ -332,6 +342,37 @@ def test_counts_are_taken_once_of_each_release(machine):
     assert len(machine.taken) == 1
     assert measure("2.13.0", "--bench", "^memory") == 0
     assert (machine.counted[4:], len(machine.taken)) == (["2.13.0"], 1)
+
+
+def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
+    """As many as tell how much it varies, and no more than are asked for."""
+    name = "theirs.track_rate"
+    machine.suites[name] = {"name": name, "version": "1", "param_names": [], "params": [], "type": "track", "unit": "GB/s"}
+    for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
+        assert measure("2.15.0", "--launches", str(number)) == 0
+        assert machine.counted == ["2.15.0"] * counted
+
+
+def test_functions_are_counted_of_what_has_instructions(machine):
+    """A release whose counts have failed would fail again."""
+    newest = FIVE[-1]
+    (path,) = launch_files.write_counts(
+        Path("results"), newest.release.version, {"instructions.BySize.track_instructions tensor 16 False": 5}
+    )
+    job = taking.Job(shipped(), configuration.paths(), "box")
+    assert profiling.not_counted(FIVE, job) == [newest]
+    path.write_text(path.read_text().replace('"values":{"0":5.0}', '"failed":{"0":{"*":"no valgrind"}}'))
+    assert profiling.not_counted(FIVE, job) == []
+
+
+def test_two_commits_are_measured_with_a_torch_that_both_know(machine, monkeypatch):
+    """Not the newest of either: a commit's own table says what it supports."""
+    tables = {"1" * 40: [each.release for each in FIVE], "2" * 40: [each.release for each in FIVE[:-1]]}
+    monkeypatch.setattr(revisions, "table_of", lambda commit, *_: tables[commit])
+    monkeypatch.setattr(revisions, "of", lambda measurement, commit, *_: measurement)
+    for commits in ([*tables], [*tables][::-1]):
+        sides = revisions.under_newest(dict(zip(("base", "head"), commits)), shipped(), replace(configuration.paths(), pythons=("3.11",)))
+        assert sides == [FIVE[-2]] * 2
 
 
 def test_a_new_machine_does_not_count_what_another_of_its_platform_has(machine):

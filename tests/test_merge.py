@@ -71,6 +71,12 @@ def test_a_launch_with_another_content_is_refused_before_anything_is_copied(fold
         merge(folders, into)
     assert len(contents(into)) == 1
     shutil.rmtree(into)
+    shutil.copytree(folders[0], tmp_path / "again")
+    twice = tmp_path / "again" / "box" / path.name
+    twice.write_bytes(twice.read_bytes() + b" ")
+    with pytest.raises(TensorcopyError, match="is there with another content"):
+        merge([folders[0], tmp_path / "again"], into)
+    assert not into.exists()
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(TensorcopyError, match="cannot be read"):
         merge(folders, into)

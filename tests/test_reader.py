@@ -104,9 +104,13 @@ def test_what_an_interpreter_has_is_counted_on_its_own_machine(tmp_path):
     assert result.counts == {}
 
 
-def test_a_provenance_without_the_compiler_shares_no_counts(tmp_path):
-    """It cannot tell whether the interpreters are alike."""
-    assert counted_elsewhere(tmp_path, {INSTRUCTIONS: 5000}, compiler="").counts == {}
+@pytest.mark.parametrize("unknown", ["compiler", "libc"])
+def test_a_provenance_without_a_part_of_the_platform_shares_no_counts(tmp_path, unknown):
+    """Nor do two: what neither has need not be alike."""
+    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, launches=1, **LAPTOP, **{unknown: ""})
+    launch_files.write_counts(tmp_path, "2.15.0", {INSTRUCTIONS: 5000}, **{unknown: ""})
+    (result,) = launch_files.load(tmp_path, machine="laptop")
+    assert result.counts == {}
 
 
 def test_a_failure_counts_until_the_case_is_measured(tmp_path):

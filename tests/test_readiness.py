@@ -153,6 +153,20 @@ def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
     assert readiness.host(Path()).busiest == ("cc1plus", "python3")
 
 
+@pytest.mark.parametrize(
+    ("boost", "no_turbo", "expected"), [("1", "", True), ("0", "", False), ("", "0", True), ("", "1", False), ("", "", None)]
+)
+def test_the_boost_of_a_processor_is_read_from_either_driver(monkeypatch, boost, no_turbo, expected):
+    """One says whether it is on, the other whether it is off."""
+    texts = {"boost": boost, "no_turbo": no_turbo}
+    monkeypatch.setattr(readiness, "OBSERVATION", 0.01)
+    monkeypatch.setattr(readiness, "kernel_text", lambda path: texts.get(Path(path).name, ""))
+    host = readiness.host(Path())
+    assert host.boost is expected
+    (frequency,) = [each.observed for each in readiness.findings(host, [], "", "cpu") if each.subject == "frequency"]
+    assert frequency == "unknown" + {True: ", boost on", False: ", boost off", None: ""}[expected]
+
+
 def test_findings_are_text_without_markup(monkeypatch, capsys):
     """Neither a style in the program nor brackets in the name of a processor."""
     warning = readiness.Condition("cpu [x]", "a[/]b", Level.WARNING, "[red]")

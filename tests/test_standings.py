@@ -52,7 +52,7 @@ def test_a_slowdown_is_open_until_it_is_taken_back(tmp_path, times, best, cost, 
         assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.01)
 
 
-@pytest.mark.parametrize(("last", "best"), [(0, 2), (12, 2), (8, 7), (4, None)])
+@pytest.mark.parametrize(("last", "best"), [(0, 2), (12, 2), (10, 2), (9, 7), (8, 7), (5, 7), (4, None)])
 def test_the_best_of_the_last_releases(tmp_path, last, best):
     """With the newest one among them; one whose level ended before is not asked."""
     standing = standing_of(tmp_path, *[0.8] * 3, *[1.0] * 5, *[1.2] * 4, last=last, noise=0.002)
@@ -120,6 +120,18 @@ def test_a_chain_of_pythons_compares_no_unequal_conditions(tmp_path, threads):
     first, joint, newer, last = launch_files.load(tmp_path, *sides)
     verdicts = {case: change.verdict for case, change in comparisons.chained(((first, joint), (newer, last))).items()}
     assert verdicts == ({launch_files.case(CASE): Verdict.SLOWER} if threads == 2 else {})
+
+
+@pytest.mark.parametrize("looks", [(3, 1), (1, 3)])
+def test_a_chain_of_pythons_is_judged_by_the_most_looks_of_its_links(tmp_path, looks):
+    """Whichever link had them: each look at one of them was a chance of a false alarm of the whole."""
+    sides = [["2.4.1@3.9", "2.8.0@3.9"], ["2.8.0", "2.15.0"]]
+    for number, (pair, of_link) in enumerate(zip(sides, looks)):
+        start = launch_files.START + timedelta(days=number)
+        launch_files.write(tmp_path, {CASE: dict.fromkeys(pair, 1.0)}, looks=of_link, start=start)
+    links = tuple(tuple(launch_files.load(tmp_path, *pair)) for pair in sides)
+    (change,) = comparisons.chained(links).values()
+    assert change.level == pytest.approx(1 - 0.05 / 3)
 
 
 def test_what_the_comparison_calls_unchanged_is_no_step(tmp_path):
