@@ -222,6 +222,7 @@ def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, 
     assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
     assert len(machine.taken) == 6
     monkeypatch.setattr(hardware, "identity", lambda: "ba9876543210")
+    monkeypatch.setitem(PROVENANCE, "identity", "ba9876543210")
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
     assert "which is called box-ba98 here; allowed: one machine per name" in capsys.readouterr().err
     assert len(machine.taken) == 7
@@ -301,11 +302,40 @@ def test_a_release_that_lacks_a_case_has_no_launch_of_it():
     assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]
 
 
-def test_what_no_launch_can_give_is_not_tried_for_ever(machine, monkeypatch):
-    """A case that vanishes from its launches."""
+def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, monkeypatch, capsys):
+    """A case that vanishes from its launches; what they have in its place stands beside it."""
     monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
-    assert measure("2.15.0", "--launches", "3", "--no-counts") == 0
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
     assert len(machine.taken) == 1
+    error = capsys.readouterr().err
+    assert f"a launch lacks cases that the suites have: got nothing of {IN_DOUBT} with torch 2.15.0; allowed: parameters whose" in error
+    assert "next: give them fixed texts" in error
+
+
+def test_names_that_differ_from_process_to_process_are_named(machine, monkeypatch, capsys):
+    """As of a parameter that is drawn at random: no launch has a case of the one before, and none is enough."""
+    drawn = iter(range(100))
+
+    def take(*sides, **rest):
+        machine.suites[BY_SIZE]["params"] = [[f"'drawn {next(drawn)}'"], ["16"]]
+        return machine.take(*sides, **rest)
+
+    monkeypatch.setattr(launch, "suites_of", lambda side: {name: {**suite} for name, suite in machine.suites.items()})
+    monkeypatch.setattr(launch, "take", take)
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
+    assert len(machine.taken) == 1
+    names = f"{BY_SIZE}('clone', 16), {IN_DOUBT} with torch 2.15.0; {BY_SIZE}('drawn 0', 16) in its place"
+    assert f"a launch lacks cases that the suites have: got nothing of {names}" in capsys.readouterr().err
+
+
+def test_conditions_that_change_in_a_run_are_told(machine, monkeypatch, capsys):
+    """Launches before do not count beside those after; the same command measures the rest."""
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    monkeypatch.setitem(PROVENANCE, "hugepages", "never")
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
+    assert "earlier launches do not count: the conditions have changed: got torch 2.15.0 on Python 3.11" in capsys.readouterr().err
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 0
+    assert len(machine.taken) == 5
 
 
 def test_a_full_disk_ends_the_measurement_after_the_errors_before_it(machine, capsys):
@@ -573,7 +603,7 @@ def test_environments_that_the_next_group_lacks_are_removed(machine, monkeypatch
     assert all(len(sides) <= 4 for sides in machine.sides)
     removed.clear()
     monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
-    assert measure(*arguments, "--launches", "3") == 0
+    assert measure(*arguments, "--launches", "3") == 2
     assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
 
 

@@ -102,7 +102,7 @@ def take(
     taken.left = sum(missing.of(group) for group in groups)
     if job.reference and job.reference in job.failed and job.reference not in missing.measurements:
         taken.without = [job.failed.pop(job.reference)]
-    taken.problems = [*dict.fromkeys(job.failed.values()), *taken.problems]
+    taken.problems = [*dict.fromkeys(job.failed.values()), *missing.problems, *taken.problems]
     return taken
 
 
@@ -127,7 +127,9 @@ def _take_of_wide(
         return []
     own = replace(job, selection=plan.expression_of(sorted(wide, key=str)))
     again = Missing(missing.measurements, own, 2 * missing.launches, own.suites([each for group in groups for each in group]))
-    return taking.take_missing(again, groups, together=True, parallel=parallel, until=until, report_progress=report_progress)
+    taken = taking.take_missing(again, groups, together=True, parallel=parallel, until=until, report_progress=report_progress)
+    missing.problems += again.problems
+    return taken
 
 
 def _is_wide(case: Case, change: Change) -> bool:

@@ -23,6 +23,7 @@ from msgspec import structs
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.judge.comparisons import some
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed, chance
 from tensorcopy.measure.plan import Measurement, Shard
@@ -231,6 +232,8 @@ class Missing:
     """The launches that a folder of results lacks.
 
     Every selected case of every measurement shall be in so many launches. With a shard, it takes its part of those that lack at the start.
+
+    problems : why launches have not brought a group nearer to that
     """
 
     measurements: Sequence[Measurement]
@@ -238,6 +241,7 @@ class Missing:
     launches: int
     suites: Suites
     shard: Shard | None = None
+    problems: list[TensorcopyError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         counts = self.counts()
@@ -312,9 +316,11 @@ def take_missing(
                 title = f"{_name(joint[places[0]], job)}, launch {len(taken) + 1} of {total}"
                 report_progress(len(taken) / total, title)
                 report_case = case_reporter(report_progress, title, len(taken), total)
-                taken += _take_together([joint[place] for place in places], job, report_case)
+                documents = _take_together([joint[place] for place in places], job, report_case)
+                taken += documents
                 now = {other: missing.of(each) for other, each in enumerate(joint)}
                 if stuck := {place for place in places if now[place] >= left[place] > 0}:  # it would never end
+                    missing.problems += [_in_vain(joint[place], documents, missing) for place in stuck]
                     joint = [each for other, each in enumerate(joint) if other not in stuck]
                     now = {other: missing.of(each) for other, each in enumerate(joint)}
                 left = now
@@ -331,6 +337,37 @@ def take_missing(
         error.earlier = [*dict.fromkeys(job.failed.values())]
         raise
     return taken
+
+
+def _in_vain(group: Sequence[Measurement], documents: Sequence[Launch], missing: Missing) -> TensorcopyError:
+    """Return why a group lacks as many launches as before these: they have other cases, or others do not count beside them."""
+    measured = {each.place: each.release.version for each in missing.measurements if each in group or each == missing.job.reference}
+    lacking, others, releases = dict[str, None](), dict[str, None](), dict[str, None]()
+    for document in documents:
+        for name, suite in missing.suites.items():
+            stored = document.suites.get(name)
+            is_alike = stored is not None and stored.form == launch.described(suite).form
+            there = {text: str(index) for index, text in enumerate(launch.names_of(name, stored.params))} if stored and is_alike else {}
+            others.update(dict.fromkeys(there.keys() - {*launch.names_of(name, suite["params"])}))
+            for number, side in enumerate(document.sides):
+                if side.place in measured:
+                    lost = [text for text in suite["selected"] if not (stored and text in there and stored.tells(there[text], number))]
+                    lacking.update(dict.fromkeys(lost))
+                    releases.update({measured[side.place]: None} if lost else {})
+    if not lacking:
+        return TensorcopyError(
+            "earlier launches do not count: the conditions have changed",
+            got=f"{_name(group, missing.job)} under other conditions than before",
+            allowed="launches of a release under the same conditions",
+            next="the same command, which measures the rest under those of now",
+        )
+    instead = f"; {some(sorted(others))} in its place" if others else ""
+    return TensorcopyError(
+        "a launch lacks cases that the suites have",
+        got=f"nothing of {some(lacking)} with torch {', '.join(releases)}{instead}",
+        allowed="parameters whose texts are the same in every process and with every torch",
+        next="give them fixed texts, such as names that setup looks up; or name the other cases with --bench",
+    )
 
 
 def _next(left: Mapping[int, int], parallel: int) -> list[int]:
