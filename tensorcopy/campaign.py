@@ -28,8 +28,9 @@ and verdicts to the shipped campaign.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,9 +39,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tensorcopy import files
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
+from tensorcopy.results.launches import Outcome
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.operations import FILE, GUIDE, OF_THE_LOOP, SIZE, Input, Operation, of_values, variables
 
@@ -105,6 +107,7 @@ class Campaign:
     releases : those of the package's table, and of `table`, whose rows replace those of the same version
     table : the file that a user adds releases to; it may not exist yet
     operations : the user's own
+    left_out : by name, why other operations are none: a row that cannot be used costs no other
     suites : the folder of an asv suite; None where the operations are all that is measured
     requires : packages for the environment of every release; one that begins with "." is the folder of a package
     threads : of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
@@ -136,6 +139,7 @@ class Campaign:
     pages: str = ""
     quick: str = ""
     memory: str = ""
+    left_out: Mapping[str, TensorcopyError] = field(default_factory=dict, compare=False)
 
     def requirements(self) -> list[str]:
         """Return the arguments of `pip install` for its packages, of which `sources` are folders.
@@ -166,7 +170,8 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
 
     shipped : to which a tensorcopy.toml without [project] and [suites] adds
 
-    Raises TensorcopyError for an invalid tensorcopy.toml, and for a folder that declares no campaign where there is no shipped one.
+    Raises TensorcopyError for an invalid tensorcopy.toml, and for a folder that declares no campaign where there is no shipped one. An
+    invalid [[operation]] is left out.
     """
     path = folder / FILE
     document = _document(path) if path.is_file() else {}
@@ -181,21 +186,29 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
         made = replace(shipped, folder=folder)
     else:
         raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
-    return replace(made, operations=_operations(document, path), verdicts=_verdicts(document, path, made.releases))
+    operations, left_out = _operations(document, path)
+    return replace(made, operations=operations, left_out=left_out, verdicts=_verdicts(document, path, made.releases))
 
 
-def _operations(document: Mapping[str, Any], path: Path) -> tuple[Operation, ...]:
+def _operations(document: Mapping[str, Any], path: Path) -> tuple[tuple[Operation, ...], dict[str, TensorcopyError]]:
+    """Return the operations that can be used, and by name why others cannot."""
     rows = document.get("operation", [])
     if not isinstance(rows, list):
         raise _refused(f"operation = {rows!r}", "[[operation]] tables")
     for row in rows:
         if not isinstance(row, dict):
             raise _refused(f"operation = {row!r}", "[[operation]] tables")
-    declared = tuple(_checked_operation(row, path) for row in rows)
+    declared, left_out = list[Operation](), dict[str, TensorcopyError]()
+    for number, row in enumerate(rows, 1):
+        try:
+            declared.append(_checked_operation(row, path))
+        except TensorcopyError as error:
+            name = str(row.get("name") or f"number {number}")
+            left_out[name] = TensorcopyError(f"the operation {name} is left out", got=error.got, allowed=error.allowed, next=error.next)
     names = [operation.name for operation in declared]
     if duplicates := [name for name in names if names.count(name) > 1]:
         raise TensorcopyError("two operations have the same name", got=duplicates[0], allowed="distinct names", next=GUIDE)
-    return declared
+    return tuple(declared), left_out
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -227,6 +240,10 @@ def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
             raise _refused(f"imports {module!r}", "names of modules")
     if set(row.get("promise", {})) - {"plain", "with_grad"}:
         raise _refused(f"promise with {', '.join(row['promise'])}", "plain and with_grad")
+    promised = Outcome.__struct_fields__
+    for kind, outcome in row.get("promise", {}).items():
+        if not isinstance(outcome, dict) or set(outcome) - set(promised):
+            raise _refused(f"promise.{kind} = {outcome!r}", f"a table with {', '.join(promised)}")
     if row.get("group") in TAKEN:
         raise _refused(f"group = {row['group']!r}", "a group that is not one of the registry's")
     if row.get("beside", BESIDE[0]) not in BESIDE:
@@ -235,8 +252,21 @@ def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
         raise _refused(f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {MAX_SIZE}")
     for name, values in row.get("inputs", {}).items():
         _check_input(name, values)
+    _check_syntax(row)
     inputs = row.get("inputs") or ({"x": {}} if row.get("setup") or row.get("reference") else {})
     return replace(of_values({**row, "inputs": inputs}), folder=str(path.parent.resolve()))
+
+
+def _check_syntax(row: Mapping[str, Any]) -> None:
+    for name in ("code", "code_on_accelerator", "reference", "setup"):
+        text = row.get(name, "")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # who runs the code is warned
+                compile(text if name == "setup" else f"lambda: {text or None}", FILE, "exec" if name == "setup" else "eval")
+        except (SyntaxError, ValueError) as error:  # ValueError: of a null character
+            allowed = "statements of Python" if name == "setup" else "an expression of Python"
+            raise _refused(f"{name} = {text!r}: {line_of(error)}", allowed) from error
 
 
 def _check_input(name: str, row: Any) -> None:

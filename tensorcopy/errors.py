@@ -31,6 +31,11 @@ class TensorcopyError(Exception):
         """Return how another process raises the error again."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
+    @property
+    def reason(self) -> str:
+        """What it got and what is allowed, without what is wrong: for a text that says that."""
+        return f"got {self.got}; allowed: {self.allowed}"
+
     def document(self) -> dict[str, str]:
         """Return the four parts as plain values, for another process to read as JSON."""
         kinds = [name for name, kind in KINDS.items() if isinstance(self, kind)]

@@ -18,6 +18,7 @@ from tensorcopy.copying.inside.loop import LOOP
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
 from tensorcopy.worker import operations
@@ -75,8 +76,6 @@ def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
     [
         ('name = "detach"\ncode = "x"', "an operation has the name of another: got detach"),
         ('name = "baseline"\ncode = "x.clone()"', "an operation has the name of another: got baseline"),
-        ('name = "a"\ncode = "x +"', "the operation a is refused: got SyntaxError"),
-        ('name = "a"\ncode = "x"\npromise.plain = { colour = 1 }', "the operation a is refused: got TypeError"),
     ],
 )
 def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text):
@@ -119,6 +118,58 @@ def failing(tmp_path, monkeypatch):
     (tmp_path / "newer.py").write_text("import torch\ntorch.not_in_this_release")
     monkeypatch.setattr(timing, "REQUEST_TURNS", 4)
     monkeypatch.setattr(timing, "SIZES_TURNS", 4)
+
+
+SOME = """
+[[operation]]
+name = "cut"
+code = "x +"
+
+[[operation]]
+name = "coloured"
+code = "x.clone()"
+colour = "red"
+
+[[operation]]
+name = "promised"
+code = "x.clone()"
+promise.plain = { colour = 1 }
+
+[[operation]]
+name = "good"
+code = "x.detach().clone().detach()"
+"""
+WHY = {
+    "cut": "got code = 'x +': SyntaxError: invalid syntax (tensorcopy.toml, line 1); allowed: an expression of Python",
+    "coloured": "got colour; allowed: name, code, imports",
+    "promised": "got promise.plain = {'colour': 1}; allowed: a table with gives, warns, raises",
+}
+
+
+def test_a_row_that_cannot_be_used_is_left_out_by_name_and_the_others_work(tmp_path, here, monkeypatch):
+    """Every command says so; `check`, which is asked whether all is well, exits with 1."""
+    (tmp_path / operations.FILE).write_text(SOME)
+    monkeypatch.setattr(timing, "REQUEST_TURNS", 4)
+    code, out, err = here("check")
+    assert code == 1
+    assert "x.detach().clone().detach()" in out
+    for command in (["check"], ["history"], ["list", "methods"]):
+        err = here(*command)[2]
+        for name, why in WHY.items():
+            assert f"tensorcopy: warning: the operation {name} is left out: {why}" in err
+    code, out, err = here("advise", "--numel", "17", "--json")
+    assert code == 0
+    assert "x.detach().clone().detach()" in {choice["code"] for choice in json.loads(out)["choices"]}
+    for name, why in WHY.items():
+        assert f"tensorcopy: {name} is left out: {why}" in err
+        assert json.loads(out)["left_out"][name].startswith(why)
+
+
+def test_a_commit_with_a_row_that_cannot_be_used_is_refused(tmp_path):
+    """Left out on one side of a pull request, the operation would look as if it were removed."""
+    (tmp_path / operations.FILE).write_text(SOME)
+    with pytest.raises(TensorcopyError, match="the operation cut is left out"):
+        revisions.of_folder(tmp_path, shipped())
 
 
 LOST = "the operation lost cannot be imported: got nowhere: No module named 'nowhere'; allowed: a module"

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from os.path import relpath
 from pathlib import Path
 from types import TracebackType
@@ -95,9 +96,21 @@ def use(read: Callable[[Path], Campaign]) -> None:
 
 
 def campaign() -> Campaign:
-    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one."""
+    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one.
+
+    Logs a warning for each operation that it leaves out.
+    """
     with exit_on_error():
-        return _read(Path.cwd())
+        own = _read(Path.cwd())
+    for error in own.left_out.values():
+        _warn(str(error))
+    return own
+
+
+@cache
+def _warn(text: str) -> None:
+    """Log a warning once: asv asks for the campaign whenever it makes an object."""
+    log.warning(text)
 
 
 def paths_of(conf: Any) -> Paths:

@@ -38,7 +38,13 @@ def results_folder() -> Path:
 
 
 def campaign() -> Campaign:
-    """Return the campaign of the current folder. Raises TensorcopyError for an invalid tensorcopy.toml."""
+    """Return the campaign of the current folder, and print a warning for each operation that it leaves out.
+
+    Raises TensorcopyError for an invalid tensorcopy.toml.
+    """
+    from tensorcopy.cli.output import print_warnings
     from tensorcopy.copying.shipped import of_folder
 
-    return of_folder(Path.cwd())
+    own = of_folder(Path.cwd())
+    print_warnings([*own.left_out.values()])
+    return own

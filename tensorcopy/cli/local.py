@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
 
     check = commands.add_parser(
         "check",
-        help="check every documented behaviour against the installed torch; exit 1 if one differs, or an operation of yours always fails",
+        help="check every documented behaviour against the installed torch; exit 1 if one differs, or an operation of yours cannot be used",
     )
     check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; default: every available device")
     check.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
@@ -124,11 +124,12 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import interpreters
     from tensorcopy.report.terminal import terminal_table
 
+    own = campaign()
     report = interpreters.run_probe(
         interpreters.executable(options.interpreter),
         "tensorcopy.copying.inside.conformance",
         *options.device,
-        variables={**os.environ, **campaign().variables()},
+        variables={**os.environ, **own.variables()},
     )
     rows = report["checked"]
     differing = [row for row in rows if row["kept"] is False]
@@ -136,7 +137,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     failing = dict.fromkeys(row["method"] for row in rows if row["group"] not in TAKEN and row["kept"] is None and row["method"] not in run)
     if options.json:
         output.write_json(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        return 1 if differing or failing else 0
+        return 1 if differing or failing or own.left_out else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
     for device in devices:
         if len(devices) > 1:
@@ -171,7 +172,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     writing = dict.fromkeys(row["method"] for row in rows if "x" in (row["observed"]["changes"] or "").split(", "))
     written = f"; {', '.join(writing)}: the operation writes into x, so that a later call has another one" if writing else ""
     console.print(f"{versions}: {result}{note}{failed}{written}", soft_wrap=True)
-    return 1 if differing or failing else 0
+    return 1 if differing or failing or own.left_out else 0
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:

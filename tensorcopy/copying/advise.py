@@ -157,14 +157,16 @@ def advise(
     if shipped or not can_measure(interpreter):
         return _as_shipped(request, int(numel))
     parameters = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
+    own = of_folder(Path.cwd())
     benchmark = interpreters.run_probe(
         interpreters.executable(interpreter),
         "tensorcopy.copying.inside.timing",
         "request",
         json.dumps(parameters),
-        variables={**os.environ, **of_folder(Path.cwd()).variables()},
+        variables={**os.environ, **own.variables()},
         report_progress=report_progress,
     )
+    benchmark["left_out"] = {**{name: error.reason for name, error in own.left_out.items()}, **benchmark["left_out"]}
     report_progress(1.0, "finished")
     return of_benchmark(benchmark, request, int(numel))
 

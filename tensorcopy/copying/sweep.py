@@ -55,14 +55,16 @@ def measure(
     Raises TensorcopyError for an unavailable device, size, method or interpreter.
     """
     request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad, "relative_to": relative_to}
+    own = of_folder(Path.cwd())
     document = interpreters.run_probe(
         interpreters.executable(interpreter),
         "tensorcopy.copying.inside.timing",
         "sizes",
         json.dumps(request),
-        variables={**os.environ, **of_folder(Path.cwd()).variables()},
+        variables={**os.environ, **own.variables()},
         report_progress=report_progress,
     )
+    document["left_out"] = {**{name: error.reason for name, error in own.left_out.items()}, **document["left_out"]}
     report_progress(1.0, "finished")
     return document
 

@@ -79,13 +79,16 @@ def results_of(paths: Paths) -> Path:
 
 
 def of_folder(folder: Path, campaign: Campaign) -> Campaign:
-    """Return the campaign in the files of a commit. Raises TensorcopyError for an invalid one.
+    """Return the campaign in the files of a commit.
 
     campaign : that of the checkout
+
+    Raises TensorcopyError for an invalid one, and for an invalid operation: left out on one side, it would look as if it were removed.
     """
-    if campaign.is_shipped:
-        return campaigns.read(folder, campaign)
-    return replace(campaigns.read(folder), observers=campaign.observers, profiler=campaign.profiler)
+    made = campaigns.read(folder, campaign if campaign.is_shipped else None)
+    for error in made.left_out.values():
+        raise error
+    return made if campaign.is_shipped else replace(made, observers=campaign.observers, profiler=campaign.profiler)
 
 
 def checked_out(commit: str, campaign: Campaign, paths: Paths) -> Path:
