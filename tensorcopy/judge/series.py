@@ -232,15 +232,21 @@ def _cases(results: Sequence[Result]) -> list[Case]:
 
 
 def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSeries]:
-    """Return each case over results in order of release, without its steps."""
-    newest = results[-1]
-    releases = tuple(result.version for result in results)
-    by_case = {}
+    """Return each case over results in order of release, without its steps.
+
+    A result with times on other devices alone is no part of a timed case's series: what was timed on a device stands as if no other were.
+    """
+    newest, by_case = results[-1], {}
+    timed = [{case.device for case in result.timings if case.spec.torch} for result in results]
     for case in _cases(results):
-        place = f"{newest.hardware(case.device)} ({newest.machine}, {case.device})"
+        over, device = results, case.device
+        if case.spec.timed:
+            over = [result for result, devices in zip(results, timed) if device in devices or not devices or case in result.failures]
+        place = f"{newest.hardware(device)} ({newest.machine}, {device})"
         on = f"{place}, Python {newest.python}, {newest.series_key.build} build"
-        values, spreads = _of_times(case, results) if case.spec.timed else _of_counts(case, results)
-        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(results), values, spreads, (), verdicts=verdicts)
+        values, spreads = _of_times(case, over) if case.spec.timed else _of_counts(case, over)
+        releases = tuple(result.version for result in over)
+        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(over), values, spreads, (), verdicts=verdicts)
     return by_case
 
 
