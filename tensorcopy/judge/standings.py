@@ -60,6 +60,11 @@ class Standing:
         return tuple(step for step in self.slower if step.until is None)
 
     @property
+    def new(self) -> Step | None:
+        """The open slowdown that came with the newest release; None without one."""
+        return next((step for step in self.open if step.index == self.newest), None)
+
+    @property
     def closed(self) -> tuple[Step, ...]:
         """The slowdowns that a later release took back."""
         return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None)
@@ -143,6 +148,19 @@ class OpenRegression:
         """Why all of its cases are known and stay; "" where one is not acknowledged."""
         reasons = [standing.acknowledged for standing in self.standings]
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+
+    @property
+    def new(self) -> OpenRegression | None:
+        """Its cases that became slower with the newest release; None without one."""
+        return self._of([each for each in self.standings if each.new])
+
+    @property
+    def older(self) -> OpenRegression | None:
+        """Its cases that are slower since earlier releases alone; None without one."""
+        return self._of([each for each in self.standings if not each.new])
+
+    def _of(self, standings: list[Standing]) -> OpenRegression | None:
+        return OpenRegression(tuple(standings)) if standings else None
 
     @property
     def method(self) -> str:
