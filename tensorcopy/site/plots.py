@@ -251,13 +251,19 @@ def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = N
     ]
 
     def path(points: Sequence[Coordinates | None]) -> str:
-        """Join points, with a gap at each None; a point between two gaps is a dash."""
-        return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
+        """Join points, with a gap at each None; a point between two gaps is a dash. A level is one line, not one for each release."""
+        return "".join(outline(_corners(stretch)) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
 
     before = f'<path d="{path(points[: since + 1])}"/>' if since else ""
     names, box = f"spark {verdict}".rstrip(), f"0 0 {SPARK_STRIDE * max(1, len(releases) - 1)} {SPARK_HEIGHT}"
     now = f'<path class="now" d="{path(points[since:])}"/>'
     return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{before}{now}</svg>'
+
+
+def _corners(points: Sequence[Coordinates]) -> list[Coordinates]:
+    """Return points without those between two of the same height."""
+    inner = [point for before, point, after in zip(points, points[1:], points[2:]) if not before[1] == point[1] == after[1]]
+    return [*points[:1], *inner, *points[1:][-1:]]
 
 
 def spark_span(all_series: Iterable[CaseSeries]) -> float:
