@@ -190,7 +190,7 @@ def test_the_index_shows_where_each_case_stands(site, content):
 def test_the_feed_repeats_the_changes_of_cases(content):
     """An entry's largest changes are those of the cases' own histories."""
     text = dict(feeds(content))[addresses.FEED]
-    entries = re.findall(r"<title>torch ([\d.]+): .*?largest: (.*?)</summary>", text, re.DOTALL)
+    entries = re.findall(r"<title>torch ([\d.]+) on \w+: .*?largest: (.*?)</summary>", text, re.DOTALL)
     by_name: dict[str, list] = {}
     for each in content.machines:
         for case, changes in each.case_changes.items():

@@ -42,10 +42,10 @@ def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
 
 def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
     """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
-    machine = render.content(shipped(), shipped_results.results).machine
+    content = render.content(shipped(), shipped_results.results)
 
     def links(source, site):
-        text = readme.badges(machine, addresses.WebAddresses.of_configuration(source, site))
+        text = readme.badges(content, addresses.WebAddresses.of_configuration(source, site))
         return re.findall(r"[(<]([^()<>\s]+)[)>]", text.replace("()", ""))
 
     ci = "https://github.com/a/b/actions/workflows/ci.yml"

@@ -141,7 +141,7 @@ def test_a_step_that_only_the_levels_show_says_so_in_every_output(folder, capsys
     assert f"* {ONLY}: the comparison with the release before leaves it unknown" in page
     (row,) = [row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["time_verdict"]]
     assert (row["torch"], row["time_verdict"], row["support"]) == (VERSIONS[5], "slower", "levels")
-    assert re.search(rf"<title>torch {VERSIONS[5]}: 1 of 15 copies [^<]*; {ONLY}</title>", files[addresses.FEED])
+    assert re.search(rf"<title>torch {VERSIONS[5]} on cpu: 1 of 15 copies [^<]*; {ONLY}</title>", files[addresses.FEED])
 
 
 @pytest.fixture
@@ -176,4 +176,4 @@ def test_a_change_that_only_an_older_python_shows_says_so_in_every_output(folder
     assert f"#{VERSIONS[-2]}-py3.9-cuda".replace(".", "-") in page.replace(".", "-")
     rows = [row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["time_verdict"]]
     assert [(row["torch"], row["environment"], row["support"]) for row in rows] == [(VERSIONS[-2], "py3.9-cuda", "older Python")]
-    assert re.search(rf"<title>torch {VERSIONS[-2]}: 1 of 2 copies [^<]*slower {only}", files[addresses.FEED])
+    assert re.search(rf"<title>torch {VERSIONS[-2]} on cpu: 1 of 2 copies [^<]*slower {only}", files[addresses.FEED])

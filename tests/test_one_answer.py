@@ -837,11 +837,12 @@ def feed(made: Made, run: Run) -> Output:
     }
     number_of = Counter[str]()
     for entry in feedparser.parse(dict(feeds.feeds(made.content))[addresses.FEED].encode()).entries:
-        if not entry.title.startswith(f"torch {version}: "):
+        begins = re.match(rf"torch {re.escape(version)} on \w+: ", entry.title)
+        if not begins:
             continue
         verdict = next((word for word in ("slower", "faster") if f" {word}" in entry.title), "")
         if verdict:
-            number_of[verdict] += int(entry.title.removeprefix(f"torch {version}: ").split(" ")[0])
+            number_of[verdict] += int(entry.title.removeprefix(begins[0]).split(" ")[0])
         largest = entry.summary.partition("; largest: ")[2]
         for text, size, low, high in re.findall(rf"([^;]+) ({SIGNED}) % \(({SIGNED}) to ({SIGNED}) %\)(?:; |$)", largest):
             said[names[text]] = Said((verdict,), share(size), shares(low, high))
@@ -851,10 +852,10 @@ def feed(made: Made, run: Run) -> Output:
 
 def badge(made: Made, run: Run) -> Output:
     """Read the badge of open regressions."""
-    text = data_files.badge(data_files.OPEN_LABEL, data_files.open_message(made.content.machine))
-    found = re.search(rf">(\d+) methods? on torch {re.escape(made.comparison.after.version)}<", text)
+    text = data_files.badge(data_files.OPEN_LABEL, data_files.open_message(made.content.devices))
+    found = re.findall(rf"(\d+) methods? on torch {re.escape(made.comparison.after.version)} \(\w+\)[,<]", text)
     assert found, text
-    return Output(lists=("none",), methods=int(found[1]))
+    return Output(lists=("none",), methods=sum(map(int, found)))
 
 
 OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {

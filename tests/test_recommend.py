@@ -108,9 +108,9 @@ def test_one_answer_is_shown_everywhere(newest):
     """Landing page, badge, first page of the chooser, README and `advise` recommend the same code, for an independent tensor."""
     content = render.content(shipped(), (newest,))
     option = recommend.recommended(content.machine.result, recommend.common_request("tensor", "cpu"))
-    assert landing.badge_message(content.machine).startswith(f"{option.code} on torch ")
+    assert landing.badge_message(content).startswith(f"{option.code} on torch ")
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
-    assert escape(option.code) in str(landing_page.values["answers"][0]["answer"]).replace("<wbr>", "")
+    assert escape(option.code) in str(landing_page.values["blocks"][0]["answer"]).replace("<wbr>", "")
     first = next(page for page in chooser.pages(content) if page.address == addresses.CHOOSER)
     assert first.values["options"][0] == option
     assert f"`{option.code}` for an independent tensor" in readme.answer(content.machine)
@@ -126,9 +126,9 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     gpu, source = content.by_device["cuda"], "torch 2.15.0 on NVIDIA H200"
     assert (content.machine.name, gpu.name) == (SHIPPED.name, SHIPPED_GPU.name)
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
-    row = next(row for row in landing_page.values["answers"] if row["device"] == "cuda")
+    row = next(row for row in landing_page.values["blocks"] if row["device"] == "cuda")
     assert row["source"].startswith(source)
-    assert not landing_page.values["own"]  # it has no copies on the CPU, which the history is of
+    assert not any(row.get("own") for row in landing_page.values["blocks"])  # each device has one machine
     code = recommend.recommended(gpu.result, recommend.common_request("tensor", "cuda")).code
     assert escape(code) in str(row["answer"]).replace("<wbr>", "")
     assert advise.advise(device="cuda", requires_grad=True, shipped=True).code == code

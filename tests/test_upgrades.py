@@ -38,7 +38,7 @@ def stepped(factor: float, before: float = 1e-6) -> Content:
 def upgrade(content: Content, before: int, after: int) -> Upgrade:
     """Return the upgrade between two releases of the table, by index."""
     versions = TABLE[before].version, TABLE[after].version
-    return next(row for row in upgrades(content, content.machine) if (row.before, row.after) == versions)
+    return next(row for row in upgrades(content, content.devices[0]) if (row.before, row.after) == versions)
 
 
 def without_comparisons(content: Content, monkeypatch) -> Content:
@@ -84,10 +84,10 @@ def newcomer(release: Release, factor: float) -> Content:
 def test_a_machine_with_one_release_does_not_replace_a_history():
     """It is shown beside it: its fastest copy, against the same copy with the same release; indexes are about the history."""
     content = newcomer(TABLE[-1], 1.12)
-    own = own_machine(content)
+    own = own_machine(content, content.devices[0])
     assert content.machine.name == "box"
     assert [machine.name for machine in content.machines] == ["laptop", "box"]
-    assert (own.machine.name, own.copy.code, own.copy.case["numel"]) == ("laptop", "code of a", str(2**14))
+    assert (own.results.machine.name, own.copy.code, own.copy.case["numel"]) == ("laptop", "code of a", str(2**14))
     assert own.copy.time == pytest.approx(3.36e-6, rel=0.01)
     assert own.ratio == pytest.approx(1.12)
     site = dict(render.files(content))
@@ -101,12 +101,13 @@ def test_a_release_that_the_history_lacks_has_no_ratio():
     content = render.content(
         shipped(), [result for result in content.machines[1].results if result.sha != TABLE[-1].sha] + list(content.machines[0].results)
     )
-    assert own_machine(content).ratio is None
+    assert own_machine(content, content.devices[0]).ratio is None
 
 
 def test_the_only_machine_is_not_shown_beside_itself():
     """Nor is one that measured before the shown machine."""
-    assert own_machine(stepped(1.0)) is None
-    content = newcomer(TABLE[-1], 1.0)
+    only, content = stepped(1.0), newcomer(TABLE[-1], 1.0)
+    assert own_machine(only, only.devices[0]) is None
     earlier = [replace(row, provenance={**row.provenance, "started": "2020-01-01T00:00:00+00:00"}) for row in content.machines[0].results]
-    assert own_machine(render.content(shipped(), [*content.machine.results, *earlier])) is None
+    content = render.content(shipped(), [*content.machine.results, *earlier])
+    assert own_machine(content, content.devices[0]) is None

@@ -36,6 +36,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.addresses import WebAddresses
+from tensorcopy.site.content import Content
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine
 from tensorcopy.site.svg import STYLESHEET, colours
 
@@ -60,10 +61,10 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     advices = shipped({device: each.result for device, each in content.by_device.items()})
     observed = {name: row for each in content.by_device.values() for name, row in each.result.methods.items()}  # some on one device only
     codes = {name: row["code"] for name, row in observed.items() if row["group"] in recommend.GROUPS}
-    parts = {**PARTS, "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
+    parts = {**PARTS, "badges": lambda _: badges(content), "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
-        BADGE: data_files.badge(landing.BADGE_LABEL, landing.badge_message(machine)),
+        BADGE: data_files.badge(landing.BADGE_LABEL, landing.badge_message(content)),
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
         explanation.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
@@ -115,13 +116,13 @@ def with_parts(text: str, machine: Machine, parts: Mapping[str, Callable[[Machin
     return PART.sub(replaced, text)
 
 
-def badges(machine: Machine, web: WebAddresses | None = None) -> str:
+def badges(content: Content, web: WebAddresses | None = None) -> str:
     """Return the badge of the recommended copy, that of the tests where the repository is known, and the published site's address.
 
     web : the addresses that asv.conf.json names, by default
     """
     web = web or addresses.WebAddresses.of_configuration(*configuration.web_addresses())
-    text = escaped(f"{landing.BADGE_LABEL}: {landing.badge_message(machine)}")
+    text = escaped(f"{landing.BADGE_LABEL}: {landing.badge_message(content)}")
     lines = [f"[![{text}]({web.absolute(addresses.BADGE) or BADGE})]({web.site or 'docs/guide.md'})"]
     if web.source:
         workflow = f"{web.source}/actions/workflows/ci.yml"
@@ -155,10 +156,10 @@ def answer(machine: Machine) -> str:
 def methods(machine: Machine) -> str:
     """Return each method's code and semantics, and its times at two sizes with their ratio to the fastest of its table."""
     rows = []
-    for table in machine.costs:
-        columns = [table.numels.index(numel) for numel in HISTORY_NUMELS] if table.device == "cpu" else []
+    for table in machine.devices["cpu"].costs if "cpu" in machine.devices else ():
+        columns = [table.numels.index(numel) for numel in HISTORY_NUMELS]
         fastest = [min(timing.seconds for costs in table.costs if (timing := costs[column].timing)) for column in columns]
-        for method, costs in zip(table.methods, table.costs, strict=True) if columns else ():
+        for method, costs in zip(table.methods, table.costs, strict=True):
             timings = [costs[column].timing for column in columns]
             semantics = escaped(describe(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
             rows.append([code(machine.code(method)), semantics, *map(_timed, timings, fastest)])
@@ -191,7 +192,6 @@ def _day(machine: Machine) -> str:
 
 
 PARTS: dict[str, Callable[[Machine], str | None]] = {
-    "badges": badges,
     "answer": answer,
     "methods": methods,
     "torch": lambda machine: translate("guide_torch", "en", torch=machine.newest.version),

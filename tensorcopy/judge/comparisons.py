@@ -110,6 +110,11 @@ class Comparison:
         """The side that is judged."""
         return self.question.after
 
+    @property
+    def sides(self) -> tuple[Result, Result]:
+        """Both sides, the one that is compared with first."""
+        return self.before, self.after
+
     def selected(self, pattern: str = "", device: str = "") -> Comparison:
         """Return the comparison with only the cases whose name matches `pattern`, on `device`; "" for any device. No verdict changes."""
         regex = re.compile(pattern)

@@ -419,7 +419,7 @@ def extent_text(regression: OpenRegression) -> str:
     return f"{'up to ' if number > 1 else ''}{size} in {counted(number, 'case')}"
 
 
-def change_text(change: ReleaseChange) -> str:
+def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:
     """Return a change of a group of cases in words.
 
     For example "31 of 40 copies at numel ≤ 2¹⁴ slower, +4.1 to +52.3 %, median +38.0 %", or of a group as a whole, and of a single case,
@@ -436,7 +436,7 @@ def change_text(change: ReleaseChange) -> str:
     single = change.as_group or (change.most[1] if change.most and len(change.cases) == 1 else None)
     ratios = [step.ratio for step in change.steps.values()]
     size = step_size(single, SECONDS, within=True) if single else _range_with(ratios, "median", change.ratio)
-    name = group_name(change.group)
+    name = group_name(change.group, names_device=names_device)
     marked = sum(step.by_levels for step in change.steps.values())
     shown = f"; {f'{marked} of them ' if change.is_certain else ''}{BY_LEVELS}" if marked or not change.is_certain else ""
     if change.as_group:
@@ -445,9 +445,9 @@ def change_text(change: ReleaseChange) -> str:
     return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}{shown}"
 
 
-def group_name(group: CaseGroup) -> str:
+def group_name(group: CaseGroup, *, names_device: bool = True) -> str:
     """Return a group in words: "copies at numel ≤ 2¹⁴", "primitives on cuda at numel > 2¹⁴"."""
-    device = "" if group.device == "cpu" else f" on {group.device}"
+    device = f" on {group.device}" if names_device and group.device != "cpu" else ""
     return f"{group.module}{device}{_relation(group)}"
 
 

@@ -21,7 +21,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS, TIME, TRACKED, is_tracked
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
-from tensorcopy.site.machine import Machine, Series, longest_history
+from tensorcopy.site.machine import DeviceResults, Machine, Series, longest_history
 from tensorcopy.worker.devices import DEVICES
 
 
@@ -79,18 +79,27 @@ class Content:
         """The name in the head of every page."""
         return self.campaign.name
 
+    @cached_property
+    def devices(self) -> tuple[DeviceResults, ...]:
+        """The results on each device, the CPU first, of the machine that answers for it: `select.longest_history`.
+
+        Where nothing has a time, those are on the CPU that were counted.
+        """
+        having = {device: [machine for machine in self.machines if device in machine.devices] for device in DEVICES}
+        answering = {device: longest_history(machines, device) for device, machines in having.items()}
+        found = tuple(machine.devices[device] for device, machine in answering.items() if machine)
+        counted = longest_history(self.machines)
+        return found or ((DeviceResults(counted, "cpu"),) if counted else ())
+
     @property
     def machine(self) -> Machine | None:
-        """The machine of the landing page and the chooser."""
-        return longest_history(self.machines)
+        """The machine of the first device: its pages are the main ones."""
+        return next((each.machine for each in self.devices), None)
 
     @cached_property
     def by_device(self) -> dict[str, Machine]:
-        """The machine that answers for each measured device, of those with a table of its copies by size."""
-        answering = {
-            device: longest_history([machine for machine in self.machines if device in machine.devices], device) for device in DEVICES
-        }
-        return {device: machine for device, machine in answering.items() if machine}
+        """The machine of each device on which copies were timed."""
+        return {each.device: each.machine for each in self.devices if each.has_copies}
 
     @property
     def series(self) -> list[Series]:
@@ -168,6 +177,11 @@ class MachineChange:
     def text(self) -> str:
         """The change as a sentence."""
         return change_text(self.change)
+
+    @property
+    def text_without_device(self) -> str:
+        """The same, where the device is named beside it."""
+        return change_text(self.change, names_device=False)
 
     @property
     def largest(self) -> Sequence[tuple[Case, str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ from tensorcopy.results import related
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS, TIME
-from tensorcopy.site.machine import Machine
+from tensorcopy.site.machine import DeviceResults, Machine
 from tensorcopy.site.svg import colours
 
 MEASURED = (
@@ -93,10 +94,9 @@ def badge(label: str, message: str) -> str:
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def open_message(machine: Machine | None) -> str:
-    """Return how many methods have an open regression that is not acknowledged."""
-    return (
-        f"{counted(sum(not each.acknowledged for each in machine.regressions), 'method')} on torch {machine.newest.version}"
-        if machine
-        else NOT_MEASURED
+def open_message(devices: Sequence[DeviceResults]) -> str:
+    """Return by device how many methods have an open regression that is not acknowledged."""
+    counts = {each: sum(not regression.acknowledged for regression in each.regressions) for each in devices}
+    return ", ".join(f"{counted(number, 'method')} on torch {each.newest.version} ({each.device})" for each, number in counts.items()) or (
+        NOT_MEASURED
     )

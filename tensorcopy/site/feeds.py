@@ -13,6 +13,7 @@ from tensorcopy.site.content import Content, MachineChange, changes_of, found
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import circumstances, environment_text
 from tensorcopy.site.pages import regressions
+from tensorcopy.worker.devices import DEVICES
 
 ATOM = "http://www.w3.org/2005/Atom"
 
@@ -21,6 +22,7 @@ class Entry(NamedTuple):
     """An entry of a feed; `day` is that of the finding, not the release's."""
 
     key: tuple[str, ...]
+    device: str
     day: str
     title: str
     address: str
@@ -30,9 +32,11 @@ class Entry(NamedTuple):
 def feeds(content: Content) -> Iterator[tuple[str, str]]:
     """Yield the address and the text of each feed: all changes, and what is slower with the newest release than with an earlier one."""
     changes = [change for machine in content.machines for change in changes_of(content, machine)]
+    changes.sort(key=lambda change: DEVICES.index(change.change.group.device))  # of one day, those of the CPU first
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)
     yield addresses.FEED, _feed(content, addresses.FEED, "changes", addresses.HISTORIES, [_change(change) for change in changes])
-    still = sorted((entry for machine in content.machines for entry in _open(content, machine)), key=lambda entry: entry.day, reverse=True)
+    still = sorted((each for machine in content.machines for each in _open(content, machine)), key=lambda each: DEVICES.index(each.device))
+    still.sort(key=lambda entry: entry.day, reverse=True)
     yield addresses.OPEN_FEED, _feed(content, addresses.OPEN_FEED, "regressions", addresses.REGRESSIONS, still)
 
 
@@ -52,10 +56,12 @@ def _change(change: MachineChange) -> Entry:
             size,
             *filter(None, [change.change.against, change.change.only_on]),
         ),
+        group.device,
         change.found,
-        f"torch {change.release}: {change.text}",
+        f"torch {change.release} on {group.device}: {change.text_without_device}",
         change.comparison_address,
-        f"{change.series.machine}, {environment_text(change.series.environment)}: {change.text}{cases}",
+        f"{change.series.newest.hardware(group.device)} ({change.series.machine}), {environment_text(change.series.environment)}: "
+        f"{change.text}{cases}",
     )
 
 
@@ -66,13 +72,15 @@ def _open(content: Content, machine: Machine) -> Iterator[Entry]:
         series = worst.series
         release = series.releases[largest.index if largest else worst.newest]
         since = f", since {', '.join(worst.since)}" if worst.since else ""
-        text = f"{regressions.code_of(machine, series.case)}: {extent_text(regression)} against its lowest level"
+        device, results = series.case.device, machine.devices[series.case.device]
+        text = f"{machine.case_code(series.case)}: {extent_text(regression)} against its lowest level"
         yield Entry(
-            ("open", machine.name, series.case.device, regression.method, release),
+            ("open", machine.name, device, regression.method, release),
+            device,
             found(*series.sides(largest.index if largest else worst.newest)),
-            f"torch {machine.newest.version}: {text}",
-            f"{regressions.address_of(content, machine)}#{regressions.anchor(regression)}",
-            f"{machine.name}: {text}; largest: {circumstances(series.case)}, {cost_text(worst)}{since}",
+            f"torch {results.newest.version} on {device}: {text}",
+            f"{regressions.address_of(content, machine, device)}#{regressions.anchor(regression)}",
+            f"{results.hardware} ({machine.name}): {text}; largest: {circumstances(series.case)}, {cost_text(worst)}{since}",
         )
 
 
@@ -97,6 +105,7 @@ def _feed(content: Content, address: str, what: str, page: str, entries: Sequenc
         _add(entry, "title", each.title)
         _add(entry, "updated", f"{each.day}T00:00:00Z")
         _add(entry, "link", rel="alternate", href=link(each.address))
+        _add(entry, "category", term=each.device)
         _add(entry, "summary", each.summary)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

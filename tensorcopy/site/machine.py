@@ -10,6 +10,7 @@ from typing import Any
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.judge import comparisons, standings
 from tensorcopy.judge import series as case_series
+from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.series import CaseSeries, ReleaseChange
 from tensorcopy.judge.standings import OpenRegression, Standing
 from tensorcopy.releases import release_table
@@ -22,7 +23,7 @@ from tensorcopy.results.series_key import SeriesKey, by_history, by_series
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of
-from tensorcopy.worker.devices import ACCELERATORS, DEVICES
+from tensorcopy.worker.devices import DEVICES
 
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
@@ -175,13 +176,6 @@ class Machine:
         return [series for series in self.series if series.key.joined == shown]
 
     @cached_property
-    def costs(self) -> tuple[CostTable, ...]:
-        """The cost of each method at each size with the newest release, by group and device."""
-        devices = ["cpu", *(device for device in ACCELERATORS if numels_of(self.result, "copy", device))]
-        tables = [costs(self.result, group, device) for device in devices for group in suite_specs.headline_groups()]
-        return tuple(table for table in tables if table.methods)
-
-    @cached_property
     def pictured(self) -> list[list[Case]]:
         """The cases of each picture over the releases: the methods of a group on the CPU, at a small and a large size."""
         pictures = []
@@ -219,7 +213,7 @@ class Machine:
     @cached_property
     def is_compared(self) -> bool:
         """Whether a change of any time or tracked value could be seen."""
-        return any(series.is_compared for case, series in self.history.items() if case.spec.timed or case.tracked)
+        return any(each.is_compared for each in self.devices.values())
 
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
@@ -310,15 +304,11 @@ class Machine:
         """The environment of the newest result."""
         return self.result.provenance
 
-    @property
-    def devices(self) -> list[str]:
-        """The devices that were measured."""
-        return list(dict.fromkeys(table.device for table in self.costs))
-
-    @property
-    def device(self) -> str:
-        """The device of the landing page: the CPU when it was measured."""
-        return "cpu" if "cpu" in self.devices or not self.devices else self.devices[0]
+    @cached_property
+    def devices(self) -> dict[str, DeviceResults]:
+        """Its results on each device that has times or tracked values, the CPU first."""
+        every = {device: DeviceResults(self, device) for device in DEVICES}
+        return {device: each for device, each in every.items() if each.measured}
 
     def code(self, method: str, device: str = "cpu") -> str:
         """Return a method's code as the registry had it when this machine measured."""
@@ -337,6 +327,99 @@ class Machine:
     def launches_of(self, result: Result) -> str:
         """Return in how many launches a case of a result was measured: "12", or "8 to 12"."""
         return extent(timing.launches for case, timing in result.timings.items() if case.spec.torch)
+
+
+@dataclass(frozen=True)
+class DeviceResults:
+    """The results of a machine on one device, as pages that tell devices apart show them.
+
+    Nothing is judged again: verdicts are those of the machine, of which these are the cases on the device.
+    """
+
+    machine: Machine
+    device: str
+
+    @cached_property
+    def measured(self) -> tuple[Result, ...]:
+        """The results with a time or a tracked value on the device, series by series."""
+        return tuple(result for result in self.machine.results if any(map(self._has, (*result.timings, *result.counts))))
+
+    def _has(self, case: Case) -> bool:
+        return case.device == self.device and case.spec.torch and (case.spec.timed or bool(case.tracked))
+
+    @cached_property
+    def series(self) -> Series:
+        """The first series that has such a result, with these alone."""
+        for series in self.machine.series:
+            pairs = [(result, release) for result, release in zip(series.results, series.releases) if result in self.measured]
+            if pairs:
+                return Series(tuple(result for result, _ in pairs), tuple(release for _, release in pairs))
+        return self.machine.series[0]
+
+    @cached_property
+    def result(self) -> Result:
+        """The newest result with method rows and timed copies on the device; without such a result, the newest of all."""
+        results = self.series.results
+        complete = [each for each in results if each.methods and any(case.spec.headline and self._has(case) for case in each.timings)]
+        return complete[-1] if complete else results[-1]
+
+    @property
+    def newest(self) -> Release:
+        """The release of that result."""
+        return next(release for release in self.series.releases if release.sha == self.result.sha)
+
+    @cached_property
+    def latest(self) -> Comparison | None:
+        """The comparison of the newest release with the one before, of cases on the device; None of a single release."""
+        if len(self.series.results) < 2:
+            return None
+        before, after = self.series.results[-2:]
+        return comparisons.between(Question(before, after, self.machine.verdicts)).selected(device=self.device)
+
+    @property
+    def launches(self) -> str:
+        """In how many launches a case of the newest result was measured: "12", or "8 to 12"."""
+        return extent(timing.launches for case, timing in self.result.timings.items() if self._has(case))
+
+    @property
+    def hardware(self) -> str:
+        """The vendor's name of the device."""
+        return self.result.hardware(self.device)
+
+    @cached_property
+    def history(self) -> dict[Case, CaseSeries]:
+        """Each timed or tracked case on the device over the releases."""
+        return {case: series for case, series in self.machine.history.items() if self._has(case)}
+
+    @cached_property
+    def releases(self) -> tuple[str, ...]:
+        """Every release of that history, the oldest first."""
+        return tuple(case_series.releases_of(self.history.values()))
+
+    @cached_property
+    def has_copies(self) -> bool:
+        """Whether its newest result has timed copies or conversions."""
+        return any(case.spec.headline and self._has(case) for case in self.result.timings)
+
+    @cached_property
+    def costs(self) -> tuple[CostTable, ...]:
+        """The cost of each method at each size with the newest release, by group."""
+        return tuple(table for group in suite_specs.headline_groups() if (table := costs(self.result, group, self.device)).methods)
+
+    @cached_property
+    def standings(self) -> dict[Case, Standing]:
+        """Where each timed case on the device stands with the newest release."""
+        return {case: each for case, each in self.machine.standings.items() if case.device == self.device}
+
+    @cached_property
+    def regressions(self) -> list[OpenRegression]:
+        """The methods that are slower with the newest release than with their best one."""
+        return [each for each in self.machine.regressions if each.worst.series.case.device == self.device]
+
+    @cached_property
+    def is_compared(self) -> bool:
+        """Whether a change of any time or tracked value on the device could be seen."""
+        return any(series.is_compared for series in self.history.values())
 
 
 def extent(numbers: Iterable[int]) -> str:

@@ -12,7 +12,7 @@ from tensorcopy.report.words import translate
 from tensorcopy.results.suite_specs import NUMEL
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine
+from tensorcopy.site.machine import DeviceResults
 from tensorcopy.site.page import Page, parameters
 
 FIRST = recommend.common_request("tensor", "cpu")
@@ -22,20 +22,20 @@ Answers = Mapping[CopyRequest, Mapping[int, Sequence[Option]]]  # by request, th
 
 def pages(content: Content) -> Iterator[Page]:
     """Yield a page for each request and size, and the first page."""
-    answers = _answers(content.by_device)
+    answers, measured = _answers(content.devices), {each.device: each for each in content.devices}
     shown: list[tuple[str, CopyRequest | None, int]] = [
         (of_request(request, numel), request, numel) for request, by_size in answers.items() for numel in by_size
     ]
     first = FIRST if FIRST in answers else next(iter(answers), None)
     shown.append((addresses.CHOOSER, first, recommend.nearest_size(recommend.NUMEL, answers[first]) if first else 0))
     for address, request, numel in shown:
-        values: dict[str, Any] = {"machine": None}
+        values: dict[str, Any] = {"measured": None}
         description = ""
         if request:
             options = answers[request][numel]
             name, placeholders = recommend.reason(request, options)
             values = {
-                "machine": content.by_device[request.device],
+                "measured": measured[request.device],
                 "request": request,
                 "options": options,
                 "questions": _questions(answers, request, numel),
@@ -60,13 +60,9 @@ def _asked(request: CopyRequest, numel: int) -> str:
     return ", ".join(filter(None, words))
 
 
-def _answers(machines: Mapping[str, Machine]) -> Answers:
-    """Return the answers to every request that was measured at any size, by the machine of its device."""
-    answers = {
-        request: recommend.options_by_size(machines[device].result, request)
-        for device in machines
-        for request in recommend.requests(device)
-    }
+def _answers(devices: Sequence[DeviceResults]) -> Answers:
+    """Return the answers to every request that was measured at any size."""
+    answers = {request: recommend.options_by_size(each.result, request) for each in devices for request in recommend.requests(each.device)}
     return {request: by_size for request, by_size in answers.items() if by_size}
 
 

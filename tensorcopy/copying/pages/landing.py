@@ -1,8 +1,8 @@
-"""The landing page: what to use and what it costs, open regressions, the history, what an upgrade changes, and how reliable this is."""
+"""The landing page, by device: what to use and what it costs, open regressions, the history, upgrades, and how reliable this is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import groupby
 from math import log, log2
@@ -14,11 +14,11 @@ from markupsafe import Markup
 from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import Option
 from tensorcopy.judge.change_points import Step
-from tensorcopy.judge.comparisons import Comparison, sensitivity
+from tensorcopy.judge.comparisons import SIZES, sensitivity
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.judge.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
-from tensorcopy.judge.standings import change, standing
-from tensorcopy.numbers import count, duration, percent, signed_interval, unbroken
+from tensorcopy.judge.series import DISPATCHER, CaseSeries, ReleaseChange
+from tensorcopy.judge.standings import OpenRegression, change, standing
+from tensorcopy.numbers import count, duration, percent, signed_interval, signed_percent, unbroken
 from tensorcopy.report.sentences import LIKELY, TIME, UNMEASURED, by_word
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
@@ -26,14 +26,14 @@ from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.data_files import NOT_MEASURED
-from tensorcopy.site.machine import CostTable, Machine, case_of
+from tensorcopy.site.machine import CostTable, DeviceResults, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
 from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.plots import spark_span, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short
-REGRESSIONS = 5  # open ones that are listed, for the same reason
+REGRESSIONS = 5  # open ones that are listed, for the same reason; at least one of them is older where there is one
 LAST = 8  # releases, with the newest, among which a cell of the grid has its best
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
@@ -44,12 +44,12 @@ COPIES, CONVERSIONS = "copies", "conversions"  # the modules of suites that are 
 
 @dataclass(frozen=True)
 class OwnMachine:
-    """The machine that measured last, with its recommended copy at one size.
+    """The machine that measured last on a device, with its recommended copy at one size.
 
     ratio : of the copy's time to the shown machine's, of the same method with the same release; None where that was not measured
     """
 
-    machine: Machine
+    results: DeviceResults
     copy: Option
     ratio: float | None
 
@@ -78,73 +78,114 @@ class Upgrade:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the landing page in every language."""
+    """Yield the landing page in every language, with a block for each device."""
     languages = {language: addresses.translated(addresses.LANDING, language) for language in LANGUAGES}
-    shared = _shared(content, content.machine) if content.machine else {}
+    measured = {each.device: each for each in content.devices}
+    first = next(iter([*content.by_device, *measured]), "")  # whose block is shown first, and whose anchors are plain
+    shared = {device: _shared(content, each, "" if device == first else f"-{device}") for device, each in measured.items()}
     for language, address in languages.items():
         translate = translator(language)
-        values: dict[str, Any] = {"machine": content.machine, "machines": content.machines, **shared}
-        if content.machine:
-            values |= {
-                "answers": _answers(content, translate),
-                "regressions": _regressions(content.machine, translate),
-                "chart_data": _chart_data(shared["chart_documents"], translate),
-                "own_text": _own_text(content.machine, shared["own"], translate),
-                "news": _news(content, content.machine, translate),
-                "changes": _changes(content, content.machine, translate),
-                "tiles": _tiles(content, content.machine, translate),
-                "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], address, language)),
-            }
+        blocks: list[dict[str, Any]] = [
+            {"device": device, **shared[device], **_translated(content, measured[device], shared[device], language)}
+            if device in measured
+            else {"device": device, "results": None, "answer": ""}
+            for device in DEVICES
+        ]
+        values = {"first": first, "blocks": blocks, "timed": _timed(content, translate)}
         yield Page(address, "landing.html", str(translate("question")), values, language, languages, str(translate("description")))
 
 
-def _shared(content: Content, machine: Machine) -> dict[str, Any]:
-    """Return the values that do not depend on the language."""
-    axis, own = axis_of(machine), own_machine(content)
-    every, shown = upgrades(content, machine), _shown(machine)
+def _timed(content: Content, translate: Translate) -> Markup:
+    """Return the number of releases that were timed on each device; "" where nothing was."""
+    parts: list[Markup] = []
+    for each in content.devices:
+        number = len({result.sha for result in each.measured})
+        form = "timed_other" if parts else "timed_first" if number > 1 else "timed_once"
+        parts += [translate(form, number=number, device=each.device.upper())] if number else []
+    return translate("timed", devices=translate("and").join(parts)) if parts else Markup("")
+
+
+def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, Any]:
+    """Return the values of a device's block that do not depend on the language.
+
+    suffix : of the block's anchors
+    """
+    machine, own = results.machine, own_machine(content, results)
+    every, shown = upgrades(content, results), _shown(results)
     numel = shown[0]["numel"] if shown else ""
     return {
+        "results": results,
+        "machine": machine,
+        "suffix": suffix,
         "own": own,
-        "chart_documents": [_document(content, each, numel) for each in (machine, *([own.machine] if own else []))] if shown else [],
-        "chart_svg": Markup(plots.of_methods(machine, shown, axis, own.machine if own else None).svg()) if shown else "",  # noqa: S704 - our own SVG
+        "chart_documents": [
+            _script(each) if suffix else _document(content, each, numel) for each in (results, *([own.results] if own else []))
+        ]
+        if shown
+        else [],
+        "chart_svg": Markup(  # noqa: S704 - our own SVG
+            plots.of_methods(machine, shown, results.releases, own.results.machine if own else None).svg() if shown else ""
+        ),
         "chart_numel": numel,
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
-        "counted": (suite_specs.INSTRUCTIONS,) if machine.counts_instructions else (),
+        "counted": (suite_specs.INSTRUCTIONS,) if results.device == "cpu" and machine.counts_instructions else (),
         "csv": addresses.of_machine_data(machine.name),
+        "histories": content.histories_address(machine),
         "accuracy": addresses.ACCURACY if "measurement" in content.docs else "",
         "explorer": explorer.link(machine, *shown),
-        "own_explorer": explorer.link(own.machine) if own else "",
+        "own_explorer": explorer.link(own.results.machine, own.copy.case) if own else "",
+        "open_address": f"{regressions.address_of(content, results.machine, results.device)}#{regressions.part_anchor(results)}",
         "upgrades": every,
         "joints": dict.fromkeys(  # of those upgrades: the release, and the older Python before it
             (series.releases[joint.index], joint.older.python)
-            for case, series in machine.history.items()
+            for case, series in results.history.items()
             if case.spec.module in (COPIES, CONVERSIONS)
             for joint in series.joints
         ),
         "first_upgrade": every[min(len(every), UPGRADED) - 1] if every else None,
-        "newest_address": content.comparison_address(*machine.series[0].results[-2:]) if len(machine.series[0].results) > 1 else "",
-        "grids": _grids(machine, axis),
+        "newest_address": content.comparison_address(*results.latest.sides) if results.latest else "",
+        "grids": _grids(results),
         "last": LAST,
     }
 
 
-def _charted(machine: Machine) -> list[Case]:
-    """Return the cases that the chart can show first: copies and conversions of each size without grad, on one device."""
-    suites = {suite_specs.timed_by_size(group, machine.device) for group in suite_specs.headline_groups()}
-    return [case for case in machine.history if case.suite in suites and case.device == machine.device]
+def _translated(content: Content, results: DeviceResults, shared: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """Return the values of a device's block in a language."""
+    translate, page = translator(language), addresses.translated(addresses.LANDING, language)
+    return {
+        **_answer(results, translate),
+        "regressions": _regressions(content, results, translate),
+        "chart_data": _chart_data(shared["chart_documents"], translate),
+        "own_text": _own_text(results, shared["own"], translate),
+        "news": _news(results, translate),
+        "changes": _changes(content, results, translate),
+        "tiles": _tiles(results, translate),
+        "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], page, language)),
+    }
 
 
-def _document(content: Content, machine: Machine, numel: str) -> dict[str, Any]:
+def _charted(results: DeviceResults) -> list[Case]:
+    """Return the cases that the chart can show first: copies and conversions of each size without grad."""
+    suites = {suite_specs.timed_by_size(group, results.device) for group in suite_specs.headline_groups()}
+    return [case for case in results.history if case.suite in suites]
+
+
+def _document(content: Content, results: DeviceResults, numel: str) -> dict[str, Any]:
     """Return the history of copies and conversions at one size as in `explorer.chart_data`, with the sizes of each group.
 
     The script loads the machine's other times when they are asked for, so that the page stays small.
     """
     numels: dict[str, list[int]] = {}
-    for case in _charted(machine):
+    for case in _charted(results):
         numels.setdefault(case.spec.module, []).append(int(case["numel"]))
-    cases = [case for case in _charted(machine) if case["numel"] == numel]
-    document = explorer.chart_data(machine, cases, content.comparisons)
+    cases = [case for case in _charted(results) if case["numel"] == numel]
+    document = explorer.chart_data(results.machine, cases, content.comparisons)
     return {**document, "quantity": SOME_TIMES, "numels": {group: sorted(set(sizes)) for group, sizes in numels.items()}}
+
+
+def _script(results: DeviceResults) -> dict[str, Any]:
+    """Return where the whole history of a machine is: the chart of a device that is not shown first loads it when it is chosen."""
+    return {"machine": results.machine.name, "script": addresses.of_history_data(results.machine.name, explorer.TIMES)}
 
 
 def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
@@ -153,37 +194,40 @@ def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Ma
     return explorer.json_text([{**document, **label} for document, label in zip(documents, labels)]) if documents else Markup("")
 
 
-def _shown(machine: Machine) -> list[Case]:
+def _shown(results: DeviceResults) -> list[Case]:
     """Return the cases that the chart shows first: all copies, or else conversions, at the size nearest to `NUMEL` where any has changed.
 
     A chart with a labelled change shows what the page is about.
     """
-    cases = _charted(machine)
-    copies = [case for case in cases if case.suite == suite_specs.timed_by_size("copy", machine.device)]
+    cases = _charted(results)
+    copies = [case for case in cases if case.suite == suite_specs.timed_by_size("copy", results.device)]
     by_size: dict[str, list[Case]] = {}
     for case in copies or cases:
         by_size.setdefault(case["numel"], []).append(case)
-    changed = [numel for numel, row in by_size.items() if any(machine.history[case].steps for case in row)]
+    changed = [numel for numel, row in by_size.items() if any(results.history[case].steps for case in row)]
     nearest = min(changed or by_size, key=lambda numel: abs(log2(int(numel) / NUMEL)), default="")
     return by_size.get(nearest, [])
 
 
-def _grids(machine: Machine, releases: Sequence[str]) -> list[tuple[CostTable, list[tuple[str, str, list[dict[str, Any] | None]]]]]:
+def _grids(results: DeviceResults) -> list[tuple[CostTable, list[tuple[str, str, list[dict[str, Any] | None]]]]]:
     """Return each table with the code of each method and its cells by size; None where it was not measured.
 
-    releases : the horizontal axis of every sparkline; the vertical one is the same for all of them, too
+    The axes of all sparklines are the same.
+
     rank : "fastest", "tied" with the fastest, or ""; address : of the case's history
     cost : the change from the best of the last releases to the newest one, where that is slower
     """
 
+    machine = results.machine
+
     def series_of(table: CostTable, method: str, numel: int) -> CaseSeries | None:
-        series = machine.history.get(case_of(table.group, method, numel, table.device))
+        series = results.history.get(case_of(table.group, method, numel, table.device))
         return series if series and any(series.values) else None
 
-    places = [(table, method, numel) for table in machine.costs for method in table.methods for numel in table.numels]
+    places = [(table, method, numel) for table in results.costs for method in table.methods for numel in table.numels]
     span = spark_span(series for place in places if (series := series_of(*place)))
     grids = []
-    for table in machine.costs:
+    for table in results.costs:
         rows = []
         for method, costs in zip(table.methods, table.costs):
             cells: list[dict[str, Any] | None] = []
@@ -195,7 +239,7 @@ def _grids(machine: Machine, releases: Sequence[str]) -> list[tuple[CostTable, l
                     continue
                 rank = "fastest" if size_cost.fastest else "tied" if size_cost.among_fastest else ""
                 since = where.best if where.is_open and where.best is not None else max(0, len(where.series.releases) - LAST)
-                line = sparkline(where.series, releases, since, "slower" if where.is_open else "", span)
+                line = sparkline(where.series, results.releases, since, "slower" if where.is_open else "", span)
                 value = duration(where.series.measured[where.newest] or 0.0)
                 cost = whole_percent(where.cost.size) if where.is_open and where.cost else ""
                 best = where.best_release if cost else ""
@@ -206,31 +250,26 @@ def _grids(machine: Machine, releases: Sequence[str]) -> list[tuple[CostTable, l
     return grids
 
 
-def _answers(content: Content, translate: Translate) -> list[dict[str, Any]]:
-    """Return which copy and which conversion to use on every device.
+def _answer(results: DeviceResults, translate: Translate) -> dict[str, Any]:
+    """Return which copy and which conversion to use on a device: the sentence, what each costs, and where it was measured.
 
-    answer, costs, source : the sentence, what each costs, and where it was measured; "" for a device that was not measured
+    The sentence is "" where no copy was measured.
     """
-    answers = []
-    for device in DEVICES:
-        row: dict[str, Any] = {"device": device, "answer": "", "costs": [], "source": ""}
-        measured = content.by_device.get(device)
-        answered = (
-            {name: _options(measured, to, device) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))} if measured else {}
-        )
-        codes = {name: code_markup(options[0].code) for name, options in answered.items() if options}
-        if measured and "copy" in codes:
-            row["answer"] = translate("answer" if "conversion" in codes else "answer_copy", **codes)
-            row["costs"] = [_cost(options, translate) for options in answered.values() if options and options[0].timing]
-            day, hardware = str(measured.provenance["started"])[:10], measured.result.hardware(device)
-            row["source"] = translate("answer_source", torch=measured.newest.version, hardware=hardware, day=day)
-        answers.append(row)
-    return answers
+    answered = {name: _options(results, to) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))}
+    codes = {name: code_markup(options[0].code) for name, options in answered.items() if options}
+    if "copy" not in codes:
+        return {"answer": ""}
+    day = str(results.result.provenance["started"])[:10]
+    return {
+        "answer": translate("answer" if "conversion" in codes else "answer_copy", **codes),
+        "costs": [_cost(options, translate) for options in answered.values() if options and options[0].timing],
+        "source": translate("answer_source", torch=results.newest.version, hardware=results.hardware, day=day),
+    }
 
 
-def _options(machine: Machine, to: str, device: str) -> tuple[Option, ...]:
+def _options(results: DeviceResults, to: str) -> tuple[Option, ...]:
     """Return the methods for an independent tensor or ndarray where a reader names no size, the recommended one first."""
-    by_size = recommend.options_by_size(machine.result, recommend.common_request(to, device))
+    by_size = recommend.options_by_size(results.result, recommend.common_request(to, results.device))
     return by_size[recommend.nearest_size(recommend.NUMEL, by_size)] if by_size else ()
 
 
@@ -254,50 +293,69 @@ def _time(option: Option, translate: Translate) -> Markup:
     return translate(form, code=code_markup(option.code), time=duration(option.time), numel=count(int(option.case["numel"])))
 
 
-def _regressions(machine: Machine, translate: Translate) -> list[dict[str, Any]]:
-    """Return the open regressions that cost most."""
-    rows = []
-    for regression in machine.regressions[:REGRESSIONS]:
-        worst, largest = regression.worst, regression.worst.largest
-        rows.append(
-            {
-                "code": regressions.code_of(machine, worst.series.case),
-                "address": f"{addresses.REGRESSIONS}#{regressions.anchor(regression)}",
-                "line": regressions.line(machine, regression),
-                "cost": whole_percent(worst.ratio),
-                "interval": _interval(worst.cost),
-                "cases": len(regression.standings),
-                "release": _releases(largest.against, worst.series.releases[largest.index]) if largest else "",
-                "size": whole_percent(largest.ratio) if largest else "",
-                "size_interval": _interval(largest),
-            }
+def _regressions(content: Content, results: DeviceResults, translate: Translate) -> list[tuple[Markup, list[dict[str, Any]]]]:
+    """Return the open regressions that cost most by heading: those that are new with the newest release, and the older ones."""
+    new = [each for regression in results.regressions if (each := regression.new)]
+    older = [each for regression in results.regressions if (each := regression.older)]
+    new = new[: REGRESSIONS - min(1, len(older))]
+    groups = {"open_new": new, "open_older": older[: REGRESSIONS - len(new)]}
+    return [
+        (
+            translate(heading, torch=results.newest.version),
+            [_regression(content, results, each, translate) for each in sorted(several, key=lambda each: -each.worst.ratio)],
         )
-    return rows
+        for heading, several in groups.items()
+        if several
+    ]
+
+
+def _regression(content: Content, results: DeviceResults, regression: OpenRegression, translate: Translate) -> dict[str, Any]:
+    """Return a method's slowdowns: what the worst costs, and the one that came with the newest release, or else the largest."""
+    worst = regression.worst
+    step = worst.new or worst.largest
+    return {
+        "code": results.machine.case_code(worst.series.case),
+        "address": f"{regressions.address_of(content, results.machine, results.device)}#{regressions.anchor(regression)}",
+        "line": regressions.line(results, regression),
+        "cost": whole_percent(worst.ratio),
+        "interval": _interval(worst.cost),
+        "cases": len(regression.standings),
+        "acknowledged": translate("acknowledged", why=regression.acknowledged) if regression.acknowledged else "",
+        "release": _releases(step.against, worst.series.releases[step.index]) if step else "",
+        "size": whole_percent(step.ratio) if step else "",
+        "size_interval": _interval(step),
+    }
 
 
 def _interval(change: Change | Step | None) -> str:
     return unbroken(signed_interval(change.interval, digits=0)) if change and change.interval else ""
 
 
-def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) -> Markup:
+def _own_text(results: DeviceResults, own: OwnMachine | None, translate: Translate) -> Markup:
     """Return the recommended copy on the machine that measured last, beside the shown machine's; "" where they are the same."""
     if own is None:
         return Markup("")
-    name = Markup("<b>{}</b> ({})").format(translate("own_machine"), own.machine.name)
-    ratio = translate("own_ratio", ratio=f"{own.ratio:.2f}", shown=machine.name) if own.ratio else ""
+    name = Markup("<b>{}</b> ({})").format(translate("own_machine"), own.results.machine.name)
+    ratio = translate("own_ratio", ratio=f"{own.ratio:.2f}", shown=results.machine.name) if own.ratio else ""
     return translate("own_fastest", machine=name, cost=_time(own.copy, translate), ratio=ratio)
 
 
-def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
-    """Return the number of cases by verdict since the release before, for time and work, and the smallest slowdown seen 9 times in 10."""
-    latest = _latest(content, machine)
+def _news(results: DeviceResults, translate: Translate) -> Markup:
+    """Return what the newest release changes: cases by verdict, the recommended copy with its interval, work, and what would be seen."""
+    latest = results.latest
     if latest is None:
         return translate("news_first")
     changes = [change for change in latest.changes.values() if change.timed]
     number = by_word(changes)
     counts = {verdict.value: number[verdict.value] for verdict in TIME}
-    releases = machine.series[0].releases[-2:]
-    sentences = [translate("news", before=releases[0].version, after=releases[1].version, cases=len(changes), **counts)]
+    before, after = (side.version for side in latest.sides)
+    sentences = [translate("news", before=before, after=after, cases=len(changes), **counts)]
+    for option in _options(results, "tensor")[:1]:
+        own = latest.changes.get(option.case)
+        if own and own.interval:
+            size, ends = (unbroken(text) for text in (signed_percent(own.size), signed_interval(own.interval)))
+            numel = count(int(option.case["numel"]))
+            sentences.append(translate("news_recommended", code=code_markup(option.code), numel=numel, change=size, interval=ends))
     slower, faster = (number[word] for word in LIKELY[:2])
     if slower or faster:
         sentences.append(translate("news_likely", slower=slower, faster=faster))
@@ -306,17 +364,19 @@ def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
     pairs = [change.count.verdict for change in changes if change.count]
     if pairs:
         sentences.append(translate("news_work", more=pairs.count(Verdict.MORE), fewer=pairs.count(Verdict.FEWER), cases=len(pairs)))
-    seen = sensitivity(latest.changes)
-    if seen:
-        sizes = translate("and").join(translate("news_size", size=percent(size, 1), numel=name) for name, size in seen.items())
-        sentences.append(translate("news_seen", sizes=sizes))
+    if seen := _seen(results):
+        sentences.append(translate("news_seen", numel=seen[0], size=percent(seen[1], 1)))
     return translate("space").join(sentences)
 
 
-def _latest(content: Content, machine: Machine) -> Comparison | None:
-    """Return the comparison of the newest release with the one before; None of a single release."""
-    newest = machine.series[0].results[-2:]
-    return content.comparisons[content.comparison_address(*newest)] if len(newest) > 1 else None
+def _seen(results: DeviceResults) -> tuple[str, float] | None:
+    """Return the smallest slowdown of small tensors that would have been seen, or of the smallest with one, with their size.
+
+    The page of the comparison has those of all sizes.
+    """
+    by_size = sensitivity(results.latest.changes) if results.latest else {}
+    named = [(name, size) for name, size in by_size.items() if name]
+    return next((each for each in named if each[0] == SIZES[0]), named[0] if named else None)
 
 
 def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[str, Any]:
@@ -335,11 +395,12 @@ def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[st
     }
 
 
-def _changes(content: Content, machine: Machine, translate: Translate) -> list[dict[str, Any]]:
+def _changes(content: Content, results: DeviceResults, translate: Translate) -> list[dict[str, Any]]:
     """Return recent changes; of a release, those of the largest size first."""
+    on_device = [each for each in changes_of(content, results.machine) if each.change.group.device == results.device]
     modules = {spec.module for spec in suite_specs.table().values() if spec.landing}
     shown: list[MachineChange] = []
-    for _, group in groupby(changes_of(content, machine), key=lambda change: change.release):
+    for _, group in groupby(on_device, key=lambda change: change.release):
         of_methods = [each for each in group if each.change.group.module in modules and each.change.is_certain]
         shown += sorted(of_methods, key=lambda change: -abs(log(change.change.ratio)))
     return [
@@ -347,7 +408,7 @@ def _changes(content: Content, machine: Machine, translate: Translate) -> list[d
             "date": change.date,
             "release": _releases(change.change.against, change.release),
             "address": change.comparison_address,
-            "text": _change_text(machine, change.change, translate),
+            "text": _change_text(results.machine, change.change, translate),
         }
         for change in shown[:RECENT_CHANGES]
     ]
@@ -360,8 +421,7 @@ def _releases(against: str, release: str) -> str:
 
 def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) -> Markup:
     """Return a change with the methods that changed, the one with the largest change first."""
-    device = "" if change.group.device == "cpu" else f" ({change.group.device})"
-    name = translate(f"kind_{change.group.module}") + device
+    name = translate(f"kind_{change.group.module}")
     kind = translate("cases_small" if change.group.small else "cases_large", group=name, numel=count(DISPATCHER))
     kind += f" (Python {change.only_on})" if change.only_on else ""
     by_code: dict[str, list[float]] = {}
@@ -384,56 +444,48 @@ def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) 
     return translate(form, kind=kind, ratio=whole_percent(change.ratio), methods=methods)
 
 
-def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tuple[Markup, object]]:
+def _tiles(results: DeviceResults, translate: Translate) -> list[tuple[Markup, object]]:
     """Return the figures about freshness and reliability, each with its name; shares are exact fractions."""
     tiles: list[tuple[Markup, object]] = [
-        (translate("measured"), str(machine.provenance["started"])[:10]),
-        (translate("releases"), len({release.version for series in machine.series for release in series.releases})),
-        (translate("launches"), machine.launches_of(machine.result).replace(" to ", "–")),
+        (translate("measured"), str(results.result.provenance["started"])[:10]),
+        (translate("releases"), len({result.sha for result in results.measured})),
+        (translate("launches"), results.launches.replace(" to ", "–")),
     ]
-    latest = _latest(content, machine)
-    for numel, size in sensitivity(latest.changes).items() if latest else ():
-        tiles.append((translate("detectable", numel=numel), percent(size, 1)))
-    article = machine.result.article.get("cpu")
+    if seen := _seen(results):
+        tiles.append((translate("detectable", numel=seen[0]), percent(seen[1], 1)))
+    article = results.result.article.get(results.device)
     if article:
         tiles.append((translate("article_holds"), translate("part_of", part=article["hold"], total=article["statements"])))
     return tiles
 
 
-def own_machine(content: Content) -> OwnMachine | None:
-    """Return the machine that measured last; None where it is the one whose history is shown, or has no copies on the same device."""
-    machine = content.machines[0] if content.machines else None
-    shown = content.machine
-    if machine is None or shown is None or machine is shown or machine.device != shown.device:
+def own_machine(content: Content, shown: DeviceResults) -> OwnMachine | None:
+    """Return the machine that measured last on a device; None where it is the one whose history is shown, or has no copies."""
+    own = next((machine.devices[shown.device] for machine in content.machines if shown.device in machine.devices), shown)
+    if own is shown or not own.has_copies:
         return None
-    request = recommend.common_request("tensor", machine.device)
-    option = recommend.recommended(machine.result, request)
+    option = recommend.recommended(own.result, recommend.common_request("tensor", own.device))
     if option is None or option.timing is None:
         return None
-    series, release = shown.history.get(option.case), machine.newest.version
+    series, release = shown.history.get(option.case), own.newest.version
     place = series.releases.index(release) if series and release in series.releases else None
     reference = series.measured[place] if series and place is not None else None
-    return OwnMachine(machine, option, option.time / reference if reference else None)
+    return OwnMachine(own, option, option.time / reference if reference else None)
 
 
-def axis_of(machine: Machine) -> tuple[str, ...]:
-    """Return the releases of a machine's joined axis, the oldest first."""
-    return tuple(releases_of(machine.history.values()))
-
-
-def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
-    """Return the upgrade from each release of a machine's joined axis to the newest one, the newest first."""
-    axis = axis_of(machine)
-    every = []
+def upgrades(content: Content, results: DeviceResults) -> list[Upgrade]:
+    """Return the upgrade from each release of a history to the newest one, the newest first."""
+    axis, every = results.releases, []
     for before in reversed(axis[:-1]):
         verdicts: dict[str, list[Verdict]] = {COPIES: [], CONVERSIONS: []}
-        for case, series in machine.history.items():
+        for case, series in results.history.items():
             places = {release: place for place, release in enumerate(series.releases) if series.values[place] is not None}
             if case.spec.module in verdicts and series.unit == suite_specs.SECONDS and {before, axis[-1]} <= places.keys():
                 judged = change(series, places[before], places[axis[-1]])
                 verdicts[case.spec.module] += [judged.verdict] if judged else []
         tallies = [Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
-        every.append(Upgrade(before, axis[-1], tallies[0], tallies[1], _comparison_of(content, machine, before, axis[-1])))
+        address = _comparison_of(content, results.machine, before, axis[-1])
+        every.append(Upgrade(before, axis[-1], tallies[0], tallies[1], address))
     return every
 
 
@@ -448,12 +500,14 @@ def _comparison_of(content: Content, machine: Machine, before: str, after: str) 
 
 def badges(content: Content) -> list[tuple[str, str, str]]:
     """Return the address, the label and the message of the badge of the recommended copy."""
-    return [(addresses.BADGE, BADGE_LABEL, badge_message(content.machine))]
+    return [(addresses.BADGE, BADGE_LABEL, badge_message(content))]
 
 
-def badge_message(machine: Machine | None) -> str:
-    """Return the recommended copy's code with its release."""
-    if machine is None:
-        return NOT_MEASURED
-    option = recommend.recommended(machine.result, recommend.common_request("tensor", machine.device))
-    return f"{option.code} on torch {machine.newest.version}" if option else NOT_MEASURED
+def badge_message(content: Content) -> str:
+    """Return the recommended copy's code with its release, and the devices on which it is recommended."""
+    devices: dict[str, list[str]] = {}
+    for each in content.devices:
+        option = recommend.recommended(each.result, recommend.common_request("tensor", each.device))
+        if option:
+            devices.setdefault(f"{option.code} on torch {each.newest.version}", []).append(each.device)
+    return "; ".join(f"{message} ({', '.join(on)})" for message, on in devices.items()) or NOT_MEASURED

@@ -46,11 +46,22 @@ class PairLink:
     """A comparison's page and its counts of cases.
 
     name : of the other side: "2.14.1", or "torch 2.8.0 on Python 3.9"
-    conclusive : at least half of the cases have an interval
+    tallies : of each device
     """
 
     name: str
     address: str
+    tallies: tuple[Tally, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many cases on a device are slower and faster.
+
+    conclusive : at least half of the cases have an interval
+    """
+
+    device: str
     slower: int
     faster: int
     conclusive: bool
@@ -86,17 +97,33 @@ class MeanTable:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield an index for each machine; that of the machine with the longest history is that of all, too, with the means on each device."""
+    """Yield an index for each machine, and one with the machine of every device, the CPU's first; each with the means of a device."""
     across = [each for each in content.comparisons.values() if each.before.series_key != each.after.series_key]
     means = {
-        machine.name: [table for device in DEVICES if (table := _mean_table(content, machine, device))] for machine in content.machines
+        (machine.name, device): table
+        for machine in content.machines
+        for device in machine.devices
+        if (table := _mean_table(content, machine, device))
     }
-    by_device = [table for device, machine in content.by_device.items() for table in means[machine.name] if table.device == device]
-    indices = [(machine, addresses.of_comparisons(machine.name), means[machine.name]) for machine in content.machines]
-    for machine, address, tables in [*indices, (content.machine, addresses.COMPARISONS, by_device)]:
-        environments = [(series, _pair_rows(content, series), _beside(series, across)) for series in machine.series] if machine else []
-        values = {"machine": machine, "machines": content.machines, "environments": environments, "means": tables, "mean_text": mean_text}
-        on = f" on {machine.name}" if machine and address != addresses.COMPARISONS else ""
+    of_devices = tuple({each.machine.name: each.machine for each in content.devices}.values())
+    by_device = [means[place] for each in content.devices if (place := (each.machine.name, each.device)) in means]
+    indices = [
+        ((machine,), addresses.of_comparisons(machine.name), [table for (name, _), table in means.items() if name == machine.name])
+        for machine in content.machines
+    ]
+    for shown, address, tables in [*indices, (of_devices, addresses.COMPARISONS, by_device)]:
+        environments = [
+            (machine, series, _pair_rows(content, series), _beside(series, across)) for machine in shown for series in machine.series
+        ]
+        values = {
+            "machine": shown[0] if shown else None,
+            "shown": shown,
+            "machines": content.machines,
+            "environments": environments,
+            "means": tables,
+            "mean_text": mean_text,
+        }
+        on = f" on {shown[0].name}" if shown and address != addresses.COMPARISONS else ""
         yield Page(address, "comparisons.html", f"Compare two releases{on}", values)
 
 
@@ -151,14 +178,19 @@ def _beside(series: Series, across: Sequence[Comparison]) -> list[PairLink]:
 
 
 def _pair_link(comparison: Comparison, name: str) -> PairLink:
-    changes = list(comparison.changes.values())
-    return PairLink(
-        name=name,
-        address=addresses.of_comparison(comparison.before, comparison.after),
-        slower=sum(change.verdict is Verdict.SLOWER for change in changes),
-        faster=sum(change.verdict is Verdict.FASTER for change in changes),
-        conclusive=2 * sum(change.interval is not None or not change.timed for change in changes) >= len(changes) > 0,
+    by_device: dict[str, list[Change]] = {}
+    for case, change in comparison.changes.items():
+        by_device.setdefault(case.device, []).append(change)
+    tallies = tuple(
+        Tally(
+            device=device,
+            slower=sum(change.verdict is Verdict.SLOWER for change in changes),
+            faster=sum(change.verdict is Verdict.FASTER for change in changes),
+            conclusive=2 * sum(change.interval is not None or not change.timed for change in changes) >= len(changes),
+        )
+        for device, changes in sorted(by_device.items(), key=lambda each: DEVICES.index(each[0]))
     )
+    return PairLink(name, addresses.of_comparison(comparison.before, comparison.after), tallies)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     for row, machine in zip(rows, content.machines):
         values = {"row": row, "machine": machine, "provenance": _provenance(machine.provenance)}
         yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values)
-    badges = [*content.own_badges(), (addresses.OPEN_BADGE, OPEN_LABEL, open_message(content.machine))]
+    badges = [*content.own_badges(), (addresses.OPEN_BADGE, OPEN_LABEL, open_message(content.devices))]
     for address, text in feeds(content):
         yield File(address, text)
     for address, label, message in badges:
@@ -84,7 +84,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
         (addresses.FEED, "Atom feed: every change, slower or faster"),
         (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
         *((address, f"{label}: {message}, as an SVG") for address, label, message in content.own_badges()),
-        (addresses.OPEN_BADGE, "how many methods have an open regression, as an SVG"),
+        (addresses.OPEN_BADGE, "how many methods have an open regression on each device, as an SVG"),
     ]
     files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]
     return [*files, (addresses.SCHEMA, "JSON schema of a launch, a file in results/")]

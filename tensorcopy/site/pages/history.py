@@ -48,7 +48,7 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
         "sections": _index_sections(machine, suite_specs.TIME),
         "tracked": _index_sections(machine, suite_specs.TRACKED),
         "pictures": pictures(machine),
-        "regressions": regressions.address_of(content, machine),
+        "regressions": regressions.address_of(content, machine, next(iter(machine.devices), "cpu")),
         "counts": of_counts,
     }
     yield Page(address, "histories.html", f"{TITLE} on {machine.name}", {**shared, **values})
@@ -177,7 +177,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "standing": machine.standings.get(case),
         "regression": next(
             (
-                f"{regressions.address_of(content, machine)}#{regressions.anchor(each)}"
+                f"{regressions.address_of(content, machine, case.device)}#{regressions.anchor(each)}"
                 for each in machine.regressions
                 if case in [standing.series.case for standing in each.standings]
             ),

@@ -1,8 +1,8 @@
-"""Open regressions: what each method costs against its best release, since when and why; and those that a later release closed."""
+"""Open regressions by device: what each method costs against its best release, since when and why; and those that were closed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
@@ -17,7 +17,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
 from tensorcopy.site.documents import findings
-from tensorcopy.site.machine import Machine
+from tensorcopy.site.machine import DeviceResults, Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.plots import sparkline
 
@@ -26,27 +26,51 @@ DESCRIPTION = "What is slower with the newest torch release than with an earlier
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the page of each machine; that of the machine with the longest history is the main one."""
-    for machine in content.machines or [None]:
-        yield _page(content, machine, address_of(content, machine))
+    """Yield the page of every device, and one for each machine with other results; the addresses of machines' pages are stable."""
+    yield _page(content, content.devices, addresses.REGRESSIONS)
+    for machine in content.machines:
+        every = tuple(machine.devices.values()) or (DeviceResults(machine, "cpu"),)
+        if machine is not content.machine or any(address_of(content, machine, each.device) != addresses.REGRESSIONS for each in every):
+            yield _page(content, every, addresses.of_regressions(machine.name))
 
 
-def address_of(content: Content, machine: Machine | None) -> str:
-    """Return the address of a machine's page."""
-    return addresses.of_regressions(machine.name) if machine and machine is not content.machine else addresses.REGRESSIONS
+def address_of(content: Content, machine: Machine, device: str) -> str:
+    """Return the address of the page with the regressions of a machine on a device."""
+    is_main = any(each.machine is machine and each.device == device for each in content.devices)
+    return addresses.REGRESSIONS if is_main else addresses.of_regressions(machine.name)
 
 
-def _page(content: Content, machine: Machine | None, address: str) -> Page:
+def _page(content: Content, shown: Sequence[DeviceResults], address: str) -> Page:
     known = findings(content)
+    names = [machine.name for machine in content.machines]
+    elsewhere = [(name, addresses.of_regressions(name)) for name in names if name not in {each.machine.name for each in shown}]
     values = {
-        "machine": machine,
-        "others": [(other.name, address_of(content, other)) for other in content.machines if other is not machine],
-        "rows": [row(content, machine, regression, known) for regression in machine.regressions] if machine else [],
-        "fixed": _fixed(machine) if machine else [],
-        "number": len(machine.standings) if machine else 0,
-        "margins": margins(each.cost for each in machine.standings.values() if each.cost).replace(" %", "\u202f%") if machine else "",
+        "devices": [_of_device(content, results, known) for results in shown],
+        "others": [*([] if address == addresses.REGRESSIONS else [("all devices", addresses.REGRESSIONS)]), *elsewhere],
     }
-    return Page(address, "regressions.html", f"{TITLE} on {machine.name}" if machine else TITLE, values, description=DESCRIPTION)
+    on = "" if address == addresses.REGRESSIONS else f" on {shown[0].machine.name}"
+    return Page(address, "regressions.html", f"{TITLE}{on}", values, description=DESCRIPTION)
+
+
+def part_anchor(results: DeviceResults) -> str:
+    """Return the anchor of a device's part of the page."""
+    return f"on-{results.device}"
+
+
+def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, ...]) -> dict[str, Any]:
+    """Return the part of the page about a device."""
+    rows = [row(content, results, regression, known) for regression in results.regressions]
+    return {
+        "results": results,
+        "machine": results.machine,
+        "anchor": part_anchor(results),
+        "suffix": "" if results.device == "cpu" else f"-{results.device}",
+        "rows": rows,
+        "new": sum(row["new"] for row in rows),
+        "fixed": _fixed(results),
+        "number": len(results.standings),
+        "margins": margins(each.cost for each in results.standings.values() if each.cost).replace(" %", "\u202f%"),
+    }
 
 
 def anchor(regression: OpenRegression) -> str:
@@ -55,31 +79,27 @@ def anchor(regression: OpenRegression) -> str:
     return addresses.slug(regression.method if device == "cpu" else f"{regression.method}-{device}")
 
 
-def code_of(machine: Machine, case: Case) -> str:
-    """Return the code of a case, with its device unless that is the CPU."""
-    return machine.case_code(case) + ("" if case.device == "cpu" else f" on {case.device}")
-
-
-def line(machine: Machine, regression: OpenRegression) -> str:
+def line(results: DeviceResults, regression: OpenRegression) -> str:
     """Return the sparkline of the worst case, strong since its best release."""
     worst = regression.worst
-    return sparkline(worst.series, machine.releases, worst.best or 0, "slower")
+    return sparkline(worst.series, results.releases, worst.best or 0, "slower")
 
 
-def row(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
-    """Return a method with its cases, the largest slowdown that is open in the worst of them, and what explains its slowdowns."""
-    worst = regression.worst
+def row(content: Content, results: DeviceResults, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
+    """Return a method with its cases, the largest slowdown that is open in the worst of them, and what explains its slowdowns.
+
+    new : the number of cases that became slower with the newest release
+    """
+    worst, machine = regression.worst, results.machine
     largest = worst.largest
-    code = machine.case_code(worst.series.case)
-    device = worst.series.case.device
     return {
         "anchor": anchor(regression),
-        "code": code,
-        "on": "" if device == "cpu" else device,
+        "code": machine.case_code(worst.series.case),
         "method": regression.method,
         "extent": extent_text(regression),
+        "new": len(regression.new.standings) if regression.new else 0,
         "acknowledged": acknowledged_text(regression),
-        "line": line(machine, regression),
+        "line": line(results, regression),
         "release": worst.series.releases[largest.index] if largest else "",
         "size": f"{step_size(largest, SECONDS)}{against_text(largest)}" if largest else "",
         "explained": list(_explained(content, machine, regression, known)),
@@ -151,13 +171,14 @@ def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
         return ""
 
 
-def _fixed(machine: Machine) -> list[dict[str, Any]]:
+def _fixed(results: DeviceResults) -> list[dict[str, Any]]:
     """Return the slowdowns that a later release took back by method, each with its largest and its interval, the largest of all first."""
     groups: dict[tuple[str, str, str], list[tuple[Step, Case]]] = {}
-    for standing in machine.standings.values():
+    machine = results.machine
+    for standing in results.standings.values():
         case, releases = standing.series.case, standing.series.releases
         for step in standing.closed:
-            key = code_of(machine, case), releases[step.index], releases[step.until or 0]
+            key = machine.case_code(case), releases[step.index], releases[step.until or 0]
             groups.setdefault(key, []).append((step, case))
     rows = []
     for (code, release, until), members in groups.items():

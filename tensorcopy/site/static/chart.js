@@ -88,7 +88,7 @@ const tensorHistory = (() => {
       this.comparisonFolders = data.comparison_folders;
       this.comparisons = Object.fromEntries(Object.entries(data.comparisons).map(([python, pairs]) => [python, new Set(pairs.map(String))]));
       this.machines = data.machines || [];
-      this.numels = data.numels || {}; // by group, of times that are loaded when they are chosen
+      this.numels = {}; // by group, of times that are loaded when they are chosen
       this.add(data);
     }
 
@@ -97,6 +97,7 @@ const tensorHistory = (() => {
       this.methods = { ...data.methods, ...this.methods };
       Object.assign(this.devices, data.devices);
       if (data.machines) this.machines = data.machines;
+      for (const [group, sizes] of Object.entries(data.numels || {})) this.numels[group] = [...(this.numels[group] || []), ...sizes];
       for (const row of data.cases) {
         const entry = { ...CASE, ...row, group: data.methods[row.method].group, numel: String(row.numel) };
         entry.columns = this.columns(row.values);

@@ -2,7 +2,7 @@
 
 Every element .history-chart becomes a chart; data-mode decides which controls it has:
   explorer   all of them
-  landing    the usual ones; the tabs of the page choose the device, and a link leads to the same state in the explorer
+  landing    the usual ones, of one device, which a tab of the page chooses; a link leads to the same state in the explorer
 The state is in the fragment of the address, so that a chart that was chosen can be linked to, and the browser's back button leads to the one before.
 */
 "use strict";
@@ -216,12 +216,18 @@ The state is in the fragment of the address, so that a chart that was chosen can
     return next([]);
   }
 
+  /** Return the tab of a device on the landing page. */
+  function tabOf(device) {
+    return document.querySelector(`input[name=device][value="${device}"]`);
+  }
+
   /* ---- the chart ---- */
 
   class HistoryChart {
     constructor(host, data) {
       this.host = host;
       this.mode = host.dataset.mode;
+      this.initial = this.mode === "explorer" ? null : tensorHistory.parsed(host.dataset.explorer.split("#")[1] || "");
       this.id = host.dataset.source || "history";
       this.shapes = host.dataset.shapes.split("|");
       this.root = host.dataset.root;
@@ -275,27 +281,24 @@ The state is in the fragment of the address, so that a chart that was chosen can
       }).observe(this.canvas);
       addEventListener("hashchange", () => this.restore());
       this.touch();
-      this.followTabs();
+      this.followTab();
     }
 
-    /** Let the tabs of the landing page choose the device, of those that this machine has measured. */
-    followTabs() {
-      const section = this.host.closest("[data-devices]");
-      this.tabs = section ? [...document.querySelectorAll("input[name=device]")] : [];
-      if (section) section.dataset.device = section.dataset.devices; // without this script, its drawing is of one device
-      for (const tab of this.tabs) {
-        tab.addEventListener("change", () => this.state.device !== tab.value && section.dataset.devices.split(" ").includes(tab.value) && this.choose("device", tab.value));
-      }
+    /** Put the state into the address when the tab of this chart's device is chosen: on the landing page each device has a chart. */
+    followTab() {
+      this.tab = this.mode === "landing" && tabOf(this.initial.device);
+      this.fixed = this.tab ? ["device"] : [];
+      if (this.tab) this.tab.addEventListener("change", () => this.state && this.keep(`#${tensorHistory.fragment(this.state, this.machine)}`, false));
     }
 
     /* -- state -- */
 
     /** Take the state from the address, or the first one. */
     restore() {
-      const asked = tensorHistory.parsed(location.hash);
-      if (!asked && this.state && location.hash) return; // an anchor of the page, such as #content
-      const first = this.mode === "explorer" ? null : tensorHistory.parsed(this.host.dataset.explorer.split("#")[1] || "");
-      const state = asked || first || { ...STATE, group: this.firstGroup() };
+      const asked = tensorHistory.parsed(location.hash), isOthers = this.tab && asked && asked.device !== this.initial.device;
+      if (this.state && (isOthers || (!asked && location.hash))) return; // of another device's chart, or an anchor of the page, such as #content
+      if (this.tab && (asked ? !isOthers : this.tab.defaultChecked)) this.tab.checked = true;
+      const state = (!isOthers && asked) || this.initial || { ...STATE, group: this.firstGroup() };
       if (this.other && !state.over) state.over = `machine:${this.other.name}`;
       this.ask(state, { stays: true });
     }
@@ -338,8 +341,8 @@ The state is in the fragment of the address, so that a chart that was chosen can
     fixed : fields that must not move; name : of the field that was chosen; stays : whether the address is not that of another choice */
     show(asked, { fixed = [], name = "", stays = false } = {}) {
       const clean = this.checked(asked);
-      const nearest = tensorHistory.measuredState(this.machine, clean, fixed) || tensorHistory.measuredState(this.machine, clean);
-      if (!nearest) return this.show({ ...STATE, over: "" }, { stays });
+      const nearest = tensorHistory.measuredState(this.machine, clean, [...fixed, ...this.fixed]) || tensorHistory.measuredState(this.machine, clean, this.fixed);
+      if (!nearest) return this.show({ ...STATE, ...this.initial, over: "" }, { stays });
       const state = this.withValues(nearest);
       const moved = [...PLACE_FIELDS.filter((field) => state[field] !== asked[field]), ...["python", "unit"].filter((field) => state[field] !== clean[field])];
       this.note.textContent = moved.length ? words.moved(this.describe(asked, name ? [name] : moved), this.describe(state, moved)) : "";
@@ -354,7 +357,6 @@ The state is in the fragment of the address, so that a chart that was chosen can
       else if (this.mode === "explorer" || tensorHistory.parsed(location.hash)) history.replaceState(null, "", fragment);
       this.address.href = fragment;
       if (this.link) this.link.href = this.host.dataset.explorer.replace(/#.*|$/, fragment);
-      for (const tab of this.tabs) tab.checked = tab.value === this.state.device;
     }
 
     /** Return a state without a Python or a unit that none of its methods has. */
@@ -408,14 +410,14 @@ The state is in the fragment of the address, so that a chart that was chosen can
       if (["group", "numel", "grad"].includes(name) && !machine.loaded.has("times")) return { here: true };
       if (name === "method") return machine.at(state, value) ? { here: true } : this.reachedMethod(value);
       const asked = { ...state, [name]: value, ...(name === "group" ? { method: [] } : {}) };
-      const nearest = tensorHistory.measuredState(machine, asked, PLACE_FIELDS.includes(name) ? [name] : []);
+      const nearest = tensorHistory.measuredState(machine, asked, [...(PLACE_FIELDS.includes(name) ? [name] : []), ...this.fixed]);
       if (!nearest) return null;
       const moved = PLACE_FIELDS.filter((field) => nearest[field] !== asked[field]);
       return { here: !moved.length, what: this.describe(nearest, moved) };
     }
 
     reachedMethod(method) {
-      const nearest = tensorHistory.measuredState(this.machine, { ...this.state, method: [method] });
+      const nearest = tensorHistory.measuredState(this.machine, { ...this.state, method: [method] }, this.fixed);
       if (!nearest || !nearest.method.includes(method)) return null;
       return { here: false, what: this.describe(nearest, PLACE_FIELDS.filter((field) => nearest[field] !== this.state[field])) };
     }
@@ -500,7 +502,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
 
     render() {
       const { state } = this, release = this.axis && this.axis[this.read];
-      if (!state) return; // its data is loading
+      if (!state || !this.canvas.clientWidth) return; // its data is loading, or another device is shown
       this.drawn = this.lines();
       this.read = release === undefined ? undefined : this.axis.indexOf(release); // another overlay has other releases
       const base = this.baseIndex();
@@ -1120,17 +1122,50 @@ The state is in the fragment of the address, so that a chart that was chosen can
 
   /* ---- start ---- */
 
-  /** Return the machines whose data a chart shows: of the block in its page, or of a script. */
-  function dataOf(host) {
+  /** Return the data of a chart in its page, a document for each machine; a document may name the script that has the data. */
+  function documentsOf(host) {
     const block = document.getElementById(host.dataset.source);
-    if (!block) return [tensorHistory.machines.get(host.dataset.machine)];
-    return [JSON.parse(block.textContent)].flat().map(tensorHistory.receive);
+    return block ? [JSON.parse(block.textContent)].flat() : [];
+  }
+
+  /** Make a chart; its drawing stays where its data cannot be loaded. */
+  async function start(host, documents) {
+    try {
+      for (const { script } of documents) if (script) await tensorHistory.load(`${host.dataset.root}${script}`);
+    } catch {
+      return;
+    }
+    const machineOf = (data) => (data.script ? Object.assign(tensorHistory.machines.get(data.machine), data) : tensorHistory.receive(data));
+    const machines = documents.length ? documents.map(machineOf) : [tensorHistory.machines.get(host.dataset.machine)];
+    if (machines[0] && machines[0].cases.size) new HistoryChart(host, machines);
+  }
+
+  /** Make the chart of a device when its tab is chosen, or when the address has its state. */
+  function startLater(host, documents) {
+    const fragment = host.dataset.explorer.split("#")[1], { device } = tensorHistory.parsed(fragment), tab = tabOf(device);
+    let started = false;
+    const begin = () => {
+      if (!started) start(host, documents);
+      started = true;
+    };
+    const follow = () => {
+      const asked = tensorHistory.parsed(location.hash);
+      if (!started && asked && asked.device === device) tab.checked = true;
+      if (tab.checked) begin();
+    };
+    tab.addEventListener("change", () => {
+      if (!started) history.pushState(null, "", `#${fragment}`);
+      begin();
+    });
+    addEventListener("hashchange", follow);
+    follow();
   }
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const host of document.querySelectorAll(".history-chart:not(.ready)")) {
-      const data = dataOf(host);
-      if (data[0] && data[0].cases.size) new HistoryChart(host, data);
+      const documents = documentsOf(host);
+      if (documents.some(({ script }) => script)) startLater(host, documents);
+      else start(host, documents);
     }
   });
 })();

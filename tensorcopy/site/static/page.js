@@ -364,4 +364,4 @@ document.querySelectorAll("table[data-bars]").forEach(addBars);
 document.querySelectorAll(".plot.case, .plot.changes").forEach(addReading);
 document.querySelectorAll(".anatomy").forEach(addNumbers);
 document.querySelectorAll("form[data-pairs]").forEach(addPairs);
-document.querySelectorAll("#upgrades").forEach(addUpgrades);
+document.querySelectorAll(".upgrade > script").forEach(addUpgrades);
