@@ -350,17 +350,17 @@ def _news(results: DeviceResults, translate: Translate) -> Markup:
     counts = {verdict.value: number[verdict.value] for verdict in TIME}
     before, after = (side.version for side in latest.sides)
     sentences = [translate("news", before=before, after=after, cases=len(changes), **counts)]
+    slower, faster = (number[word] for word in LIKELY[:2])
+    if slower or faster:
+        sentences.append(translate("news_likely", slower=slower, faster=faster))
+    if apart := sum(number[word] for word in UNMEASURED):
+        sentences.append(translate("news_apart", apart=apart))
     for option in _options(results, "tensor")[:1]:
         own = latest.changes.get(option.case)
         if own and own.interval:
             size, ends = (unbroken(text) for text in (signed_percent(own.size), signed_interval(own.interval)))
             numel = count(int(option.case["numel"]))
             sentences.append(translate("news_recommended", code=code_markup(option.code), numel=numel, change=size, interval=ends))
-    slower, faster = (number[word] for word in LIKELY[:2])
-    if slower or faster:
-        sentences.append(translate("news_likely", slower=slower, faster=faster))
-    if apart := sum(number[word] for word in UNMEASURED):
-        sentences.append(translate("news_apart", apart=apart))
     pairs = [change.count.verdict for change in changes if change.count]
     if pairs:
         sentences.append(translate("news_work", more=pairs.count(Verdict.MORE), fewer=pairs.count(Verdict.FEWER), cases=len(pairs)))
