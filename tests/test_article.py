@@ -1,11 +1,12 @@
 """The page of the article's questions, and every value that the article prints, checked with the installed torch."""
 
 import re
+from html import unescape
 
 import pytest
 import torch
 
-from tensorcopy.copying.inside import conformance
+from tensorcopy.copying.inside import conformance, printed
 from tensorcopy.copying.pages import article
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -45,13 +46,13 @@ def test_every_value_is_checked(content):
     """As many on the CPU as when the shipped results were measured: a line of several values cannot lose one."""
     claims = conformance.claims("cpu")
     assert len(claims) == content.machine.result.article["cpu"]["statements"]
-    assert {claim.section for claim in claims} == set(conformance.SECTIONS)
+    assert {claim.section for claim in claims} == set(printed.SECTIONS)
     assert {type(claim.got) for claim in claims if claim.expression.endswith(".grad")} == {type(None), float}
 
 
 def test_a_value_that_differs_is_named(monkeypatch):
     """Otherwise the tests above would pass whatever torch does."""
-    monkeypatch.setitem(conformance.SECTIONS, "detach", "w = leaf(1.0)\nw.detach() is w, w -> True, 1.0")
+    monkeypatch.setitem(printed.SECTIONS, "detach", "w = leaf(1.0)\nw.detach() is w, w -> True, 1.0")
     failed = [claim for claim in conformance.claims("cpu") if not claim.holds]
     assert failed == [("detach", "w.detach() is w", False, True)]
 
@@ -59,32 +60,89 @@ def test_a_value_that_differs_is_named(monkeypatch):
 def test_every_value_that_the_article_prints_belongs_to_a_question():
     """The names of the checked sections are those of the worker."""
     claimed = [name for question in article.questions() for name in question.get("claims", ())]
-    assert set(claimed) == set(conformance.SECTIONS)
+    assert set(claimed) == set(printed.SECTIONS)
+
+
+def by_device(content):
+    return {device: machine.by_release for device, machine in content.by_device.items()}
 
 
 def test_every_statement_was_observed_on_every_shipped_release(shipped_results):
-    """The page says so, and a release that differs would be named."""
-    results = render.content(shipped(), shipped_results.results).machine.by_release
+    """On the CPU and on the H200; the page says so, and a release that differs would be named."""
+    results = by_device(render.content(shipped(), shipped_results.results))
     rows = [statement for answer in article.answers(results, "en") for statement in answer.statements]
     assert len(rows) > 30
     assert [row.text for row in rows if not row.holds] == []
-    first, last = results[0].version, results[-1].version
-    assert {str(row.releases) for row in rows} == {f"all {len(results)} releases, {first} to {last}"}
+    releases = [result.version for result in results["cpu"]]
+    seen = [result.version for result in results["cuda"] if "cuda" in result.article]
+    on_cpu, on_cuda = (
+        f"on the CPU: all {len(releases)} releases, {releases[0]} to {releases[-1]}",
+        f"on CUDA (NVIDIA H200): {' and '.join(seen)}",
+    )
+    assert {str(row.where) for row in rows} == {on_cpu, on_cuda, f"{on_cpu}; {on_cuda}"}
 
 
 def test_a_release_that_differs_is_named():
-    """Both a method's behaviour and a value that the article prints."""
+    """Both a method's behaviour and a value that the article prints, in the statement and in the table of values."""
     old, new = measured(OLD, {("detach", 16): 1e-6}), measured(NEW, {("detach", 16): 1e-6})
+    number = sum(
+        bool(value.expression) and not value.on_accelerator for name in printed.SECTIONS for value in printed.session(name, "cuda:0")
+    )
     for result, shares in ((old, True), (new, False)):
         result.methods["detach"] = launch_files.observed(shares_storage=shares)
-    new.article["cpu"]["fail"] = ["detach: z.grad is 1, printed None"]
-    answers = {answer.name: answer for answer in article.answers([old, new], "en")}
-    shared, cut, *_, printed = answers["detach"].statements
-    assert (shared.holds, str(shared.releases)) == (False, "1 of 2 releases; not 2.0.0")
-    assert (printed.holds, str(printed.releases)) == (False, "1 of 2 releases; not 2.0.0")
-    assert (cut.holds, str(cut.releases)) == (True, "all 2 releases, 1.0.0 to 2.0.0")
-    assert str(answers["clone"].statements[0].releases) == "not observed yet"
+        result.article["cpu"]["statements"] = number
+    new.article["cpu"]["fail"] = ["detach: z.grad is 1.5, printed None"]
+    answers = {answer.name: answer for answer in article.answers({"cpu": [old, new]}, "en")}
+    shared, cut, *_, told = answers["detach"].statements
+    assert (shared.holds, str(shared.where)) == (False, "on the CPU: 1 of 2 releases; not 2.0.0")
+    assert (told.holds, str(told.where)) == (False, "on the CPU: 1 of 2 releases; not 2.0.0")
+    assert (cut.holds, str(cut.where)) == (True, "on the CPU: 1.0.0 and 2.0.0")
+    assert str(answers["clone"].statements[0].where) == "not observed yet"
     assert not answers["clone"].statements[0].holds
+    values = {value.expression: (value.printed, *map(str, value.seen)) for value in answers["detach"].values if value.expression}
+    assert values.pop("z.grad") == ("None", "same; 1.5 (2.0.0)")
+    assert {seen for _, seen in values.values()} == {"same"}
+
+
+def test_values_that_another_program_checked_are_not_called_the_same():
+    """Of a result with another number of values, it is not known which of them it saw."""
+    result = measured(NEW, {("detach", 16): 1e-6})
+    assert result.article["cpu"]["statements"] < 99
+    (answer,) = [answer for answer in article.answers({"cpu": [result]}, "en") if answer.name == "graph"]
+    assert (answer.statements, answer.devices) == ((), ())
+
+
+def test_the_page_has_every_value_that_the_article_prints(site, content):
+    """Each with its expression and with what the CPU and the H200 were seen to print, and the lines of code between them."""
+    cell = '<td class="w">(.*?)</td>'
+    for page in site.values():
+        rows = re.findall(
+            rf'<tr><th scope="row"><code>(.*?)</code></th><td class="w"><code>(.*?)</code></td>{cell}{cell}</tr>',
+            page,
+        )
+        article_rows = [
+            (value.expression, repr(value.value), value.on_accelerator)
+            for question in article.questions()
+            for name in question.get("claims", ())
+            for value in printed.session(name, "cuda:0")
+            if value.expression
+        ]
+        assert [(unescape(expression), unescape(value), not cpu) for expression, value, cpu, _ in rows] == article_rows
+        assert len({(cpu, cuda) for *_, cpu, cuda in rows}) == 2
+        assert article.answers(by_device(content), "en")[0].devices == ("the CPU", "CUDA (NVIDIA H200)")
+        assert "<code>y = x * w + b</code>" in page
+
+
+def test_the_first_graph_is_drawn_with_the_gradients_that_backward_leaves(site):
+    """As torch has them here: w and b are reached, x is cut, and y keeps none."""
+    names = {claim.expression: claim.got for claim in conformance.claims("cpu") if claim.section == "graph"}
+    label = ", ".join(f"{name}.grad {names[f'{name}.grad']}".removesuffix(".0") for name in "xwby")
+    values = {"x": 2, "w": 1, "b": 3, "y": 5}
+    (drawing,) = re.findall(rf'<svg[^>]*aria-label="y = x\*w \+ b: {label}".*?</svg>', site["article.html"])
+    assert re.findall(r">(\w = [^<]*)<", drawing) == [
+        f"{name} = {values[name]}, .grad {names[f'{name}.grad']}".removesuffix(".0") for name in "xwby"
+    ]
+    assert (drawing.count('class="head"'), drawing.count('class="cut"')) == (2, 1)
 
 
 def test_both_languages_answer_the_same_questions(site):

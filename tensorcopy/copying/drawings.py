@@ -1,4 +1,4 @@
-"""Drawings of observed outcomes: storage, gradient and leaves. Pure.
+"""Drawings of observed outcomes, storage, gradient and leaves, and of a graph with its gradients. Pure.
 
 x ◄╌╌╌╌╌╌╌ x.detach()     a filled dot is a leaf, a ring is not; an arrow is a gradient's path, a broken line one without a gradient
 │              │
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from math import hypot
 from typing import Any
 
 WIDTH, HEIGHT = 420, 132
@@ -49,6 +50,56 @@ def draw_methods(methods: Mapping[str, Any]) -> dict[str, str]:
     return drawings
 
 
+GRAPH_HEIGHT, ROW = 160, 56
+TIMES, PLUS, RESULT = (212, 58), (272, 108), (344, 108)  # the places of the operations of y = x*w + b, and of y
+
+
+def draw_graph(values: Mapping[str, Any]) -> str:
+    """Draw y = x*w + b with the gradients that y.backward() leaves.
+
+    values : of x, w, b and y, and their gradients, as "w.grad"; None is drawn as the place where no gradient stays
+    """
+    parts = [_edge(TIMES, PLUS), _edge(PLUS, RESULT)]
+    for number, (name, to) in enumerate((("x", TIMES), ("w", TIMES), ("b", PLUS))):
+        place = X, 30 + ROW * number
+        parts.append(_edge(place, to, reached=values[f"{name}.grad"] is not None))
+        parts.append(_node(name, place, values, leaf=True))
+    parts.append(_node("y", RESULT, values, leaf=False))
+    for sign, (x, y) in (("×", TIMES), ("+", PLUS)):
+        parts.append(f'<circle class="operation" cx="{x}" cy="{y}" r="12"/><text class="code" x="{x}" y="{y + 4}">{sign}</text>')
+    gradients = ", ".join(f"{name}.grad {_short(values[f'{name}.grad'])}" for name in ("x", "w", "b", "y"))
+    return _svg(parts, f"y = x*w + b: {gradients}", GRAPH_HEIGHT)
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _node(name: str, place: tuple[int, int], values: Mapping[str, Any], *, leaf: bool) -> str:
+    """Draw a tensor's mark, with its value and its gradient above."""
+    x, y = place
+    text = f"{name} = {_short(values[name])}, .grad {_short(values[f'{name}.grad'])}"
+    mark = f'<circle class="leaf{"" if leaf else " none"}" cx="{x}" cy="{y}" r="4.5"/>'
+    return f'{mark}<text class="code" x="{x}" y="{y - 12}">{text}</text>'
+
+
+def _edge(start: tuple[int, int], end: tuple[int, int], *, reached: bool | None = None) -> str:
+    """Draw the way of a gradient back from `end` to `start`, with a head where it reaches a leaf, and cut where it does not."""
+    (x, y), (to_x, to_y) = start, end
+    line = f'<path class="flows{" broken" if reached is False else ""}" d="M{to_x} {to_y}L{x} {y}"/>'
+    if reached is None:
+        return line
+    length = hypot(to_x - x, to_y - y)
+    across, down = (to_x - x) / length, (to_y - y) / length
+    if reached:
+        tip_x, tip_y = x + 8 * across, y + 8 * down
+        ends = [(tip_x + 10 * across + side * 4.5 * down, tip_y + 10 * down - side * 4.5 * across) for side in (1, -1)]
+        corners = "L".join(f"{corner_x:.1f} {corner_y:.1f}" for corner_x, corner_y in [(tip_x, tip_y), *ends])
+        return f'{line}<path class="head" d="M{corners}z"/>'
+    middle_x, middle_y = (x + to_x) / 2, (y + to_y) / 2
+    return f'{line}<path class="cut" d="M{middle_x - 5:g} {middle_y - 6:g}l10 12M{middle_x + 5:g} {middle_y - 6:g}l-10 12"/>'
+
+
 def _label(code: str, x: int, *, leaf: bool | None) -> str:
     """Draw a tensor's code with a mark for leaf or non-leaf; an ndarray has none."""
     mark = "" if leaf is None else f'<circle class="leaf{"" if leaf else " none"}" cx="{x}" cy="{MARKS}" r="4.5"/>'
@@ -78,8 +129,8 @@ def _arrow(*, reaches_x: bool) -> str:
     return f'<path class="flows broken" d="M{right} {y}H{left}"/>{cut}'
 
 
-def _svg(parts: list[str], label: str) -> str:
+def _svg(parts: list[str], label: str, height: int = HEIGHT) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )

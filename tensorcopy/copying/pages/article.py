@@ -12,11 +12,12 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tensorcopy import files
-from tensorcopy.copying.drawings import draw_methods
+from tensorcopy.copying.drawings import draw_graph, draw_methods
+from tensorcopy.copying.inside.printed import SECTIONS, drawn_graph, session
 from tensorcopy.copying.pages.methods import observed
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import NARROW_SPACE, size
+from tensorcopy.numbers import NARROW_SPACE, count, size
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
@@ -30,26 +31,41 @@ TABLE = Path(__file__).with_name("article.toml")
 THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
 TWO = ("new_tensor", "tensor")  # and slower than these three
 INDEPENDENT = ("detach_clone_numpy", "clone_detach_numpy", "detach_numpy_copy", "detach_to_cpu_copy_numpy")  # on every device
+ARTICLE_NUMELS = tuple(2**exponent for exponent in range(15))  # that the article times
 WASTES, ALTERNATIVE = "detach_clone_numpy", "detach_numpy_copy"  # of GPU memory
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement with the releases on which it was observed, as text.
+    """A statement with the devices and releases on which it was observed, as text.
 
     holds : on each of them
     """
 
     text: Markup
-    releases: Markup
+    where: Markup
     holds: bool
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value that the article prints, beside those that were seen; or a line of its code, without an expression.
+
+    seen : on each device: "same", or what was seen, with the releases; "" where the value is about two devices, and this is the CPU
+    """
+
+    code: str
+    expression: str
+    printed: str
+    seen: tuple[Markup, ...] = ()
 
 
 @dataclass(frozen=True)
 class Answer:
     """A question of the article with its answer.
 
-    drawings : names of methods; group : whose times are drawn, "" for none; memory : whether bytes are shown
+    drawings : names of methods, or "graph"; group : whose times are drawn, "" for none; memory : whether bytes are shown
+    values : that the article prints, with its code; devices : where they were seen
     """
 
     name: str
@@ -60,12 +76,19 @@ class Answer:
     group: str
     memory: bool
     statements: tuple[Statement, ...]
+    values: tuple[Value, ...]
+    devices: tuple[Markup, ...]
 
     @property
-    def releases(self) -> Markup:
-        """The releases of most of its statements."""
-        texts = [statement.releases for statement in self.statements]
+    def where(self) -> Markup:
+        """Where most of its statements were observed."""
+        texts = [statement.where for statement in self.statements]
         return max(texts, key=texts.count, default=Markup(""))
+
+    @property
+    def printed(self) -> int:
+        """How many values the article prints."""
+        return sum(bool(value.expression) for value in self.values)
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -84,11 +107,12 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
     heading, glossary = str(translate("article_heading")), "glossary" if language == "en" else f"glossary.{language}"
     newest = results[-1].methods
     on_device = _measured_on_device(content)
+    by_device = {device: each.by_release for device, each in content.by_device.items()}
     return {
         "releases": [result.version for result in results],
-        "answers": answers(results, language),
-        "score": machine.result.article.get("cpu"),
-        "drawings": {name: Markup(svg) for name, svg in draw_methods(content.methods).items()},  # noqa: S704 - our own SVG
+        "answers": answers(by_device, language),
+        "scores": _scores(by_device, translate),
+        "drawings": {name: Markup(svg) for name, svg in {**draw_methods(content.methods), "graph": draw_graph(drawn_graph())}.items()},  # noqa: S704 - our own SVG
         "tables": {group: tables(machine, group) for group in ("conversion", "copy")},
         "plot": lambda table: Markup(plots.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
         "codes": lambda table: list(map(machine.code, table.methods)),
@@ -96,6 +120,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "concluded": _marked(str(translate("article_concluded"))),
         "fastest": lambda result, table: fastest(result, table, machine, translate),
         "conclusion": lambda result, table: conclusion(result, table, translate),
+        "measured_sizes": _measured_sizes(machine, translate),
         "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
         "waste": _waste(on_device[-1] if on_device else machine.result, translate),
         "device_name": on_device[-1].hardware("cuda") if on_device else "",
@@ -121,11 +146,12 @@ def questions() -> list[dict[str, Any]]:
     return sections
 
 
-def answers(results: Sequence[Result], language: str) -> list[Answer]:
+def answers(by_device: Mapping[str, Sequence[Result]], language: str) -> list[Answer]:
     """Return the answer to every question in a language.
 
-    results : one for each release, in order
+    by_device : of each device the results, one for each release, in order
     """
+    translate = translator(language)
     return [
         Answer(
             name=row["name"],
@@ -135,44 +161,114 @@ def answers(results: Sequence[Result], language: str) -> list[Answer]:
             drawings=tuple(row.get("drawings", ())),
             group=row.get("group", ""),
             memory=row.get("memory", False),
-            statements=tuple(_statements(row, results, language)),
+            statements=tuple(_statements(row, by_device, language)),
+            values=tuple(_values_of(row.get("claims", ()), by_device, translate)),
+            devices=tuple(_device_name(device, results, translate) for device, results in _checked(by_device).items()),
         )
         for row in questions()
     ]
 
 
-def _statements(row: Mapping[str, Any], results: Sequence[Result], language: str) -> Iterator[Statement]:
+def _statements(row: Mapping[str, Any], by_device: Mapping[str, Sequence[Result]], language: str) -> Iterator[Statement]:
     translate = translator(language)
     for statement in row.get("statements", ()):
-        holds = {}
-        for result in results:
-            if outcome := observed(result, statement["method"], statement["input"]):
-                got, value = outcome[statement["field"]], statement["value"]
-                holds[result.version] = str(got).startswith(value) if isinstance(value, str) else got == value
-        yield _statement(_marked(statement[language]), holds, translate)
+        holds: dict[str, dict[str, bool]] = {}
+        for device, results in by_device.items():
+            for result in results if device in statement.get("devices", by_device) else ():
+                if outcome := observed(result, statement["method"], statement["input"], device):
+                    got, value = outcome[statement["field"]], statement["value"]
+                    holds.setdefault(device, {})[result.version] = str(got).startswith(value) if isinstance(value, str) else got == value
+        yield _statement(_marked(statement[language]), holds, by_device, translate)
     claims = tuple(f"{name}:" for name in row.get("claims", ()))  # of values that the article prints
-    for device in dict.fromkeys(device for result in results if claims for device in result.article):
-        printed = {
-            result.version: not any(str(failed).startswith(claims) for failed in result.article[device]["fail"])
-            for result in results
-            if device in result.article
-        }
-        yield _statement(translate("article_printed" if device == "cpu" else "article_printed_on", device=device), printed, translate)
+    printed = {
+        device: {result.version: not any(text.startswith(claims) for text in result.article[device]["fail"]) for result in results}
+        for device, results in _checked(by_device).items()
+    }
+    if claims and printed:
+        yield _statement(translate("article_printed"), printed, by_device, translate)
 
 
-def _statement(text: Markup, seen: Mapping[str, bool], translate: Translate) -> Statement:
-    """Return a statement with the releases on which it holds, of those where it was seen."""
+def _checked(by_device: Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:
+    """Return the results that checked every value which the article prints, by device."""
+    sessions = [value for section in SECTIONS for value in session(section, "cuda:0") if value.expression]
+    numbers = {device: sum(device != "cpu" or not value.on_accelerator for value in sessions) for device in by_device}
+    checked = {
+        device: [result for result in results if device in result.article and result.article[device]["statements"] == numbers[device]]
+        for device, results in by_device.items()
+    }
+    return {device: results for device, results in checked.items() if results}
+
+
+def _values_of(claims: Sequence[str], by_device: Mapping[str, Sequence[Result]], translate: Translate) -> Iterator[Value]:
+    """Yield what the article prints in some sections, with its code and with what each device was seen to print."""
+    checked = _checked(by_device)
+    for value in chain.from_iterable(session(section, "cuda:0") for section in claims):
+        if value.on_accelerator and not checked.keys() - {"cpu"}:
+            continue
+        if not value.expression:
+            yield Value(value.code, "", "")
+            continue
+        seen = []
+        for device, results in checked.items():
+            if value.on_accelerator and device == "cpu":
+                seen.append(Markup(""))
+                continue
+            others: dict[str, list[str]] = {}
+            for result in results:
+                if other := value.got(result.article[device]["fail"]):
+                    others.setdefault(other, []).append(result.version)
+            texts = [
+                translate("article_other", value=other, releases=translate("and").join(versions)) for other, versions in others.items()
+            ]
+            same = [translate("article_same")] if sum(map(len, others.values())) < len(results) else []
+            seen.append(translate("semicolon").join([*same, *texts]))
+        yield Value("", value.expression, repr(value.value), tuple(seen))
+
+
+def _device_name(device: str, results: Sequence[Result], translate: Translate) -> Markup:
+    """Return a device as it is called in a sentence: "CUDA (NVIDIA H200)"."""
+    return translate(f"article_name_{'cpu' if device == 'cpu' else 'device'}", device=device.upper(), hardware=results[-1].hardware(device))
+
+
+def _scores(by_device: Mapping[str, Sequence[Result]], translate: Translate) -> Markup:
+    """Return how many of the values that the article prints are the same with the newest release on each device."""
+    texts = [
+        translate(
+            "article_score_on",
+            hold=results[-1].article[device]["hold"],
+            total=results[-1].article[device]["statements"],
+            device=_device_name(device, results, translate),
+        )
+        for device, results in _checked(by_device).items()
+    ]
+    return translate("article_score", scores=translate("also").join(texts)) if texts else Markup("")
+
+
+def _statement(
+    text: Markup, seen: Mapping[str, Mapping[str, bool]], by_device: Mapping[str, Sequence[Result]], translate: Translate
+) -> Statement:
+    """Return a statement with the devices and releases on which it holds, of those where it was seen.
+
+    seen : by device and release
+    """
+    devices = [
+        translate("article_where", device=_device_name(device, by_device[device], translate), releases=_releases(of_device, translate))
+        for device, of_device in seen.items()
+    ]
+    where = translate("semicolon").join(devices) if devices else translate("article_not_observed")
+    return Statement(text, where, bool(devices) and all(holds for of_device in seen.values() for holds in of_device.values()))
+
+
+def _releases(seen: Mapping[str, bool], translate: Translate) -> Markup:
+    """Return the releases on which something holds, of those where it was seen."""
     releases, missing = list(seen), [release for release, holds in seen.items() if not holds]
-    if not releases:
-        where = translate("article_not_observed")
-    elif len(releases) == 1:
-        where = translate("article_none" if missing else "article_one", torch=releases[0])
-    elif not missing:
-        where = translate("article_all", count=len(releases), first=releases[0], last=releases[-1])
-    else:
-        names = translate("and").join(missing)
-        where = translate("article_some", count=len(releases) - len(missing), total=len(releases), missing=names)
-    return Statement(text, where, bool(releases) and not missing)
+    if len(releases) == 1:
+        return translate("article_none" if missing else "article_one", torch=releases[0])
+    if not missing:
+        form = "article_both" if len(releases) == 2 else "article_all"
+        return translate(form, count=len(releases), first=releases[0], last=releases[-1])
+    names = translate("and").join(missing)
+    return translate("article_some", count=len(releases) - len(missing), total=len(releases), missing=names)
 
 
 def _marked(text: str) -> Markup:
@@ -186,6 +282,14 @@ def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
     measured = [result for result in machine.by_release if methods_of(result, group, "cpu")]
     ends = {result.version: result for result in (*measured[-1:], *measured[:1])}
     return [(result, costs(result, group, "cpu")) for result in ends.values()]
+
+
+def _measured_sizes(machine: Machine, translate: Translate) -> Markup:
+    """Return which of the article's sizes were measured."""
+    measured = {numel for group in ("conversion", "copy") for _, table in tables(machine, group) for numel in table.numels}
+    shown = [numel for numel in ARTICLE_NUMELS if numel in measured]
+    ends = {"number": len(ARTICLE_NUMELS), "first": count(ARTICLE_NUMELS[0]), "last": count(ARTICLE_NUMELS[-1])}
+    return translate("article_sizes", part=len(shown), sizes=translate("and").join(map(count, shown)), **ends)
 
 
 def fastest(result: Result, table: CostTable, machine: Machine, translate: Translate) -> Markup:

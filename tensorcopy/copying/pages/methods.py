@@ -43,10 +43,10 @@ def pages(content: Content) -> Iterator[Page]:
     yield from _method_pages(content)
 
 
-def observed(result: Result, method: str, kind: str) -> dict[str, Any] | None:
-    """Return a method's outcome on the CPU; None when it was not observed."""
+def observed(result: Result, method: str, kind: str, device: str = "cpu") -> dict[str, Any] | None:
+    """Return a method's outcome on a device; None when it was not observed."""
     row = result.methods.get(method) or {}
-    outcomes = (row.get("observed") or {}).get("cpu")
+    outcomes = (row.get("observed") or {}).get(device)
     return {"unobserved": [], **outcomes[kind]} if outcomes else None  # earlier results do not have it
 
 
