@@ -29,9 +29,19 @@ def pages(content: Content) -> Iterator[Page]:
     """Yield the page of every device, and one for each machine with other results; the addresses of machines' pages are stable."""
     yield _page(content, content.devices, addresses.REGRESSIONS)
     for machine in content.machines:
-        every = tuple(machine.devices.values()) or (DeviceResults(machine, "cpu"),)
-        if machine is not content.machine or any(address_of(content, machine, each.device) != addresses.REGRESSIONS for each in every):
-            yield _page(content, every, addresses.of_regressions(machine.name))
+        if _has_own_page(content, machine):
+            yield _page(content, _every(machine), addresses.of_regressions(machine.name))
+
+
+def _every(machine: Machine) -> tuple[DeviceResults, ...]:
+    return tuple(machine.devices.values()) or (DeviceResults(machine, "cpu"),)
+
+
+def _has_own_page(content: Content, machine: Machine) -> bool:
+    """Return whether a machine has a page of its own: all but the main one, and that too with a device that another answers for."""
+    return machine is not content.machine or any(
+        address_of(content, machine, each.device) != addresses.REGRESSIONS for each in _every(machine)
+    )
 
 
 def address_of(content: Content, machine: Machine, device: str) -> str:
@@ -42,8 +52,8 @@ def address_of(content: Content, machine: Machine, device: str) -> str:
 
 def _page(content: Content, shown: Sequence[DeviceResults], address: str) -> Page:
     known = findings(content)
-    names = [machine.name for machine in content.machines]
-    elsewhere = [(name, addresses.of_regressions(name)) for name in names if name not in {each.machine.name for each in shown}]
+    others = [machine for machine in content.machines if machine not in [each.machine for each in shown]]
+    elsewhere = [(machine.name, addresses.of_regressions(machine.name)) for machine in others if _has_own_page(content, machine)]
     values = {
         "devices": [_of_device(content, results, known) for results in shown],
         "others": [*([] if address == addresses.REGRESSIONS else [("all devices", addresses.REGRESSIONS)]), *elsewhere],
