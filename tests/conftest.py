@@ -57,6 +57,12 @@ if sys.dont_write_bytecode:  # many containers ask for it; each process would th
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _shipped_campaign() -> None:
+    """Make the shipped campaign before any test replaces the table of releases: it is kept for the life of a process."""
+    shipped()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _no_power_failure() -> Generator[None, None, None]:
     """No file of a test is needed after a power failure, and waiting for the disk would take longer than most tests."""
     with pytest.MonkeyPatch.context() as patch:
