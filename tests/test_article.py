@@ -153,6 +153,12 @@ def test_both_languages_answer_the_same_questions(site):
     assert len(re.findall("[ぁ-んァ-ン一-龥]", text)) > 1500
 
 
+def test_the_key_of_the_pictures_is_in_the_language_of_the_page(site):
+    """Its lines are named by code, and the baseline by a word."""
+    assert ["memcpy baseline" in site[name] for name in ("article.html", "ja/article.html")] == [True, False]
+    assert "</svg>memcpy 基準</li>" in site["ja/article.html"]
+
+
 def test_the_pictures_show_the_newest_release_and_torch_1_9(site):
     """Of conversions and of copies, each with a link to the page with all its times."""
     links = re.findall(r'<figcaption><a href="sizes/epyc-2core/py([\d.]+)-cuda/([\d.]+).html">torch (\S+)</a>', site["article.html"])
