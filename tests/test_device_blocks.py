@@ -272,6 +272,7 @@ def landing_page(shipped_results) -> str:
     return render.page_text(render.templates_of(content), page)
 
 
+@pytest.mark.slow
 def test_the_shipped_gpu_tells_its_newest_release_with_an_interval(landing_page, shipped_results):
     """Its block has the costs of 2.15.0, the change of its copy with the interval, and a chart of all releases of its machine."""
     block = block_of(landing_page, "cuda")

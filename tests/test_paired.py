@@ -332,7 +332,7 @@ UNEQUAL = [(1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (5, 5), (2, 12), (3, 12)]
 @pytest.mark.parametrize("launches", UNEQUAL, ids=lambda launches: "{} against {}".format(*launches))
 def test_a_tracked_value_that_only_varies_is_seldom_called_higher_or_lower(launches):
     """In at most 5 of 100 families, however few launches tell how much it varies: here each family is a single value."""
-    random, families = np.random.default_rng(21), 4000
+    random, families = np.random.default_rng(21), 2000
     sides = [(list(random.normal(100, 1, launches[0])), list(random.normal(100, 1, launches[1]))) for _ in range(families)]
     alarms = sum(paired.tracked({0: ("nats", before, after)})[0].verdict is not Verdict.UNKNOWN for before, after in sides)
     swapped = sum(paired.tracked({0: ("nats", after, before)})[0].verdict is not Verdict.UNKNOWN for before, after in sides)
@@ -341,6 +341,7 @@ def test_a_tracked_value_that_only_varies_is_seldom_called_higher_or_lower(launc
 
 
 @pytest.mark.parametrize("launches", [each for each in UNEQUAL if min(each) > 1], ids=lambda launches: "{} against {}".format(*launches))
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [1 / 3, 3.0], ids=["a third", "three times"])
 def test_a_side_that_varies_otherwise_gives_few_more_false_alarms(launches, spread):
     """Of two launches that vary three times as much as twelve others, 8 in 100: nothing tells their spread, and Welch's test gives 11."""
