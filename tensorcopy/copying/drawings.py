@@ -50,7 +50,7 @@ def draw_methods(methods: Mapping[str, Any]) -> dict[str, str]:
     return drawings
 
 
-GRAPH_HEIGHT, ROW = 160, 56
+GRAPH_HEIGHT, ROW = 176, 56
 TIMES, PLUS, RESULT = (212, 58), (272, 108), (344, 108)  # the places of the operations of y = x*w + b, and of y
 
 
@@ -76,11 +76,12 @@ def _short(value: Any) -> str:
 
 
 def _node(name: str, place: tuple[int, int], values: Mapping[str, Any], *, leaf: bool) -> str:
-    """Draw a tensor's mark, with its value and its gradient above."""
+    """Draw a tensor's mark, with its value and its gradient on the side where no edge leaves: above the first row, below the others."""
     x, y = place
+    text_y = y - 12 if y < ROW else y + 25
     text = f"{name} = {_short(values[name])}, .grad {_short(values[f'{name}.grad'])}"
     mark = f'<circle class="leaf{"" if leaf else " none"}" cx="{x}" cy="{y}" r="4.5"/>'
-    return f'{mark}<text class="code" x="{x}" y="{y - 12}">{text}</text>'
+    return f'{mark}<text class="code" x="{x}" y="{text_y}">{text}</text>'
 
 
 def _edge(start: tuple[int, int], end: tuple[int, int], *, reached: bool | None = None) -> str:
