@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import Option
+from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import SIZES, sensitivity
 from tensorcopy.judge.paired import Change, Verdict
@@ -360,7 +361,9 @@ def _news(results: DeviceResults, translate: Translate) -> Markup:
         if own and own.interval:
             size, ends = (unbroken(text) for text in (signed_percent(own.size), signed_interval(own.interval)))
             numel = count(int(option.case["numel"]))
-            sentences.append(translate("news_recommended", code=code_markup(option.code), numel=numel, change=size, interval=ends))
+            verdict = translate(f"word_{comparisons.word(own).replace(' ', '_')}")
+            code = code_markup(option.code)
+            sentences.append(translate("news_recommended", code=code, numel=numel, verdict=verdict, change=size, interval=ends))
     pairs = [change.count.verdict for change in changes if change.count]
     if pairs:
         sentences.append(translate("news_work", more=pairs.count(Verdict.MORE), fewer=pairs.count(Verdict.FEWER), cases=len(pairs)))
