@@ -106,7 +106,7 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
         seen.append((int(printed), (environment / "complete").stat().st_mtime_ns))
         (tmp_path / written).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / written).touch()
-    assert [value for value, _ in seen] == [1, 1, 22, 22]  # of another length: a .pyc is told apart by the second and the length
+    assert [value for value, _ in seen] == [1, 1, 22, 22]  # of another length: Python compares it, and the second, with a .pyc
     assert len({built for _, built in seen}) == 2
 
 

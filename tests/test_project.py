@@ -149,7 +149,7 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
 
 @pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
 def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
-    """Under that name, pip's index may have the package of somebody else."""
+    """Under that name, pip's index may have another package."""
     suite(folder / "benchmarks", "theirs")
     text = ASV_CONFIGURATION.replace("virtualenv", kind).replace("REPO", '"https://example.org/a/b"').replace('"some-package"', '""')
     (folder / "asv.conf.json").write_text(text)

@@ -35,7 +35,7 @@ from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result, Results
 
-LAUNCHES = 8  # of a step that stored ones do not decide: a difference of 2 % is told
+LAUNCHES = 8  # of a step that stored ones do not decide: enough to see a difference of 2 %
 FOLDER = "find"  # beside the environments
 
 
