@@ -122,10 +122,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    *("test_the_whole_way", "test_page_in_a_browser", "test_pull_request", "test_project"),
-    *("test_profiles_under_valgrind", "test_package"),
-    *("test_project_pull_request", "test_find", "test_operations", "test_asv_commands"),
-    *("test_no_traceback", "test_site", "test_measure"),
+    *("whole/test_the_whole_way", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
+    *("copying/test_profiler", "whole/test_package"),
+    *("ci/test_pull_request_of_a_project", "asv_plugin/test_finding", "copying/test_own", "asv_plugin/test_commands"),
+    *("whole/test_no_traceback", "site/test_render", "measure/test_taking"),
 )
 
 
@@ -138,8 +138,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of the longest files first, and let a test that measures times run again where other work disturbed it."""
-    rank = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+    rank = {ROOT / "tests" / f"{name}.py": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
     for item in items:
         if item.get_closest_marker("timed"):
             item.add_marker(pytest.mark.flaky(reruns=2))

@@ -1,0 +1,751 @@
+"""Which launches `measure` takes, resumes and counts.
+
+The launches here are real files, made at once by a stand-in for the processes; tests/measure/test_launch.py has the processes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from math import exp
+from pathlib import Path
+from random import Random
+from threading import Barrier
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tensorcopy import configuration
+from tensorcopy.cli import main
+from tensorcopy.configuration import Paths
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.paired import Change, Reason, Verdict
+from tensorcopy.measure import launch, now, plan, profiling, revisions, taking
+from tensorcopy.measure.launch import LocalSide, SideFailed, Turns
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases.environments import Environment
+from tensorcopy.report import formats
+from tensorcopy.results import launches, reader
+from tensorcopy.results.launches import Launch
+from tensorcopy.worker import hardware, nvidia
+from tensorcopy.worker.nvidia import Gpu
+from tests import launch_files
+from tests.conftest import ROOT
+from tests.launch_files import PROVENANCE
+
+FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
+REFERENCE = Measurement(release_table.load().find("2.8.0"), "3.11")
+OLD_GPU = Gpu("NVIDIA H200", "550.54.14", 2**37, 0.0, (), 345, 1980, 31, True, (), False, capability=(9, 0))
+SECOND = {"started": "2026-11-21T08:00:00+00:00", "ended": "2026-11-21T08:00:01+00:00"}
+BY_SIZE, PEAK = "copies.BySize.time_copy", "memory.Host.track_peak"
+IN_DOUBT = f"{BY_SIZE}('tensor', 16)"
+SUITES = {
+    BY_SIZE: {
+        "name": BY_SIZE,
+        "version": "4",
+        "param_names": ["method", "numel"],
+        "params": [["'clone'", "'tensor'"], ["16"]],
+        "type": "time",
+    },
+    "copies.Latency.time_copy": {
+        "name": "copies.Latency.time_copy",
+        "version": "4",
+        "param_names": ["method", "numel", "device"],
+        "params": [["'clone'"], ["16"], ["'cuda'"]],
+        "type": "time",
+    },
+    PEAK: {"name": PEAK, "version": "1", "param_names": ["method"], "params": [["'clone'"]], "type": "track", "unit": "bytes"},
+}
+
+BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
+
+
+class Machine:
+    """A machine that takes a launch at once, and a minute of its clock.
+
+    taken : by launch the releases and Pythons of its sides, and its selected cases
+    counted : of the launches of counts
+    seconds : of a call of a release in a launch
+    """
+
+    def __init__(self) -> None:
+        self.now, self.suites = 1000.0, {name: {**suite} for name, suite in SUITES.items()}
+        self.taken: list[tuple[list[str], list[str]]] = []
+        self.counted: list[str] = []
+        self.fails: dict[str, TensorcopyError] = {}  # by release, when its environment is opened
+        self.cannot_start = ""
+        self.failing = ""  # a case
+        self.accelerators: dict[str, str] = {}
+        self.before_a_launch: Callable[[], object] = lambda: None
+        self.chance = Random(0)
+        self.seconds: Callable[[str, int], float] = lambda version, number: 1e-6 * (1 + self.chance.gauss(0, 0.002))
+        self.noise: dict[str, float] = {}  # of a case besides, by its parameters
+
+    def opened(self, measurement: Measurement, paths: Paths) -> Environment:
+        version = measurement.release.version
+        if version in self.fails:
+            raise self.fails[version]
+        own = {"torch": f"{version}+cu1", "torch_sha": measurement.release.sha, "python": f"{measurement.python}.7"}
+        report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
+        return Environment(Path("python"), report)
+
+    def take(self, sides: Sequence[LocalSide], machine: str, *, selection: str, reference: int | None, **_: Any) -> Launch:
+        self.before_a_launch()
+        names = [f"{side.provenance['torch'].partition('+')[0]}@{side.environment[2:].partition('-')[0]}" for side in sides]
+        for name, side in zip(names, sides):
+            if name == self.cannot_start:
+                raise SideFailed.of(side, "no libtorch")
+        suites = launch.selected(self.suites, selection, launch.devices_of(sides))
+        self.now += 60
+        number = len(self.taken)
+        self.taken.append((names, sorted(text for suite in suites.values() for text in suite["selected"])))
+        by_case = {
+            (name, index): self.turns(names, number, text) for name, suite in suites.items() for text, index in suite["selected"].items()
+        }
+        started = BEGIN + timedelta(minutes=number)  # in this order, which those of one second do not have
+        times = {"id": launches.new_id(started), "started": started.isoformat(), "ended": "2026-11-22T09:00:00+00:00"}
+        return launch.document(sides, suites, by_case, machine=machine, reference=reference, **times)
+
+    def count(self, side: LocalSide, machine: str, *, selection: str, **_: Any) -> Launch:
+        self.counted.append(side.provenance["torch"].partition("+")[0])
+        suites = launch.selected(self.suites, selection, (), timed=False)
+        document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), **SECOND)
+        stored = {name: launch.described(suite) for name, suite in suites.items()}
+        for suite in stored.values():
+            suite.values["0"] = 4096.0
+        return launches.msgspec.structs.replace(document, kind="counts", suites=stored)
+
+    def turns(self, names: list[str], number: int, case: str) -> Turns:
+        if case == self.failing:
+            return Turns({}, 100, failed=dict.fromkeys(range(len(names)), "RuntimeError: no kernel"))
+        noise = self.noise.get(case, 0)
+        return Turns({place: [self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3 for place, each in enumerate(names)}, 100)
+
+    @property
+    def sides(self) -> list[list[str]]:
+        """The sides of each launch."""
+        return [names for names, _ in self.taken]
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch) -> Machine:
+    """A machine without results, whose checkout is the current folder."""
+    made = Machine()
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(Measurement, "opened", lambda measurement, campaign, paths: made.opened(measurement, paths))
+    for name, stand_in in (("take", made.take), ("count", made.count), ("suites_of", lambda side: made.suites)):
+        monkeypatch.setattr(launch, name, stand_in)
+    for module in ("measure.taking", "measure.now", "measure.history", "cli.measure", "cli.compare"):
+        monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
+    monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
+    monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
+    monkeypatch.setattr(uv, "find_python", Path)
+    monkeypatch.setattr(environments, "gigabytes", lambda *arguments: 0)  # whatever this machine's disk has
+    return made
+
+
+def measure(*arguments: str) -> int:
+    return main(["measure", "--machine", "box", *arguments])
+
+
+def test_a_release_is_measured_beside_itself_with_numpy_2(machine, capsys):
+    """In a separate environment and series; a project chooses numpy by what it requires."""
+    assert measure("2.7.1", "2.7.1@numpy2", "2.2.2@numpy2", "--launches", "3") == 0
+    printed = capsys.readouterr().out
+    assert "torch 2.2.2 is skipped: its wheel needs numpy 1" in printed
+    (key,) = {result.series_key for result in reader.load_results(Path("results")).results if result.series_key.has_numpy_2}
+    assert (key.build.partition("-")[2], key.is_beside_history) == ("numpy2", True)
+    assert all(len(sides) == 3 for sides in machine.sides)
+    Path("tensorcopy.toml").write_text('[project]\nname = "lab"\n')
+    assert measure("2.7.1@numpy2") == 2
+    assert "unknown Python: got '2.7.1@numpy2'; allowed: RANGE@3.9" in capsys.readouterr().err
+
+
+def test_every_release_of_a_python_is_a_side_beside_the_reference(machine, capsys):
+    """Which joins both Pythons. Whose launch is next is a matter of chance."""
+    assert measure("2.5.1..2.7.1", "2.6.0..2.7.1@3.9", "--launches", "3", "--bench", "BySize") == 0
+    newer, older = ["2.5.1@3.11", "2.6.0@3.11", "2.7.1@3.11", "2.8.0@3.11"], ["2.6.0@3.9", "2.7.1@3.9", "2.8.0@3.11"]
+    assert Counter(map(tuple, machine.sides)) == {tuple(newer): 3, tuple(older): 3}
+    assert {tuple(machine.sides[number]) for number in (0, 1)} == {tuple(newer), tuple(older)}  # no group has two before another has one
+    stored = [launches.read(path) for path in Path("results/box").iterdir()]
+    assert {each.sides[each.reference].sha for each in stored if each.kind == "times"} == {REFERENCE.release.sha}
+    assert "5 releases with 3 launches each, in results/box" in capsys.readouterr().out
+
+
+def test_resuming_is_counting(machine, capsys):
+    """The same command takes what is missing; more launches, or a release more, only the difference."""
+    assert measure("2.14.1..2.15.0", "--launches", "3", "--for", "2m") == 0
+    assert "stopped at the end of its time: 1 launch left; the same command takes them" in capsys.readouterr().out
+    assert len(machine.taken) == 2
+    for launches_wanted, expected in (("3", 3), ("3", 3), ("5", 5)):
+        assert measure("2.14.1..2.15.0", "--launches", launches_wanted) == 0
+        assert len(machine.taken) == expected
+    assert measure("2.13.0..2.15.0", "--launches", "5") == 0
+    assert len(machine.taken) == 10
+
+
+def test_two_measures_on_one_folder_both_complete(machine):
+    """Each counts what the other has written, and takes no more."""
+    inner = []
+
+    def measure_beside() -> None:
+        if not inner:
+            inner.append(0)
+            inner[0] = measure("2.15.0", "--launches", "4")
+
+    machine.before_a_launch = measure_beside
+    assert measure("2.15.0", "--launches", "4") == 0
+    assert inner == [0]
+    assert len(machine.taken) == 5  # the one that ran when the other began
+
+
+def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, monkeypatch, capsys):
+    """A suite whose version was raised is measured again; a machine that shares its name gets another."""
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    machine.suites[BY_SIZE]["version"] = "5"
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    assert len(machine.taken) == 4
+    machine.suites[BY_SIZE]["params"] = [["'clone'", "'tensor'", "'new'"], ["16"]]
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    assert len(machine.taken) == 6
+    monkeypatch.setattr(hardware, "identity", lambda: "ba9876543210")
+    monkeypatch.setitem(PROVENANCE, "identity", "ba9876543210")
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    assert "which is called box-ba98 here; allowed: one machine per name" in capsys.readouterr().err
+    assert len(machine.taken) == 7
+
+
+def test_launches_of_one_case_do_not_count_as_those_of_all(machine):
+    assert measure("2.15.0", "--launches", "2", "--bench", "(?i)'CLONE'") == 0
+    assert measure("2.15.0", "--launches", "2") == 0
+    assert [len(cases) for _, cases in machine.taken] == [1, 1, 2, 2]
+
+
+def test_a_side_that_fails_is_left_out_and_named(machine, capsys):
+    """The others are measured without it; its error is a line, and the exit code is 2."""
+    machine.fails["2.13.0"] = TensorcopyError("torch 2.13.0 was not installed", got="nothing", allowed="a wheel", next="wait")
+    machine.cannot_start = "2.14.1@3.11"
+    assert measure("2.13.0..2.15.0", "--launches", "2", "--no-counts") == 2
+    assert machine.sides == [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+    printed = capsys.readouterr().err
+    assert [text for text in ("torch 2.13.0 was not installed", "no libtorch") if printed.count(text) != 1] == []
+
+
+def test_a_case_that_fails_is_told_again_until_it_is_mended(machine, capsys):
+    """The same command takes nothing, and ends as the first; a mended suite has another version."""
+    machine.failing = IN_DOUBT
+    for _ in range(2):
+        assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+        assert re.search(r"failed with torch .*: copies\.BySize tensor numel=16: RuntimeError: no kernel", capsys.readouterr().out)
+    assert len(machine.taken) == 1
+    machine.failing, machine.suites[BY_SIZE]["version"] = "", "5"
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+
+
+def test_a_launch_without_another_side_is_unpaired_and_says_so(machine, capsys):
+    """As without a network, where the reference cannot be installed."""
+    machine.fails["2.8.0"] = TensorcopyError("torch 2.8.0 was not installed", got="nothing", allowed="a wheel", next="wait")
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    assert machine.sides == [["2.15.0@3.11"]]
+    printed = capsys.readouterr()
+    assert "unpaired: measured alone" in printed.out
+    assert "warning: torch 2.8.0 was not installed" in printed.err
+
+
+def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
+    """Also where the other releases have theirs, without it."""
+    machine.cannot_start = "2.8.0@3.11"
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    machine.cannot_start = ""
+    assert measure("2.8.0", "2.15.0", "--launches", "2", "--no-counts") == 0
+    assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+
+
+@pytest.mark.parametrize("field", ["version", "unit"])
+def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, field):
+    """Its values would be in no history."""
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    machine.suites[BY_SIZE][field] = "another"
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    assert len(machine.taken) == 2
+
+
+def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
+    """No launch can give it one."""
+    sides = [LocalSide("a" * 40, "py3.11-cuda", PROVENANCE, revision=number * 40) for number in "12"]
+    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, 1), (BY_SIZE, 1): Turns({1: [1e-6]}, 1)}
+    times = {"id": launches.new_id(), "started": "2026-11-21T08:00:00+00:00", "ended": ""}
+    taken = launch.document(sides, SUITES, by_case, machine="box", **times)
+    assert [*plan.taken([taken], launch.selected(SUITES, "BySize", ())).values()] == [1, 1]
+    assert [*plan.taken([taken], launch.selected(SUITES, "Latency", ("cuda",))).values()] == [0, 0]
+
+
+def test_a_release_that_lacks_a_case_has_no_launch_of_it():
+    """Unlike a revision: a launch in which it was there and another was timed says nothing of it."""
+    sides = [LocalSide(each.release.sha, each.environment, PROVENANCE) for each in FIVE[-2:]]
+    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, 1), (BY_SIZE, 1): Turns({0: [1e-6]}, 1)}
+    taken = launch.document(sides, SUITES, by_case, machine="box", id=launches.new_id(), **SECOND)
+    counts = plan.taken([taken], launch.selected(SUITES, "BySize", ()))
+    assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]
+
+
+def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, monkeypatch, capsys):
+    """A case that vanishes from its launches; what they have in its place stands beside it."""
+    monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
+    assert len(machine.taken) == 1
+    error = capsys.readouterr().err
+    assert f"a launch lacks cases that the suites have: got nothing of {IN_DOUBT} with torch 2.15.0; allowed: parameters whose" in error
+    assert "next: give them fixed texts" in error
+
+
+def test_names_that_differ_from_process_to_process_are_named(machine, monkeypatch, capsys):
+    """As of a parameter that is drawn at random: no launch has a case of the one before, and none is enough."""
+    drawn = iter(range(100))
+
+    def take(*sides, **rest):
+        machine.suites[BY_SIZE]["params"] = [[f"'drawn {next(drawn)}'"], ["16"]]
+        return machine.take(*sides, **rest)
+
+    monkeypatch.setattr(launch, "suites_of", lambda side: {name: {**suite} for name, suite in machine.suites.items()})
+    monkeypatch.setattr(launch, "take", take)
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
+    assert len(machine.taken) == 1
+    names = f"{BY_SIZE}('clone', 16), {IN_DOUBT} with torch 2.15.0; {BY_SIZE}('drawn 0', 16) in its place"
+    assert f"a launch lacks cases that the suites have: got nothing of {names}" in capsys.readouterr().err
+
+
+def test_conditions_that_change_in_a_run_are_told(machine, monkeypatch, capsys):
+    """Launches before do not count beside those after; the same command measures the rest."""
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    monkeypatch.setitem(PROVENANCE, "hugepages", "never")
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
+    assert "earlier launches do not count: the conditions have changed: got torch 2.15.0 on Python 3.11" in capsys.readouterr().err
+    assert measure("2.15.0", "--launches", "3", "--no-counts") == 0
+    assert len(machine.taken) == 5
+
+
+def test_a_full_disk_ends_the_measurement_after_the_errors_before_it(machine, capsys):
+    machine.fails["2.14.1"] = TensorcopyError("no torch", got="none", allowed="one", next="install it")
+
+    def full() -> None:
+        raise DiskError("a disk", got="full", allowed="room", next="free some")
+
+    machine.before_a_launch = full
+    assert measure("2.14.1..2.15.0") == 2
+    printed = [line.partition(": got ")[0] for line in capsys.readouterr().err.splitlines() if "warning" not in line and ": got " in line]
+    assert printed == ["tensorcopy: no torch", "tensorcopy: a disk"]
+
+
+def test_a_new_release_is_measured_beside_the_reference_and_its_neighbours(machine):
+    """NEW: those that are newer than any measured one, and two before them; on a machine without results the newest two."""
+    rows = [release.version for release in release_table.load()]
+    assert measure("NEW", "--launches", "1", "--no-counts") == 0
+    assert machine.sides.pop() == [*(f"{version}@3.11" for version in rows[-2:]), "2.8.0@3.11"]
+    for path in Path("results").rglob("*.json"):
+        path.unlink()
+    assert measure(rows[-3], "--launches", "1", "--no-counts") == 0
+    assert measure("NEW", "--launches", "1", "--no-counts") == 0
+    assert machine.sides[-1] == [*(f"{version}@3.11" for version in rows[-4:]), "2.8.0@3.11"]
+
+
+def test_counts_are_taken_once_of_each_release(machine):
+    """Not with --no-counts. Where only times are selected, such a launch has what methods were observed to do."""
+    assert measure("2.14.1..2.15.0", "--launches", "1", "--no-counts") == 0
+    assert machine.counted == []
+    for selection in (("--bench", "copies"), ("--bench", "copies"), (), ()):
+        assert measure("2.14.1..2.15.0", "--launches", "1", *selection) == 0
+        assert machine.counted == ["2.14.1", "2.15.0"] * (1 if selection else 2)
+    assert len(machine.taken) == 1
+    assert measure("2.13.0", "--bench", "^memory") == 0
+    assert (machine.counted[4:], len(machine.taken)) == (["2.13.0"], 1)
+
+
+def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
+    """As many as tell how much it varies, and no more than are asked for."""
+    name = "theirs.track_rate"
+    machine.suites[name] = {"name": name, "version": "1", "param_names": [], "params": [], "type": "track", "unit": "GB/s"}
+    for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
+        assert measure("2.15.0", "--launches", str(number)) == 0
+        assert machine.counted == ["2.15.0"] * counted
+
+
+def test_functions_are_counted_of_what_has_instructions(machine):
+    """A release whose counts have failed would fail again."""
+    newest = FIVE[-1]
+    (path,) = launch_files.write_counts(
+        Path("results"), newest.release.version, {"instructions.BySize.track_instructions tensor 16 False": 5}
+    )
+    job = taking.Job(shipped(), configuration.paths(), "box")
+    assert profiling.not_counted(FIVE, job) == [newest]
+    path.write_text(path.read_text().replace('"values":{"0":5.0}', '"failed":{"0":{"*":"no valgrind"}}'))
+    assert profiling.not_counted(FIVE, job) == []
+
+
+def test_two_commits_are_measured_with_a_torch_that_both_know(machine, monkeypatch):
+    """Not the newest of either: a commit's own table says what it supports."""
+    tables = {"1" * 40: [each.release for each in FIVE], "2" * 40: [each.release for each in FIVE[:-1]]}
+    monkeypatch.setattr(revisions, "table_of", lambda commit, *_: tables[commit])
+    monkeypatch.setattr(revisions, "of", lambda measurement, commit, *_: measurement)
+    for commits in ([*tables], [*tables][::-1]):
+        sides = revisions.under_newest(dict(zip(("base", "head"), commits)), shipped(), replace(configuration.paths(), pythons=("3.11",)))
+        assert sides == [FIVE[-2]] * 2
+
+
+def test_a_new_machine_does_not_count_what_another_of_its_platform_has(machine):
+    """Thirty releases take an hour. What is selected, and what the other lacks, is counted."""
+    other = {"machine": "other", "identity": "07e207e207e2", "cpu": "Other 1"}
+    peaks = {f"{PEAK} clone": 4096.0}
+    launch_files.write_counts(Path("results"), "2.14.1", peaks, **other)
+    launch_files.write_counts(Path("results"), "2.15.0", peaks, libc="glibc 2.31", **other)
+    assert measure("2.13.0..2.15.0", "--launches", "1") == 0
+    assert machine.counted == ["2.13.0", "2.15.0"]
+    stored = {result.version: result for result in reader.load_results(Path("results")).results if result.machine == "box"}
+    assert {version: sorted(result.counts.values()) for version, result in stored.items()} == {
+        "2.8.0": [],
+        "2.13.0": [4096.0],
+        "2.14.1": [4096.0],
+        "2.15.0": [4096.0],
+    }
+
+
+@pytest.mark.parametrize("bench", ["", "^memory"], ids=["beside times", "alone"])
+def test_the_reference_is_counted_where_it_is_asked_for(machine, capsys, bench):
+    """It is a side of all launches, and in no group of releases."""
+    assert measure("2.7.1", "2.8.0", "--launches", "1", "--bench", bench) == 0
+    assert machine.counted == ["2.7.1", "2.8.0"]
+    assert f"2 releases {'counted' if bench else 'with 1 launch'}, in results/box" in capsys.readouterr().out
+
+
+def test_a_selection_without_a_time_is_not_measured_without_counts(machine, capsys):
+    """It says so: nothing would be measured, and the command would succeed."""
+    assert measure("2.15.0", "--bench", "^memory", "--no-counts") == 2
+    error = capsys.readouterr().err
+    assert "nothing is left to measure: got --no-counts, and only benchmarks that count or track" in error
+    assert error.endswith("next: leave --no-counts out\n")
+    assert measure("2.15.0", "--bench", "^memory") == 0
+
+
+def test_inexact_cases_get_as_many_launches_again(machine, capsys):
+    """Whatever their difference is. What was taken is not taken again, and exact ones get no more."""
+    machine.noise = {IN_DOUBT: 0.05}
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    every = ["copies.BySize.time_copy('clone', 16)", IN_DOUBT]
+    assert [cases for _, cases in machine.taken] == [every] * 4 + [[IN_DOUBT]] * 4
+    assert {tuple(sides) for sides in machine.sides} == {("2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11")}
+    assert "4 launches of 3 sides: about 1 min; then up to as many again of the cases that are not exact enough" in capsys.readouterr().out
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert len(machine.taken) == 8
+    machine.noise = {}
+    assert measure("2.7.1", "--launches", "4", "--no-counts") == 0
+    assert len(machine.taken) == 12
+
+
+def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine):
+    """A launch of all cases is one, whether or not that of some follows."""
+    machine.noise = {IN_DOUBT: 0.05}
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts", "--for", "6m") == 0
+    assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 2
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 4
+
+
+def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, monkeypatch):
+    """Of different Pythons, where there are two."""
+    monkeypatch.setattr(launch, "usable_cores", lambda: [3, 5])
+    together, cores, take = Barrier(2, timeout=20), [], machine.take
+    machine.before_a_launch = together.wait
+    monkeypatch.setattr(launch, "take", lambda *sides, core, **options: cores.append(core) or take(*sides, **options))
+    assert measure("2.7.1", "2.7.1@3.9", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 0
+    assert sorted(cores) == [3, 3, 5, 5]
+    assert Counter(map(tuple, machine.sides)) == {("2.7.1@3.11", "2.8.0@3.11"): 2, ("2.7.1@3.9", "2.8.0@3.11"): 2}
+
+
+def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, monkeypatch):
+    """Each at its next case; what has ended is kept."""
+    monkeypatch.setattr(launch, "usable_cores", lambda: [3, 5])
+    ended = []
+
+    def take(sides, machine, *, report_case, core, **options):
+        if core == 3:
+            raise DiskError("disk full", got="0 B", allowed="some", next="free some")
+        try:
+            while True:
+                report_case(0, 1, BY_SIZE)
+        finally:
+            ended.append(core)
+
+    monkeypatch.setattr(launch, "take", take)
+    assert measure("2.15.0", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 2
+    assert ended == [5]
+
+
+@pytest.fixture
+def dashboard(machine, monkeypatch):
+    """Return a function that runs the main command, without pages; it returns the exit code."""
+    monkeypatch.setattr("tensorcopy.cli.measure._publish", lambda *_: None)
+    return lambda *arguments: main(["dashboard", "--no-serve", "--machine", "box", *arguments])
+
+
+def test_the_dashboard_measures_the_newest_release_alone(machine, dashboard, capsys):
+    """For a first look: a reference would double what is installed. It says so, and --again adds launches."""
+    newest = release_table.load()[-1].version
+    for arguments, expected in ((("--quick",), 1), (("--quick",), 1), (("--quick", "--again"), 2), ((), 3), ((), 3), (("--again",), 6)):
+        before = len(machine.taken)
+        assert dashboard(*arguments) == 0
+        assert machine.sides == [[f"{newest}@3.11"]] * expected
+        printed = capsys.readouterr().out
+        assert ("unpaired: measured alone" in printed) == (expected > before)
+        assert ("was measured on this machine; --again adds launches" in printed) == (expected == before)
+    assert machine.counted == [newest]
+
+
+def test_a_release_that_the_dashboard_cannot_measure_does_not_stop_another(machine, dashboard, capsys):
+    machine.fails["2.14.1"] = TensorcopyError("torch 2.14.1 was not installed", got="nothing", allowed="a wheel", next="wait")
+    assert dashboard("--quick", "--releases", "2.14.1..2.15.0") == 2
+    assert machine.sides == [["2.15.0@3.11"]]
+    assert "torch 2.14.1 was not installed" in capsys.readouterr().err
+
+
+def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, capsys):
+    """The pages are complete except for it. It counts for nothing."""
+    assert dashboard("--quick") == 0
+    path = next(path for path in Path("results/box").iterdir() if launches.read(path).kind == "times")
+    path.write_bytes(path.read_bytes()[:100])
+    assert dashboard("--quick") == 2
+    assert len(machine.taken) == 2
+    assert capsys.readouterr().err.count(f"the launch results/box/{path.name} cannot be read") == 1
+
+
+@pytest.mark.parametrize(
+    ("difference", "noise", "budget", "expected", "verdict"),
+    [(1.1, 0.002, "1h", 4, "1 slower, 0 faster"), (1.0, 0.002, "1h", 4, "1 unchanged, 0 unknown"), (1.02, 0.1, "9m", 9, "1 unknown")],
+    ids=["slower", "unchanged", "undecided when the time is over"],
+)
+def test_two_releases_are_compared_now_until_every_case_is_decided(machine, capsys, difference, noise, budget, expected, verdict):
+    """In launches of both and nothing else, of the selected cases, judged at fixed numbers; results have none of them."""
+    chance = Random(4)
+    machine.seconds = lambda version, number: 1e-6 * (difference if "2.15" in version else 1.0) * (1 + chance.gauss(0, noise))
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--for", budget]) == 0
+    assert machine.taken == [(["2.14.1@3.11", "2.15.0@3.11"], [IN_DOUBT])] * expected
+    assert verdict in capsys.readouterr().out
+    assert not Path("results").exists()
+
+
+def test_what_is_undecided_alone_is_timed_further(machine, capsys):
+    """All looks share the chance of a false alarm, also where the launches are read later: each change stays what it was."""
+    machine.noise[IN_DOUBT] = 0.2
+    machine.seconds = lambda version, number: 1e-6 * (1.3 if "2.15" in version else 1.0) * (1 + machine.chance.gauss(0, 0.002))
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "9m", "--format", "json"]) == 0
+    assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 5
+    assert machine.taken[-1][1] == [IN_DOUBT]
+    compared = json.loads(capsys.readouterr().out)
+    assert compared["alpha"] == pytest.approx(0.05 / len(now.LOOKS))
+    assert {row["parameters"]["method"]: row["time_verdict"] for row in compared["changes"]} == {"clone": "slower", "tensor": "unknown"}
+    (folder,) = (configuration.paths().environments.parent / now.FOLDER).iterdir()
+    before, after = sorted(reader.load_results(folder).results, key=lambda result: result.release)
+    assert json.loads(formats.FORMATS["json"](comparisons.between(Question(before, after)).selected(device="cpu"))) == compared
+
+
+def test_a_comparison_now_names_a_row_of_tensorcopy_toml_that_matches_no_case(machine, capsys):
+    """Whatever is selected, and whatever device is here: rows about other cases of the suites match."""
+    Path("tensorcopy.toml").write_text('[margin]\n"BySize clone" = 10\n"Latency clone.*cuda" = 10\nsideways = 10\n')
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", " tensor"]) == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert len(warnings) == 1
+    assert "a row of [margin] in tensorcopy.toml matches no case: got sideways" in warnings[0]
+
+
+def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
+    for arguments, message in (
+        (["2.15.0", "2.15.0"], "nothing to compare: got 2.15.0 and 2.15.0"),
+        (["2.14.1", "2.15.0", "--case", "no such"], "no case to measure"),
+        (["2.14.1", "x"], "unknown torch release: got 'x'"),
+    ):
+        assert main(["compare", *arguments, "--now"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour():
+    """Every two neighbours are in one launch, by itself or with the reference, which counts as one of the environments."""
+    groups = plan.groups(FIVE, REFERENCE, 4)
+    assert groups == [FIVE[2:], FIVE[:3]]
+    assert plan.groups(FIVE[::-1], REFERENCE, 3) == [FIVE[3:], FIVE[2:4], FIVE[1:3], FIVE[:2]]
+    assert plan.groups(FIVE, REFERENCE, 2) == [[each] for each in reversed(FIVE)]
+    assert plan.groups(FIVE, REFERENCE, 6) == plan.groups(FIVE, None, 5) == [FIVE]
+    assert plan.groups([REFERENCE], REFERENCE, 2) == [[REFERENCE]]
+    on_both = [*FIVE, Measurement(FIVE[0].release, "3.9")]
+    assert plan.groups(on_both, REFERENCE, 10) == [FIVE, on_both[-1:]]
+
+
+def test_environments_that_the_next_group_lacks_are_removed(machine, monkeypatch):
+    """Not the reference, and none when time ends before its group does; also those of a group that gets no further."""
+    removed: list[str] = []
+    monkeypatch.setattr(environments, "remove", lambda path: removed.append(path.name.partition("-")[0]))
+    arguments = [f"{FIVE[0].release.version}..{FIVE[-1].release.version}", "--launches", "2", "--environments", "4", "--no-counts"]
+    assert measure(*arguments, "--for", "1m") == 0
+    assert removed == []
+    assert measure(*arguments) == 0
+    assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
+    assert all(len(sides) <= 4 for sides in machine.sides)
+    removed.clear()
+    monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
+    assert measure(*arguments, "--launches", "3") == 2
+    assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_shards_divide_the_missing_launches(machine, start):
+    """Each on a machine of its own, whose folder has what was there before."""
+    if start:
+        measure("2.15.0", "--launches", str(start), "--no-counts")
+    before = {path.name: path.read_bytes() for path in Path("results").glob("box/*")}
+    counts = []
+    for number in (1, 2, 3):
+        shutil.rmtree("results", ignore_errors=True)
+        for name, data in before.items():
+            launches.create(Path("results") / "box" / name, data)
+        already = len(machine.taken)
+        assert measure("2.15.0", "--launches", "10", "--no-counts", "--shard", f"{number}/3") == 0
+        counts.append(len(machine.taken) - already)
+    assert sum(counts) == 10 - start
+    assert max(counts) - min(counts) <= 1
+
+
+def test_a_range_may_name_its_python(monkeypatch):
+    """Otherwise the configuration's first suitable Python is used.
+
+    A release that is named twice is measured once.
+    """
+    monkeypatch.setattr(uv, "find_python", lambda python: Path(python))
+    with pytest.raises(TensorcopyError, match=r"unknown Python: got '2\.0\.1@x'"):
+        plan.select(["2.0.1@x"], shipped(), ())
+    measurements, skipped = plan.select(["1.12.1..2.0.1", "2.0.1@3.9", "2.0.1"], shipped(), ("3.11", "3.9"))
+    assert [(measurement.release.version, measurement.python) for measurement in measurements] == [
+        ("1.12.1", "3.9"),
+        ("1.13.1", "3.11"),
+        ("2.0.1", "3.11"),
+        ("2.0.1", "3.9"),
+    ]
+    assert skipped == []
+
+
+def test_an_interpreter_is_measured_with_its_own_torch(worker_here, machine, tmp_path, capsys):
+    """Another release or a missing program is an error."""
+    measurement = plan.in_interpreter("same", shipped())
+    assert measurement.release.version == torch.__version__.partition("+")[0]
+    assert measurement.environment.endswith("-interpreter")
+    assert measurement.is_installed(Paths(tmp_path, tmp_path, tmp_path, ()))
+    assert plan.runnable([measurement], [OLD_GPU]) == ([measurement], [])  # it may be built for this GPU
+    assert main(["measure", "--interpreter", "same", "1.9.0"]) == 2
+    assert f"no interpreter has this torch: got 1.9.0; allowed: {measurement.release.version}" in capsys.readouterr().err
+    assert main(["measure", "--interpreter", "no-such-python"]) == 2
+    assert "no such interpreter: got no-such-python" in capsys.readouterr().err
+
+
+@pytest.fixture
+def two_interpreters(machine, monkeypatch):
+    """Two interpreters with the torch of two releases, of two Pythons."""
+    versions = {"/a/python": ("2.14.1", "3.12"), "/b/python": ("2.15.0", "3.11"), "/c/python": ("2.15.0", "3.11")}
+
+    def inspected(path, campaign):
+        version, python = versions[str(path)]
+        return machine.opened(Measurement(release_table.load().find(version), python), None)
+
+    monkeypatch.setattr(environments, "inspected", inspected)
+    monkeypatch.setattr(interpreters, "executable", Path)
+    return ["--interpreter", "/a/python", "--interpreter", "/b/python"]
+
+
+def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interpreters, capsys):
+    """Also of two Pythons; the newest release is in each."""
+    assert measure(*two_interpreters, "--launches", "3", "--no-counts") == 0
+    assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"]] * 3
+    stored = [launches.read(path) for path in Path("results/box").iterdir()]
+    assert {each.sides[each.reference].sha for each in stored} == {release_table.load().find("2.15.0").sha}
+    assert {side.environment for each in stored for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
+    assert measure(*two_interpreters, "--interpreter", "/c/python") == 2
+    assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in /b/python and /c/python" in capsys.readouterr().err
+    assert measure(*two_interpreters, "2.13.0") == 2
+    assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "runners.toml"])
+@pytest.mark.parametrize("backend", ["", "cu126"])
+def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, arguments, backend):
+    """The table describes the default wheels: where uv installs others, the check before measuring decides."""
+    runners = Path(".github") / "runners.toml"
+    runners.parent.mkdir()
+    machine.accelerators = {"cuda": "NVIDIA H200"}
+    runners.write_text("" if arguments else '[[runner]]\nmachine = "box"\nlabels = ["cuda"]\ndevice = "cuda"\n')
+    monkeypatch.setenv("UV_TORCH_BACKEND", backend)
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([OLD_GPU], ""))
+    assert measure("2.15.0", "--launches", "1", "--no-counts", *arguments) == (0 if backend else 2)
+    refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
+    printed = capsys.readouterr().err
+    assert (refused in printed) == (not backend)
+    assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
+    if backend and arguments:
+        assert machine.taken[-1][1] == ["copies.Latency.time_copy('clone', 16, 'cuda')"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--launches", "0"], "got '0'; allowed: 1 to 1000"),
+        (["--launches", "9" * 5000], "allowed: 1 to 1000"),
+        *((["--environments", text], f"got '{text}'; allowed: 2 or more") for text in ("1", "two")),
+        *((["--shard", text], f"got '{text}'; allowed: 1/5 to 5/5") for text in ("3", "0/3", "4/3", "a/b", "1/0")),
+        (["--machine=../box"], "allowed: up to 64 letters, digits and . _ + - after a letter or digit"),
+    ],
+    ids=lambda value: value[0][:20] if isinstance(value, list) else "",
+)
+def test_a_wrong_value_is_an_error(arguments, message, capsys):
+    """argparse prints it, and exits with 2 before anything is measured."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["measure", *arguments])
+    assert message in capsys.readouterr().err
+
+
+def test_a_look_times_only_what_the_last_one_left_undecided():
+    """And ends the measurement where nothing is; all cases have the verdict of the last look."""
+    case, other = launch_files.case("copies.BySize.time_copy tensor 16"), launch_files.case("copies.BySize.time_copy clone 16")
+    slower, wide = (
+        Change(Verdict.SLOWER, Reason.CHANGED, 1.2, (1.1, 1.3)),
+        Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.0, (0.8, 1.3)),
+    )
+    alike = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
+    seen = iter([{case: slower, other: wide}, {case: wide, other: wide}, {case: alike, other: slower}])
+    timed = []
+
+    def take(look, cases):
+        timed.append((look, cases))
+        return True
+
+    comparison = now.judge((4, 8, 16, 32), take, lambda: SimpleNamespace(changes=next(seen)))
+    assert comparison.changes == {case: alike, other: slower}
+    assert timed == [(4, []), (8, [other]), (16, [case, other])]
+
+
+def test_no_launch_is_taken_of_one_side_of_two(machine):
+    """Where two are compared, one alone says nothing: the error of the other is raised."""
+    first, second = FIVE[-2:]
+    machine.fails[second.release.version] = TensorcopyError("no libtorch", got="a", allowed="b", next="c")
+    job = taking.Job(shipped(), Paths(Path("results"), Path("site"), Path("env"), ()), "box")
+    with pytest.raises(TensorcopyError, match="no libtorch"):
+        taking.take_launches([first, second], job, all_or_none=True)
+    assert machine.taken == []
+    assert len(taking.take_launches([first, second], job)) == 1

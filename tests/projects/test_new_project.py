@@ -1,0 +1,568 @@
+"""A project of a third party: begun by `init` in an empty folder, measured from the wheel, shown on its own pages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from tensorcopy import __version__, campaign, configuration
+from tensorcopy.cli import main
+from tensorcopy.copying.shipped import of_folder, shipped
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge.series import CaseGroup
+from tensorcopy.projects import asv_suite, installation, new_project
+from tensorcopy.projects.installation import Origin
+from tensorcopy.releases import environments, release_table, uv
+from tensorcopy.report.sentences import group_name
+from tensorcopy.results import reader, related, suite_specs
+from tensorcopy.results.cases import cases_of
+from tensorcopy.site import render
+from tensorcopy.site.machine import all_costs
+from tensorcopy.site.pages import history
+from tensorcopy.worker import operations
+from tests import launch_files
+from tests.conftest import NEW, ROOT, at_home, declared_in, lab_campaign, require_pythons, suites_of, with_cases
+from tests.measure.test_git import AUTHOR, sha
+from tests.measure.test_git import run as git
+from tests.repository import test_workflows
+from tests.site.test_render import follow_links_in
+
+EXAMPLE = ROOT / "docs/examples/point-clouds"
+PUBLISHED = Origin(" @ git+https://github.com/-owner-/tensorcopy", options=installation.BUILT_FROM_SOURCE)
+GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
+COMMANDS = re.search(r"In an empty folder:\n\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()
+INSTALL = next(command for command in COMMANDS if command.startswith("pip install "))
+COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
+SHA = "0123456789" * 4
+
+
+@pytest.fixture
+def folder(undeclared, tmp_path, monkeypatch) -> Path:
+    """An empty folder, the current one; tensorcopy is installed from a repository."""
+    monkeypatch.chdir(tmp_path)
+    noted = {"url": "https://github.com/-owner-/tensorcopy", "vcs_info": {"vcs": "git", "commit_id": SHA}}
+    monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: json.dumps(noted)))
+    return tmp_path
+
+
+def suite(folder: Path, *modules: str) -> Path:
+    """Write an asv suite of empty modules."""
+    folder.mkdir()
+    for module in ("__init__", *modules):
+        (folder / f"{module}.py").write_text("")
+    return folder
+
+
+def test_init_writes_a_project_that_measures_its_example(folder, capsys):
+    """Into an empty folder; every path in the configuration is relative."""
+    assert main(["init", "--name", "lab", "--title", 'A "quoted" title']) == 0
+    assert 'A "quoted" title: wrote tensorcopy.toml, operations.py, asv.conf.json' in capsys.readouterr().out
+    declared = campaign.read(folder)
+    assert (declared.name, declared.title, declared.suites) == ("lab", 'A "quoted" title', None)
+    assert [operation.name for operation in declared.operations] == ["rms_norm"]
+    assert {path.name for path in folder.iterdir()} == {
+        ".github",
+        ".gitignore",
+        "README.md",
+        "asv.conf.json",
+        "operations.py",
+        "tensorcopy.toml",
+    }
+    assert not any(str(folder) in path.read_text() or "@" in path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_init_never_overwrites(folder, capsys):
+    """A README and a workflow stay, and are named; a folder that asv measures is refused; an argument that is wrong leaves nothing."""
+    for arguments in (("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")):
+        assert main(["init", *arguments]) == 2
+        assert capsys.readouterr().err.startswith("tensorcopy: tensorcopy.toml is refused")
+    assert list(folder.iterdir()) == []
+    workflow = folder / ".github/workflows/pages.yml"
+    workflow.parent.mkdir(parents=True)
+    for mine in (folder / "README.md", workflow):
+        mine.write_text("mine")
+    assert main(["init"]) == 0
+    assert [mine.read_text() for mine in (folder / "README.md", workflow)] == ["mine", "mine"]
+    assert "\nKept, and not what tensorcopy would write: README.md, .github/workflows/pages.yml\n" in capsys.readouterr().out
+    assert main(["init"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tensorcopy: this folder has an asv.conf.json already")
+    assert error.count("\n") == 1
+
+
+ASV_CONFIGURATION = """{
+    // of a package and its suite
+    "version": 1, "project": "some-package", "repo": REPO, "branches": ["main"], "benchmark_dir": "benchmarks",
+    "environment_type": "virtualenv", "pythons": ["3.8", "3.10", "3.12"], "build_command": ["python -m build"],
+    "matrix": {"req": {"numpy": ["1.26", "2.1"], "torch": ["2.5"], "pip+einops": [], "gone": [null]}, "env": {"A": ["1"]}},
+}"""
+IGNORED = ("environment_type", "build_command", "matrix.env", "numpy 1.26 in matrix", "torch in matrix, which is what is measured")
+
+
+@pytest.mark.parametrize(
+    ("repo", "on_index", "package", "named"),
+    [
+        ("..", False, ["../../.."], "../../benchmarks"),
+        ("https://example.org/me/some-package.git", True, ["some-package"], "../.."),
+        ("https://example.org/a/b", False, [], "../../benchmarks"),
+        ("https://example.org/a/c", True, ["some-package"], "../.."),
+    ],
+    ids=["the repository around it", "a package of the index", "nothing to install", "in the repository of another"],
+)
+def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, repo, on_index, package, named):
+    """The folder of either may be named; it proposes requires, and lists what it does not use."""
+    place = folder / "asv" / "benchmarks"
+    (folder / "asv").mkdir()
+    suite(place, "theirs")
+    (folder / "asv" / "asv.conf.json").write_text(ASV_CONFIGURATION.replace("REPO", json.dumps(repo)))
+    if repo == "..":
+        (folder / "pyproject.toml").write_text('[project]\nname = "some-package"\n')
+    if repo.endswith("c"):
+        (folder / "pyproject.toml").write_text('[project]\nname = "other"\n')
+    (folder / ".git").mkdir()
+    monkeypatch.setattr(uv, "resolved", lambda *arguments, **named: "1.0" if on_index else None)
+    project = folder / "asv" / "over" / "torch"
+    project.mkdir(parents=True)
+    monkeypatch.chdir(project)
+    assert main(["init", "--suites", named]) == 0
+    declared = campaign.read(project)
+    assert (declared.name, declared.suites, list(declared.requires)) == ("some-package", place, [*package, "numpy==2.1", "einops"])
+    printed = capsys.readouterr().out
+    ignored = [*IGNORED[:2], *([] if package else ["project, which pip cannot install"]), *IGNORED[2:]]
+    assert f"Not used of it: {'; '.join(ignored)}\n" in printed
+    written = configuration.read(project / "asv.conf.json", dict)
+    assert written["pythons"] == ["3.12", "3.10"]
+    assert written["source_url"] == ("" if repo == ".." else repo.removesuffix(".git"))
+
+
+@pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
+def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
+    """Under that name, pip's index may have another package."""
+    suite(folder / "benchmarks", "theirs")
+    text = ASV_CONFIGURATION.replace("virtualenv", kind).replace("REPO", '"https://example.org/a/b"').replace('"some-package"', '""')
+    (folder / "asv.conf.json").write_text(text)
+    (folder / "over-torch").mkdir()
+    os.chdir(folder / "over-torch")
+    assert main(["init", "--suites", ".."]) == 0
+    assert campaign.read(folder / "over-torch").requires == ("einops",)
+    assert "numpy in matrix, a conda package: if the index of pip has it, add its name there to requires" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (uv.UvFailed("error sending request for url"), "since the package index cannot be reached"),
+        (uv.UvFailed("Failed to parse"), "which pip cannot install"),
+        (TensorcopyError("the program uv is missing", got="", allowed="", next=""), "since the program uv is missing"),
+    ],
+    ids=["no network", "no name", "no uv"],
+)
+def test_init_tells_a_package_that_no_index_has_from_an_index_that_cannot_be_asked(folder, monkeypatch, error, reason):
+    """Without a network, every package would be one that pip cannot install."""
+
+    def resolved(*_, **__):
+        raise error
+
+    monkeypatch.setattr(uv, "resolved", resolved)
+    (folder / "asv.conf.json").write_text('{"project": "some-package"}')
+    found = asv_suite.find(folder, folder)
+    assert (found.requires, found.ignored) == ((), (f"project, {reason}",))
+
+
+def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(folder):
+    """The package's is not written; a row of the same version replaces the package's."""
+    (folder / operations.FILE).write_text('[project]\nname = "lab"\n')
+    known, table = release_table.load(), campaign.read(folder).table
+    assert table == folder / "releases.toml"
+    for release in (replace(NEW, version="2.99.0", sha="9" * 40), replace(known[-1], notes="https://example.org")):
+        release_table.add(release, table)
+    releases = campaign.read(folder).releases
+    assert [*releases][:-2] == [*known][:-1]
+    assert releases.find("2.99").sha == "9" * 40
+    assert releases.find(known[-1].version).notes == "https://example.org"
+    assert len(release_table.of_tables(table)) == 2
+
+
+def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder, monkeypatch):
+    """uv decides, with what the project requires; the history of tensorcopy itself has one numpy."""
+    monkeypatch.setattr(uv, "find_python", Path)
+    installed: list[list[str]] = []
+    monkeypatch.setattr(uv, "make_environment", lambda path, python, requirements, index: installed.append(requirements))
+    newest, of_numpy_1 = release_table.load().find("2.15.0"), release_table.load().find("2.2.2")
+    for number, (release, of) in enumerate(((newest, shipped()), (newest, lab_campaign(folder)), (of_numpy_1, lab_campaign(folder)))):
+        with suppress(OSError):  # nothing was installed that could be completed
+            environments.build(folder / f"{number}", release, "3.11", "cuda", of)
+    assert [each[1] for each in installed] == [f"numpy=={newest.numpy}", "numpy", "numpy<2"]
+
+
+@pytest.mark.parametrize(
+    ("said", "next_step"),
+    [
+        ("No solution found: because you require numpy<2 and numpy>=2", "torch==.*; next: correct requires in tensorcopy.toml"),
+        ("Failed to build: RuntimeError: CMake", "torch==.*; next: correct requires in tensorcopy.toml"),
+        ("Request failed: error sending request for url", "next: check the network and UV_INDEX_URL"),
+    ],
+    ids=["requirements", "a build", "the network"],
+)
+def test_what_cannot_be_installed_is_shown_as_uv_says_it(folder, monkeypatch, said, next_step):
+    """With what to do about it."""
+
+    def fail(*arguments: object) -> None:
+        raise uv.UvFailed(said)
+
+    monkeypatch.setattr(uv, "make_environment", fail)
+    monkeypatch.setattr(uv, "find_python", Path)
+    with pytest.raises(TensorcopyError, match=f"got {re.escape(said)}; .*{next_step}"):
+        environments.build(folder / "env", NEW, "3.11", "cuda", lab_campaign(folder, requires=("einops",)))
+
+
+def test_the_example_is_what_init_writes(folder):
+    """From its tensorcopy.toml and the modules that are its own."""
+    for name in ("tensorcopy.toml", "operations.py"):
+        shutil.copy(EXAMPLE / name, folder)
+    shutil.copytree(EXAMPLE / "benchmarks", folder / "benchmarks")
+    written = new_project.new_project(folder, origin=PUBLISHED, github=True).written
+    assert {*new_project.PLACES.values(), *(f".github/workflows/{name}" for name in new_project.WORKFLOWS)} < {*written}
+    for place in written:
+        if place != new_project.LOCKED:  # a copy of this repository's own
+            assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
+    assert (folder / new_project.LOCKED).read_text() == test_workflows.LOCKED.read_text()
+
+
+def test_a_project_s_workflow_that_writes_runs_nothing_of_the_project():
+    """tests/repository/test_workflows.py checks its workflows as this repository's own."""
+    jobs = yaml.safe_load((EXAMPLE / ".github/workflows/measure.yml").read_text())["jobs"]
+    assert [name for name, job in jobs.items() if "write" in job["permissions"].values()] == ["keep"]
+    commands = [step["run"].removeprefix("uv run --no-project tensorcopy ") for step in jobs["keep"]["steps"] if "run" in step]
+    assert [command.split()[0] for command in commands[3:]] == ["merge", "ci"]
+
+
+@pytest.mark.parametrize("name", ["measure", "comment", "releases"])
+def test_what_may_write_in_a_project_installs_packages_with_hashes(name):
+    """As in this repository, and then tensorcopy alone; what another job left lies where no code is."""
+    for of_job in yaml.safe_load((EXAMPLE / f".github/workflows/{name}.yml").read_text())["jobs"].values():
+        commands = [step["run"] for step in of_job["steps"] if "run" in step]
+        if "write" in of_job["permissions"].values() and any("tensorcopy" in command for command in commands):
+            assert commands[1] == f"uv pip sync --require-hashes --no-build {new_project.LOCKED}"
+            assert commands[2].startswith("uv pip install --no-deps ")
+            assert not any("pip" in command for command in commands[3:])
+        downloads = [step["with"]["path"] for step in of_job["steps"] if "download-artifact" in step.get("uses", "")]
+        assert {*downloads} <= {"measured", "artifact", "looked-up"}
+
+
+@pytest.mark.parametrize(
+    ("noted", "requirement"),
+    [
+        (None, f"tensorcopy[dashboard]=={__version__}"),
+        (
+            {"url": "ssh://git@example.org/me/tensorcopy.git", "vcs_info": {"vcs": "git", "commit_id": SHA}},
+            f"tensorcopy[dashboard] @ git+https://example.org/me/tensorcopy@{SHA}",
+        ),
+        ({"url": "https://me:secret@example.org/t.whl", "archive_info": {}}, "tensorcopy[dashboard] @ https://example.org/t.whl"),
+        ({"url": "file:WHEEL", "archive_info": {}}, "../.github/wheels/tensorcopy-0.1.0-py3-none-any.whl[dashboard]"),
+        ({"url": "file:REPOSITORY", "dir_info": {"editable": True}}, "tensorcopy[dashboard] @ git+https://example.org/me/fork@HEAD"),
+    ],
+    ids=["an index", "git", "an address", "a wheel", "a checkout"],
+)
+def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, noted, requirement):
+    """By what the installer noted, without credentials; they lie at the top of the repository, and run in the project's folder."""
+    wheel, repository, project = folder / "tensorcopy-0.1.0-py3-none-any.whl", folder / "clone", folder / "over-torch"
+    wheel.write_bytes(b"wheel")
+    (folder / ".git").mkdir()
+    project.mkdir()
+    git(folder, "init", "-q", "-b", "main", "clone")
+    git(repository, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "a")
+    git(repository, "remote", "add", "origin", "git@example.org:me/fork.git")
+    text = noted and json.dumps(noted).replace("WHEEL", str(wheel)).replace("REPOSITORY", str(repository))
+    monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
+    if requirement.endswith("HEAD"):
+        with pytest.raises(
+            TensorcopyError, match=r"no workflow can install this tensorcopy: got .*/clone, a folder whose commit is at no git"
+        ):
+            installation.find()
+        git(repository, "update-ref", "refs/remotes/origin/main", "HEAD")
+        requirement = requirement.replace("HEAD", sha(repository))
+    written = new_project.new_project(project, origin=installation.find()).written
+    copied = folder / ".github/wheels" / wheel.name
+    assert copied.exists() == ("../.github/wheels/" + wheel.name in written)
+    if copied.exists():  # from which a member of the project has installed it
+        text = json.dumps({"url": copied.as_uri()})
+        assert copied.name not in " ".join(new_project.new_project(project, origin=installation.find(), github=True).written)
+    workflow = (folder / ".github/workflows/measure.yml").read_text()
+    assert f'uv pip install "{requirement}"' in workflow
+    assert "working-directory: over-torch\n" in workflow
+    assert f'pip install "{requirement}"' in (project / "README.md").read_text()
+
+
+def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
+    """As from asv, which measures them with it."""
+    written = suite(folder / "benchmarks", "memory")
+    declared = lab_campaign(folder, requires=("einops==0.8",), suites=written)
+    assert declared.requirements() == ["einops==0.8"]
+    (written / "memory.py").write_text("class Lists:\n    def mem_list(self):\n        return []\n")
+    assert declared.requirements() == ["pympler", "einops==0.8"]
+
+
+def test_operations_beside_a_suite_make_a_package_of_both(folder):
+    """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written. Alone it is read there."""
+    theirs = suite(folder / "benchmarks", "theirs")
+    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n')
+    assert suites_of(folder) == theirs
+    assert campaign.read(folder).steady() == {"OMP_NUM_THREADS": "1"}
+    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
+    made = suites_of(folder)
+    assert made == folder / ".asv/suites/benchmarks"
+    code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
+    assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
+    (folder / "benchmarks" / "own.py").write_text("")
+    with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
+        suites_of(folder)
+
+
+def test_parameters_of_a_third_party_suite_keep_their_meaning():
+    """A numel may be a dtype, and a module `memory` may time: neither damages a file of results."""
+    samples = cases_of("memory.Odd.time_nothing", ("method", "numel"), (("'a'",), ("torch.float32", "None")))
+    assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
+    assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
+    assert {related.counted_case(case) for case in samples} == {None}
+    assert group_name(CaseGroup("distances", "cpu", None)) == "distances"
+
+
+def test_inputs_have_the_strides_and_values_that_are_declared(folder):
+    """The same values in every process; the set-up sees them."""
+    from tensorcopy.copying.inside import own
+
+    text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
+    (folder / operations.FILE).write_text(text)
+    (operation,), method = declared_in(folder), own.own_with_inputs()["attention"]
+    values = own.make_values(operation, method, 16)
+    assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
+    assert values["q"].requires_grad
+    assert values["k"].stride() == (1, 16)
+    assert values["q"].equal(own.make_values(operation, method, 16)["q"])
+    assert own.numel(operation, 16) == 2 * 16 * 64
+    own.check_reference(operation, method, 16)
+    wrong = operations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
+    with pytest.raises(
+        TensorcopyError, match=r"the operation attention differs from its reference: got 0\.\d+ instead of \d+\.\d+ at \[0, 0\]"
+    ):
+        own.check_reference(wrong, method, 16)
+    wrong = operations.Operation(**{**vars(operation), "reference": "q"})
+    with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
+        own.check_reference(wrong, method, 16)
+
+
+def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
+    """Old releases set CUDA_MODULE_LOADING when they look for a GPU: no release may differ by that."""
+    from tensorcopy.worker import devices, provenance
+
+    def look_for_a_gpu() -> list[str]:
+        monkeypatch.setenv("CUDA_MODULE_LOADING", "LAZY")
+        return ["cpu"]
+
+    monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
+    monkeypatch.setattr(devices, "available", look_for_a_gpu)
+    assert "CUDA_MODULE_LOADING" not in provenance.collect()["settings"]
+
+
+@pytest.fixture(scope="module")
+def lab(wheel, tmp_path_factory) -> Iterator[Path]:
+    """An empty folder in which the guide's commands have run, with the wheel and nothing of this checkout."""
+    require_pythons()
+    place = tmp_path_factory.mktemp("lab")
+    folder, kept = place / "lab", ROOT / ".asv" / "projects"  # beside the checkout's environments, which have another numpy
+    (folder / ".asv").mkdir(parents=True)
+    kept.mkdir(parents=True, exist_ok=True)
+    (folder / ".asv" / "env").symlink_to(kept)
+    assert len(COMMANDS) <= 10
+    assert set(instead(wheel)) <= set(COMMANDS)
+    done = run(folder, *(instead(wheel).get(command, command) for command in COMMANDS))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    yield folder
+    shutil.rmtree(place)  # the wheel's environment and what it needs
+
+
+def instead(wheel: Path) -> dict[str, str]:
+    """Return what a test runs instead of some of the guide's commands: this wheel, one launch, and no pip and no server."""
+    return {
+        "python -m venv .venv": "python -m venv --without-pip .venv",
+        INSTALL: f'uv pip install --quiet "tensorcopy[dashboard] @ {wheel.as_uri()}"',
+        "tensorcopy measure 2.8.0 2.15.0 --launches 4": 'tensorcopy measure 2.8.0 2.15.0 --launches 1 --bench "BySize.*, 1024"',
+        "tensorcopy compare 2.8.0 2.15.0": "tensorcopy compare 2.8.0 2.15.0 || test $? -eq 3",  # one launch is too few to compare
+        "python -m http.server --directory site": "",
+    }
+
+
+def run(folder: Path, *commands: str) -> subprocess.CompletedProcess[str]:
+    """Run shell commands in a folder, without what this checkout exports; the first that fails ends them."""
+    exported = {name: value for name, value in at_home(folder.parent).items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment = {**exported, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    script = "\n".join(["set -e", *commands])
+    return subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def texts(site: Path) -> dict[str, str]:
+    """Return the text of every page, by address."""
+    pages = {}
+    for path in site.rglob("*.html"):
+        pages[path.relative_to(site).as_posix()] = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", path.read_text(), flags=re.DOTALL)
+    return pages
+
+
+def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group(tmp_path):
+    """Each with its own sizes, beside those of a tensor x; what is at one n is no number of elements."""
+    rows = {"scale": ("heads", "numel=16"), "attend": ("heads", "n=16 n=256"), "gather": ("rows", "n=64"), "scores": ("rows", "")}
+    suites = {"numel": "own.BySize.time_own", "n": "own.ByInputs.time_own"}
+    sizes = [(name, *size.split("=")) for name, (_, of_name) in rows.items() for size in of_name.split()]
+    cases = [f"{suites[by]} {name} {size}" for name, by, size in sizes] + ["own.ByInputsOnDevice.time_own scores 64 cuda"]
+    launch_files.write(tmp_path, {case: {"2.14.1": 1.0, "2.15.0": 1.0} for case in cases}, accelerators={"cuda": "NVIDIA H9"})
+    methods = {name: {**launch_files.observed("own"), "group": group, "code": f"{name}(q)"} for name, (group, _) in rows.items()}
+    for release in ("2.14.1", "2.15.0"):
+        launch_files.write_counts(tmp_path, release, {}, methods=methods)
+    content = render.content(lab_campaign(tmp_path), reader.load_results(tmp_path).results)
+    (machine,) = content.machines
+    assert [(table.group, table.device, table.by, table.numels) for table in all_costs(machine.result)] == [
+        ("heads", "cpu", "numel", (16,)),
+        ("heads", "cpu", "n", (16, 256)),
+        ("rows", "cpu", "n", (64,)),
+        ("rows", "cuda", "n", (64,)),
+    ]
+    assert [row["title"] for row in history.pictures(machine)] == ["heads: n=16", "heads: n=256", "rows: n=64"]
+    site = dict(render.files(content))
+    texts = {address: re.sub(r"<[^>]*>", "", text) for address, text in site.items() if address.endswith(".html")}
+    assert "heads: own operations with inputs" in texts["sizes/box/py3.11-cuda/2.15.0.html"]
+    assert "n=16" in texts["history/box/own.ByInputs/attend-256.html"]
+    assert re.search(r"Own operations: heads.*scale\(q\).*Own operations: rows.*gather", texts["history/index.html"], re.DOTALL)
+
+
+def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_results, tmp_path):
+    """Its histories lead to them; functions of other methods were counted too, and have none."""
+    counted = [
+        result for result in shipped_results.results if result.environment == "py3.11-cuda" and result.version in ("2.5.1", "2.15.0")
+    ]
+
+    own = [with_cases(result, lambda case: dict(case.parameters).get("method") == "clone") for result in counted]
+    site = dict(render.files(render.content(lab_campaign(tmp_path), own)))
+    pages = [address for address in site if address.startswith("why/")]
+    assert pages
+    assert {Path(address).name.partition("-")[0] for address in pages} == {"clone"}
+    linked = {
+        (address, os.path.normpath(Path(address).parent / link))
+        for address, text in site.items()
+        if address.endswith(".html")
+        for link in re.findall(r'href="([^"#:]*\bwhy/[^"#]*)"', text)
+    }
+    assert {target for _, target in linked} <= site.keys()
+    assert {target for address, target in linked if address.startswith("history/")} == {page for page in pages if page.endswith(".html")}
+
+
+@pytest.mark.slow
+def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
+    """From an empty folder and the wheel; its pages have its title and mention no copies."""
+    pages = texts(lab / "site")
+    assert "RMS norm over torch releases" in pages["index.html"]
+    (history,) = [text for address, text in pages.items() if address.endswith("own.BySize/rms_norm-1024.html")]
+    assert "operations .rms_norm(x)" in re.sub(r"\s+", " ", history)
+    assert all(release in history for release in ("2.8.0", "2.15.0"))
+    assert {address: found[0] for address, text in pages.items() if (found := COPIES.search(text))} == {}
+    follow_links_in(lab / "site")
+    results = reader.load_results(lab / "results").results
+    assert {result.provenance["settings"]["OMP_NUM_THREADS"] for result in results} == {"1"}
+    assert {name for result in results for name in result.methods} == {"rms_norm"}
+
+
+@pytest.mark.weekly
+def test_the_example_times_a_suite_unchanged(lab):
+    """Beside its operations, with the environments of the other project."""
+    folder = lab.parent / "example"
+    shutil.copytree(EXAMPLE, folder)
+    (lab / ".asv").rename(folder / ".asv")
+    before = {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()}
+    program = lab / ".venv" / "bin"
+    bench = "(BySize.*16384|ByInputs|distances|training)"
+    done = run(folder, f"{program}/tensorcopy measure 2.8.0 2.15.0 --launches 1 --bench '{bench}'", f"{program}/asv publish")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()} == before
+    landing = re.sub(r"\s+", " ", texts(folder / "site")["index.html"])
+    for code in ("nearest(points, queries, k)", "normalized(x)", "time_cdist", "time_broadcast", "time_topk", "time_forward_backward"):
+        assert code in landing, code
+    follow_links_in(folder / "site")
+
+
+@pytest.mark.weekly
+def test_the_workflows_of_a_project_install_tensorcopy_as_written(lab):
+    """In a checkout of it, which has the wheel that `init` was installed from; each way of installing runs what its job calls."""
+    lines = {line for path in (lab / ".github/workflows").glob("*.yml") for line in test_workflows.runs(path) if "pip install" in line}
+    (synced,) = {line for path in (lab / ".github/workflows").glob("*.yml") for line in test_workflows.runs(path) if "pip sync" in line}
+    assert len(lines) == 2
+    for number, line in enumerate(sorted(lines)):
+        checkout = lab.parent / f"checkout-{number}"
+        shutil.copytree(lab / ".github", checkout / ".github")
+        first = [synced] if "--no-deps" in line else []
+        done = run(checkout, "uv venv --python 3.12", *first, line, "uv run --no-project tensorcopy ci runners")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert '"machine": "github-hosted"' in done.stdout
+
+
+OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[project]\ncolour = 1", "got colour in [project]; allowed: name, title"),
+        ("[project]\nname = 'a b'", "got name = 'a b' in [project]"),
+        (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
+        ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
+        ("[suites]\n", 'allowed: path = "benchmarks"'),
+        ("[suites]\npath = 'nowhere'", "which is no folder"),
+        ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
+        ("project = 1", "got project = 1; allowed: a table [project]"),
+        ("[project]\n", "this project has nothing to measure"),
+        ('[[operation]]\nname = "a"', "an operation without code"),
+        ('[[operation]]\nname = "A b"\ncode = "q"', "lowercase letters"),
+        ("[[operation]]\nname = 1", "got name = 1; allowed: a string"),
+        ('[[operation]]\nname = "a', "is refused"),
+        ('operation = ["x"]', "got operation = 'x'; allowed: [[operation]] tables"),
+        (OPERATION + OPERATION, "two operations have the same name"),
+        (f"{OPERATION}group = 'copy'", "a group that is not one of the registry's"),
+        (f"{OPERATION}beside = 'cakes'", "copies or conversions"),
+        (f"{OPERATION}colour = 'red'", "got colour; allowed: name, code"),
+        (f"{OPERATION}imports = 'mine'", "an array of strings"),
+        (f"{OPERATION}imports = ['.mine']", "got imports '.mine'; allowed: names of modules"),
+        (f"{OPERATION}since = 'soon'", "got since = 'soon'; allowed: a release of torch"),
+        (f"{OPERATION}promise.with_gard = {{}}", "got promise with with_gard; allowed: plain and with_grad"),
+        (f"{OPERATION}inputs.start = {{}}", "got the input 'start'; allowed: names of Python, none of calls"),
+        (f"{OPERATION}inputs.lambda = {{}}", "got the input 'lambda'"),
+        (f"{OPERATION}inputs.q = 1", "got inputs.q = 1"),
+        (f"{OPERATION}inputs.q = {{ colour = 1 }}", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
+        (f"{OPERATION}inputs.q = {{ shape = [0] }}", "got shape = [0] in inputs.q"),
+        (f"{OPERATION}inputs.q = {{ dtype = 'float8' }}", "got dtype = 'float8' in inputs.q; allowed: float32"),
+        (f"{OPERATION}inputs.q = {{ layout = 'transposed' }}", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
+        (f"{OPERATION}inputs.q = {{ requires_grad = 1 }}", "allowed: true or false"),
+        (f"{OPERATION}sizes = [0]", "got sizes = [0]; allowed: an array of numbers"),
+    ],
+)
+def test_an_invalid_declaration_is_refused(folder, text, expected):
+    """Of a project, an operation or its inputs: the message has the value and what is allowed."""
+    (folder / operations.FILE).write_text(text)
+    try:
+        errors = [*of_folder(folder).left_out.values()]
+        suites_of(folder)
+    except TensorcopyError as error:
+        errors = [error]
+    assert [expected in str(error) for error in errors] == [True]

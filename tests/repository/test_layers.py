@@ -1,0 +1,135 @@
+"""Folders import only folders before them in the data flow; the engine does not know copying/, and only asv_plugin/ imports asv."""
+
+import ast
+import re
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "tensorcopy"
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}
+FOLDERS = sorted({path.parent.name for path in PACKAGE.glob("*/*.py")})
+IN_ENVIRONMENTS = ("tensorcopy.worker.", "tensorcopy.copying.inside.")  # what runs there
+
+
+@cache
+def named_in(path: Path) -> frozenset[str]:
+    """Return every module that a file imports, also inside a function."""
+    return frozenset(named_in_text(path.read_text(encoding="utf-8")))
+
+
+def named_in_text(source: str) -> set[str]:
+    """Return every module that a text imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Return the modules of this package that a file imports; of `from a import b` the submodule `a.b` if it exists."""
+    named = named_in(path) & MODULES.keys()
+    return {name for name in named if not any(longer.startswith(f"{name}.") for longer in named)}
+
+
+def folder_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in FOLDERS else ""
+
+
+def folder_imports() -> dict[str, set[str]]:
+    """Return, for each folder, the other folders that its modules import."""
+    imports: dict[str, set[str]] = {folder: set() for folder in FOLDERS}
+    for module, path in MODULES.items():
+        if folder_of(module):
+            imports[folder_of(module)] |= {folder_of(name) for name in imported_modules(path)} - {"", folder_of(module)}
+    return imports
+
+
+def in_order() -> list[str]:
+    """Return the folders in the order of the table in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return [folder for folder in re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE) if folder in FOLDERS]
+
+
+def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports():
+    """A folder imports only folders in rows above its own; every folder has a row."""
+    order = in_order()
+    assert sorted(order) == FOLDERS
+    upward = [(folder, name) for folder, names in folder_imports().items() for name in names if order.index(name) > order.index(folder)]
+    assert upward == []
+
+
+def test_no_module_imports_itself_through_others():
+    TopologicalSorter({module: imported_modules(path) - {module} for module, path in MODULES.items()}).prepare()
+
+
+def test_the_engine_does_not_know_what_it_measures():
+    """Only the command line imports copying/, which imports the engine; pages and probes are named by the campaign."""
+    importing = {folder_of(module) for module, path in MODULES.items() if "copying" in map(folder_of, imported_modules(path))}
+    assert importing - {"copying"} == {"cli"}
+
+
+def test_the_judge_reads_no_file():
+    """What it judges, with which margins and which acknowledgements, is passed in."""
+    readers = re.compile(r"(?<!def )(?<![\w.])open\(|read_text|read_bytes|read_toml|load_results|\.cwd\(|\benviron\b")
+    assert {path.name for module, path in MODULES.items() if folder_of(module) == "judge" and readers.search(path.read_text())} == set()
+
+
+def test_only_what_runs_in_an_environment_names_modules_that_need_torch():
+    """Also inside a function: the program runs where no torch is, and starts the others in a release's environment."""
+    at_once = {}
+    for module in (each for each in MODULES if each.startswith(IN_ENVIRONMENTS)):
+        statements = ast.parse(MODULES[module].read_text(encoding="utf-8")).body
+        imports = [ast.unparse(each) for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
+        at_once[module] = named_in_text("\n".join(imports))
+    needing: set[str] = set()
+    while more := {module for module, names in at_once.items() if names & {"torch", *needing}} - needing:
+        needing |= more
+    assert {"tensorcopy.worker.provenance", "tensorcopy.copying.inside.methods"} <= needing
+    assert {module for module, path in MODULES.items() if not module.startswith(IN_ENVIRONMENTS) and named_in(path) & needing} == set()
+
+
+@pytest.mark.parametrize(
+    ("package", "allowed"),
+    [
+        ("torch", {"worker", "copying"}),
+        ("asv", {"asv_plugin"}),
+        ("asv_runner", {"asv_plugin", "worker"}),  # which finds suites with it
+    ],
+)
+def test_one_folder_imports_each_foreign_package(package, allowed):
+    importing = {folder_of(module) for module, path in MODULES.items() if package in {name.split(".")[0] for name in named_in(path)}}
+    assert importing <= allowed
+
+
+def test_the_suites_import_only_what_runs_in_an_environment():
+    """As they do."""
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        names = {f"{name}." for name in named_in(path) if name.startswith("tensorcopy")}
+        assert all(name.startswith((*IN_ENVIRONMENTS, "tensorcopy.errors.")) for name in names), path
+
+
+def test_texts_name_modules_that_exist():
+    """Docstrings and comments name a module by its folder, such as `judge.paired`, or a folder of modules."""
+    folders = (*FOLDERS, "inside", "analysis")
+    named = re.compile(rf"`((?:{'|'.join(folders)})\.(?!toml)[a-z_]+)\b")
+    places = {".".join(path.with_suffix("").parts[-2:]) for path in MODULES.values()} | {"site.pages", "copying.inside", "copying.pages"}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in MODULES.values()}
+    assert {(file, name) for file, text in texts.items() for name in named.findall(text) if name not in places} == set()
+
+
+def test_each_test_lies_where_the_module_that_it_tests_lies():
+    """In the folder of that name, in a file of its name; where a module has several files of tests, their names go on."""
+    modules = {folder: [name.split(".")[-1] for name in MODULES if folder_of(name) == folder] for folder in FOLDERS}
+    files = [path for folder in FOLDERS for path in (ROOT / "tests" / folder).glob("test_*.py")]
+    assert len(files) > 50
+    stray = [path for path in files if not re.match(rf"test_({'|'.join(modules[path.parent.name])})(_|\b)", path.stem)]
+    assert stray == []

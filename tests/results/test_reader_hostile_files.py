@@ -1,0 +1,175 @@
+"""Launch files and profiles are untrusted: whatever is damaged in them raises nothing, runs no script and takes no memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+import re
+import shutil
+from contextlib import suppress
+from datetime import date
+from io import StringIO
+from pathlib import Path
+from random import Random
+
+import pytest
+from markdown_it import MarkdownIt
+
+from docs.tools import figures
+from tensorcopy import configuration
+from tensorcopy.cli import main
+from tensorcopy.copying.shipped import of_folder
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.projects import runners
+from tensorcopy.releases import interpreters, release_table
+from tensorcopy.report import pr_comment
+from tensorcopy.results import function_profiles, launches, reader, suite_specs
+from tensorcopy.site import render
+from tests import launch_files
+from tests.conftest import ROOT, lab_campaign
+from tests.mutations import RELEASES, kinds, mutate
+from tests.report.test_pr_comment import document, pair_result
+
+RESULTS = Path("results")
+COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])
+TRIES = [6, pytest.param(40, marks=pytest.mark.weekly)]
+
+
+@pytest.fixture
+def in_copy(small, tmp_path, monkeypatch):
+    """A function that makes a fresh copy of the small checkout the current folder."""
+
+    def copied() -> None:
+        monkeypatch.chdir(tmp_path)
+        shutil.rmtree("checkout", ignore_errors=True)
+        shutil.copytree(small, "checkout")
+        monkeypatch.chdir(tmp_path / "checkout")
+
+    return copied
+
+
+@pytest.mark.parametrize("tries", TRIES)
+@pytest.mark.parametrize("kind", ["times", "counts", "profile"])
+def test_no_mutation_of_any_kind_of_file_raises(in_copy, run_command, kind, tries):
+    """Every command ends in its own words; the same mutations in each run, others in each weekly one."""
+    in_copy()
+    assert [run_command(*arguments)[0] for arguments in COMMANDS] == [0] * len(COMMANDS)
+    random = Random(kind if tries == TRIES[0] else f"{kind} {date.today()}")
+    for _ in range(tries):
+        in_copy()
+        done = mutate(random.choice(kinds(RESULTS)[kind]), random.choice)
+        for problem in reader.load_results(RESULTS).problems:
+            assert "\n" not in str(problem), done
+            assert len(str(problem)) < 2000, done
+        for arguments in COMMANDS:
+            code, _, errors = run_command(*arguments)
+            assert code in (0, 2, 3), done
+            assert "Traceback" not in errors, done
+            assert "a fault of tensorcopy" not in errors, done
+            assert errors.startswith("tensorcopy: ") or not code, done
+
+
+FORMULAS = ("=1+1", "+1", "-1", "@sum", "tabbed")
+UNIT, COMMIT = "=|<b>@name", "0123456789" * 4
+
+
+def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch, capsys):
+    """In any table for a spreadsheet, and in any text for GitHub: names of suites, their units, and what they raise."""
+    monkeypatch.chdir(tmp_path)
+    values = {f"{name}.track_rate": (1.0, 2.0) for name in FORMULAS}
+    paths = launch_files.write(RESULTS, {f"{name}.time_call": dict.fromkeys(RELEASES, 1.0) for name in FORMULAS})
+    paths += launch_files.write(RESULTS, {"own.time_call": {RELEASES[0]: 1.0, RELEASES[1]: f"RuntimeError: {COMMIT}"}}, machine="box")
+    for place, release in enumerate(RELEASES):
+        of_side = {name: [of_both[place]] * 2 for name, of_both in values.items()}
+        paths += launch_files.write_counts(RESULTS, release, of_side, units=dict.fromkeys(of_side, UNIT))
+    for path in paths:
+        path.write_text(path.read_text().replace('"tabbed.', '"\\ttabbed.'))
+    texts = {}
+    for form in ("csv", "markdown"):
+        assert main(["compare", *RELEASES, "--format", form]) == 2  # a case has failed
+        texts[form] = capsys.readouterr().out
+    content = render.content(lab_campaign(tmp_path), reader.load_results(RESULTS).results)
+    tables = [texts["csv"], *(text for address, text in render.files(content) if address.endswith(".csv"))]
+    assert len(tables) == 2
+    for table in tables:
+        cells = [cell for row in csv.reader(StringIO(table)) for cell in row]
+        assert {f"'{name}.track_rate" for name in FORMULAS[:-1]} | {"'\ttabbed.track_rate"} <= {*cells}
+        assert [cell for cell in cells if re.match(r"\s*[=+@-]|\t", cell) and not re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", cell)] == []
+    tokens = [inner for token in MarkdownIt("gfm-like", {"linkify": False}).parse(texts["markdown"]) for inner in (token.children or ())]
+    assert [token.content for token in tokens if token.type == "html_inline"] == []
+    plain = " ".join(token.content for token in tokens if token.type == "text")
+    assert COMMIT in plain.replace("\u200b", "")
+    assert UNIT in plain.replace("\u200b", "")
+    assert not re.search(rf"@\w|{COMMIT}", plain)
+
+
+OPERATION = """[project]
+name = "p"
+title = "t"
+requires = ["einops==0.8"]
+[[operation]]
+name = "scaled"
+code = "scale * q"
+imports = ["copy"]
+group = "mine"
+inputs.q = { shape = ["n", 64], requires_grad = true }
+setup = "scale = 2"
+sizes = [16]
+[[operation]]
+name = "copied"
+code = "x.clone()"
+beside = "copies"
+promise.plain = { layout = "contiguous" }
+"""
+
+
+def declared(path: Path) -> object:
+    return of_folder(path.parent)
+
+
+READERS = {  # what reads each file that people write or that another program has written
+    "asv.conf.json": lambda path: (configuration.paths(), configuration.web_addresses()),
+    "tensorcopy.toml": declared,
+    "releases.toml": lambda path: release_table.of_tables.__wrapped__(path),
+    "runners.toml": runners.load,
+    "suites.toml": lambda path: suite_specs.table.__wrapped__(),
+    "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
+    "accuracy.json": lambda path: figures.accuracy(None),
+    "agreement.json": lambda path: figures.agreement(None),
+}
+
+
+@pytest.mark.parametrize("tries", TRIES)
+@pytest.mark.parametrize("name", READERS)
+def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, tries, tmp_path, monkeypatch):
+    """Whatever is in it: its reader accepts it, or says in one line which file is wrong."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(interpreters, "own_suites", lambda: tmp_path)
+    sources = {"releases.toml": release_table.TABLE, "runners.toml": ROOT / ".github" / name, "suites.toml": ROOT / "benchmarks" / name}
+    written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
+    folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
+    folder.mkdir(exist_ok=True)
+    source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
+    content = source.read_bytes() if source else written[name].encode()
+    for number in range(tries):
+        path, random = folder / name, Random(f"{name} {number}")
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        path.write_bytes(content)
+        if number:
+            mutate(path, random.choice)
+            release_table._document.cache_clear()
+            with suppress(TensorcopyError):  # which is one line
+                READERS[name](path)
+        else:
+            READERS[name](path)
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):
+    """It is named."""
+    in_copy()
+    path = kinds(RESULTS)["profile"][0]
+    path.write_bytes(lzma.compress(b" " * (function_profiles.MAX_JSON_BYTES + 1), preset=0))
+    with pytest.raises(TensorcopyError, match=path.name):
+        function_profiles.read(path)
+    assert path.stat().st_size < launches.LARGEST

@@ -1,0 +1,156 @@
+"""The page of open regressions: what it lists, in which order, and where it leads; its feed, its badge and `history --open` agree."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import feedparser
+import pytest
+
+from tensorcopy.cli import main
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.site import addresses, data_files, documents, publisher, render
+from tensorcopy.site.addresses import WebAddresses
+from tensorcopy.site.content import Content
+from tensorcopy.site.feeds import feeds
+from tensorcopy.site.pages import regressions
+from tests.conftest import ROOT, with_cases
+from tests.whole.test_changes_of_a_case import elements, texts_of
+from tests.whole.test_claims import holds, text_of
+
+SIZES = ("1", "1048576")
+
+
+@pytest.fixture(scope="module")
+def whole(shipped_results) -> Content:
+    """Return the content of the shipped results."""
+    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results) -> Content:
+    """Return the content of the smallest and of large tensors of the shipped results."""
+    results = [with_cases(result, lambda case: dict(case.parameters).get("numel", "1") in SIZES) for result in shipped_results.results]
+    return render.content(shipped(), results, publisher.documentation(ROOT))
+
+
+def page_of(content: Content) -> str:
+    """Return the page as HTML."""
+    (shown,) = [each for each in regressions.pages(content) if each.address == addresses.REGRESSIONS]
+    return render.page_text(render.templates_of(content), shown)
+
+
+def sections_of(page: str) -> dict[str, str]:
+    """Return the section of each method as HTML, by anchor."""
+    return {re.search(r'<h3 id="?([^">]+)', each)[1]: each for each in re.findall(r"<section.*?</section>", page, re.DOTALL)}
+
+
+@pytest.fixture(scope="module")
+def page(content) -> str:
+    return page_of(content)
+
+
+@pytest.fixture(scope="module")
+def sections(page) -> dict[str, str]:
+    return sections_of(page)
+
+
+def test_the_worst_method_comes_first(page, content, sections):
+    """In the table and in the sections; every case stands in its own method's, with a cost in its own interval, the largest first."""
+    worst, number = [], 0
+    table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
+    assert re.findall(r'href="#([^"]+)"', table) == list(sections)
+    for section, regression in zip(sections.values(), content.machine.regressions):
+        rows = [texts_of("t[hd]", row) for row in elements("tr", section)][1:]
+        costs = [float(row[1].removesuffix(" %").removeprefix("+")) for row in rows]
+        assert len(rows) == len(regression.standings)
+        assert all(holds("slower", f"{row[1]} {row[2]}") for row in rows)
+        assert costs == sorted(costs, reverse=True)
+        assert min(costs) >= 3
+        assert all(re.fullmatch(r"(, )?([\d.]+ \+[\d.]+ %(, )?)+|no single release", row[6]) for row in rows)
+        worst.append(costs[0])
+        number += len(rows)
+    assert worst == sorted(worst, reverse=True)
+    assert f"in {number} of {len(content.machine.standings)} cases" in text_of(page)
+    assert "Times of an older Python are scaled to those of Python 3.11." in text_of(page)
+    assert "best release" not in text_of(page)  # a level is a median, and another release may have been faster by chance
+
+
+def test_a_row_is_explained_by_slowdowns_that_are_open_in_it(page, sections):
+    """Finding, functions and issue are of the slowdown that is named at them; where the largest has none, the row says so."""
+    table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
+    explained = {}
+    for row, (anchor, section) in zip(elements("tr", table)[1:], sections.items()):
+        largest, why = texts_of("t[hd]", row)[2:]
+        since = re.findall(r"([\d.]+) \+", texts_of("t[hd]", elements("tr", section)[1])[6])
+        explained[anchor] = re.findall(r"of ([\d.]+)", why)
+        release = largest.removeprefix("torch ").partition(",")[0]
+        assert set(explained[anchor]) <= set(since)
+        assert why.startswith("not profiled") == (release in since and release not in explained[anchor])
+        assert re.findall(r"→ torch ([\d.]+)", text_of(section).partition("Issue")[0]) == explained[anchor][:1]
+        issues = re.findall(r"Issue for PyTorch about ([\d.]+).*?since torch ([\d.]+)", section, re.DOTALL)
+        assert all(named == release in explained[anchor] for named, release in issues)
+    assert explained["numpy_from_dlpack"] == ["1.13.1", "2.9.1"]
+
+
+def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, sections):
+    """Where these are known: of `x.numpy()`, which became slower where one Python ends and another begins, all are.
+
+    A finding is a section of a file of the repository; where that is unknown, it is text.
+    """
+    published = replace(content, web=WebAddresses("https://example.org/t"))
+    in_repository = sections_of(page_of(published))
+    known = {finding.code: finding for finding in documents.findings(published)}
+    for anchor, code in (("numpy", "x.numpy()"), ("cpu", "x.cpu()"), ("numpy_from_dlpack", "np.from_dlpack(x)")):
+        finding = known[code]
+        assert finding.address.startswith("https://example.org/t/blob/HEAD/docs/findings.md#")
+        assert f'href="{finding.address}"' in in_repository[anchor]
+        assert f"Finding: {finding.title}" in unescape(sections[anchor])
+        assert all(f'href="{address}"' in sections[anchor] for _, address in finding.pulls)
+        assert "All functions" in sections[anchor]
+        assert '<pre class="issue"' in sections[anchor]
+
+
+@pytest.mark.slow
+def test_the_commands_have_the_methods_and_the_issues_of_the_page(whole, monkeypatch, capsys):
+    """An issue is of the change whose functions are shown, also where those are of another case than the largest slowdown."""
+    monkeypatch.chdir(ROOT)
+    assert main(["history", "--open", "--machine", whole.machine.name]) == 0
+    shown = re.findall(r"^(\w+): (?:up to )?\+", capsys.readouterr().out, re.MULTILINE)
+    methods = [each.method for each in whole.machine.regressions]  # of two sizes; the command has those of all
+    assert [method for method in shown if method in methods] == methods
+    sections = sections_of(page_of(whole))
+    for method, before, after in (("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")):
+        assert main(["why", method, before, after, "--machine", whole.machine.name, "--issue"]) == 0
+        issue = capsys.readouterr().out
+        shown = re.search(r'<pre class="issue"[^>]*>(.*?)</pre>', sections[method], re.DOTALL)[1]
+        assert unescape(shown).strip() == issue.strip()
+        assert re.search(r"and [\d.]+ % more time \(95 % interval \+[\d.]+ to", issue)
+
+
+def test_a_closed_slowdown_is_not_open(page, content):
+    """Each is listed with the release that took it back; the same one is not open in part."""
+    standings = content.machine.standings.values()
+    closed = sum(len(standing.closed) for standing in standings)
+    table = page.partition('id="fixed"')[2]
+    rows = [texts_of("t[hd]", row) for row in elements("tr", table)][1:]
+    assert sum(int(row[4]) for row in rows) == closed > 0
+    for row in rows:
+        change, low, high = (float(text.replace("−", "-")) for text in re.findall(r"[+−][\d.]+", f"{row[2]} {row[3]}"))
+        assert low <= change <= high
+        assert change > 0
+    assert all(step.until is None for standing in standings for step in standing.open)
+
+
+def test_the_feed_and_the_badge_have_the_methods_of_the_page(content, sections):
+    """Each entry leads to its method on the page, and is dated by the launch that showed its largest slowdown."""
+    number, releases = len(sections), content.machine.newest.version
+    assert data_files.open_message(content.devices) == f"{number} methods on torch {releases} (cpu), 0 methods on torch 2.15.0 (cuda)"
+    feed = feedparser.parse(dict(feeds(content))[addresses.OPEN_FEED].encode())
+    by_anchor = {entry.link.partition("#")[2]: entry for entry in feed.entries}
+    assert by_anchor.keys() == sections.keys()
+    for regression in content.machine.regressions:
+        entry, worst = by_anchor[regressions.anchor(regression)], regression.worst
+        sides = worst.series.sides(worst.largest.index if worst.largest else worst.newest)
+        assert entry.updated[:10] == max(launch for side in sides for launch in side.launches)[:10]
+        assert entry.summary.endswith(f", since {', '.join(worst.since)}" if worst.since else worst.best_release)

@@ -1,0 +1,297 @@
+"""The device as an axis of the site: what changed on a GPU is in every view of the GPU, and in none of the CPU, whoever measured both."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from html import unescape
+
+import feedparser
+import pytest
+
+from tensorcopy.campaign import Verdicts
+from tensorcopy.copying.pages import landing
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.releases import release_table
+from tensorcopy.site import addresses, data_files, render
+from tensorcopy.site.content import Content
+from tests import launch_files
+from tests.conftest import SHIPPED, SHIPPED_GPU
+from tests.launch_files import METHODS
+from tests.whole.test_claims import text_of
+
+RELEASES = [release.version for release in release_table.load()][-8:]
+BEFORE, NEWEST = RELEASES[-2:]
+CARD = {"accelerators": {"cuda": "Card 9000"}}
+SMALL, LARGE = 16, 2**20
+CODES = {name: code for name, code in METHODS.items() if "numpy" not in name}
+
+
+def changed(microseconds: float, factor: float = 1.0, at: int = len(RELEASES)) -> dict[str, float]:
+    """Return times by release, which change by a factor with the release at an index."""
+    return {release: microseconds * (factor if place >= at else 1.0) for place, release in enumerate(RELEASES)}
+
+
+CPU = {
+    f"copies.BySize.time_copy clone_detach {SMALL}": changed(1.0),
+    f"copies.BySize.time_copy detach_clone {SMALL}": changed(1.2, 1.3, 3),
+    f"copies.BySize.time_copy clone_detach {LARGE}": changed(100.0),
+    f"copies.BySize.time_copy detach_clone {LARGE}": changed(110.0),
+}
+CUDA = {
+    f"copies.Throughput.time_copy clone_detach {SMALL} cuda": changed(8.0, 1.2, 7),
+    f"copies.Throughput.time_copy detach_clone {SMALL} cuda": changed(9.0, 1.4, 4),
+    f"copies.Throughput.time_copy clone_detach {LARGE} cuda": changed(20.0, 1 / 1.5, 2),
+    f"copies.Throughput.time_copy detach_clone {LARGE} cuda": changed(22.0),
+}
+# of the planted changes: the release, and the method and its change as pages print them
+ON_CUDA = [(RELEASES[7], "clone_detach", "+20"), (RELEASES[4], "detach_clone", "+40"), (RELEASES[2], "clone_detach", "−33")]
+ON_CPU = [(RELEASES[3], "detach_clone", "+30")]
+
+
+def write(folder, cases, machine, start=launch_files.START, counted=("cpu", "cuda")):
+    """Write launches of some cases over all releases, and what methods do on some devices."""
+    launch_files.write(folder, cases, machine=machine, noise=0.002, start=start, **CARD)
+    seen = {name: launch_files.observed(code=code) for name, code in CODES.items()}
+    methods = {name: {**row, "observed": dict.fromkeys(counted, row["observed"]["cpu"])} for name, row in seen.items()}
+    launch_files.write_counts(folder, NEWEST, {}, methods=methods, machine=machine, start=start, **CARD)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A content, and its files by address."""
+
+    content: Content
+    files: dict[str, str]
+
+    def block(self, device: str) -> str:
+        """Return the block of a device on the landing page as HTML."""
+        return block_of(self.files["index.html"], device)
+
+    def regressions(self, device: str) -> str:
+        """Return the part of a device on the page of regressions as HTML."""
+        parts = re.split(r'(?=<h2 id="?on-)', self.files[addresses.REGRESSIONS])
+        return next(part for part in parts if re.match(rf'<h2 id="?on-{device}\b', part))
+
+    def titles(self, feed: str, device: str) -> list[str]:
+        """Return the titles of the entries of a feed that have a device as their category."""
+        entries = feedparser.parse(self.files[feed].encode()).entries
+        return [entry.title for entry in entries if [tag.term for tag in entry.tags] == [device]]
+
+
+def block_of(page: str, device: str) -> str:
+    """Return the block of a device as HTML."""
+    blocks = re.split(r'(?=<div class="device" data-device=)', page)
+    return next(block for block in blocks if block.startswith(f'<div class="device" data-device="{device}"'))
+
+
+def site_of(folder, verdicts: Verdicts | None = None) -> Site:
+    campaign = replace(shipped(), **({"verdicts": verdicts} if verdicts else {}))
+    content = render.content(campaign, launch_files.load(folder))
+    return Site(content, dict(render.files(content)))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> Site:
+    """The site of a machine with a CPU."""
+    folder = tmp_path_factory.mktemp("alone")
+    write(folder, CPU, "box", counted=("cpu",))
+    return site_of(folder)
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory) -> Site:
+    """The same with a machine that measured on a GPU alone, on a later day."""
+    folder = tmp_path_factory.mktemp("beside")
+    write(folder, CPU, "box", counted=("cpu",))
+    write(folder, CUDA, "gpu", launch_files.START.replace(day=28), counted=("cuda",))
+    return site_of(folder)
+
+
+@pytest.fixture(scope="module")
+def inside(tmp_path_factory) -> Site:
+    """The site of one machine that measured the same cases on both."""
+    folder = tmp_path_factory.mktemp("inside")
+    write(folder, {**CPU, **CUDA}, "box")
+    return site_of(folder)
+
+
+@pytest.fixture(params=["beside", "inside"])
+def site(request) -> Site:
+    """Each of both sites."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize(("device", "here", "elsewhere"), [("cpu", ON_CPU, ON_CUDA), ("cuda", ON_CUDA, ON_CPU)], ids=["cpu", "cuda"])
+def test_a_change_is_in_every_view_of_its_device_alone(site, device, here, elsewhere):
+    """Landing page, feeds, regressions, comparisons and badge; the sizes of the planted changes of the other device are nowhere."""
+    views = {
+        "changes": re.search(r'<ul class="dated">.*?</ul>', site.block(device), re.DOTALL)[0],
+        "feed": "\n".join(site.titles(addresses.FEED, device)),
+    }
+    for name, view in views.items():
+        text = text_of(view).replace("\u202f", " ")
+        assert all(re.search(rf"torch {re.escape(release)}\b[^\n]*{re.escape(size)}", text) for release, _, size in here), (name, text)
+        assert not any(size in text for *_, size in elsewhere), (name, text)
+    still = {code: size for _, code, size in here if size.startswith("+")}
+    others = [size for *_, size in elsewhere if size.startswith("+")]
+    for name, view in {
+        "landing": re.search(r'<table class="fit open">.*?</table>', site.block(device), re.DOTALL)[0],
+        "page": re.search(r'<table class="fit open">.*?</table>', site.regressions(device), re.DOTALL)[0],
+        "feed": "\n".join(site.titles(addresses.OPEN_FEED, device)),
+    }.items():
+        text = text_of(view)
+        assert all(re.search(rf"{re.escape(CODES[method])}[^x]*\{size}", text) for method, size in still.items()), (name, text)
+        assert not any(size in text for size in others), (name, text)
+    message = data_files.open_message(site.content.devices)
+    assert f"{len(still)} method{'s' if len(still) > 1 else ''} on torch {NEWEST} ({device})" in message
+
+
+def test_what_is_new_comes_before_what_is_older(site):
+    """In two groups, by the newest release; the CPU has an older one alone."""
+    table = re.search(r'<table class="fit open">.*?</table>', site.block("cuda"), re.DOTALL)[0]
+    new, older = re.findall(r"<tbody>.*?</tbody>", table, re.DOTALL)
+    assert text_of(new).startswith(f"New with torch {NEWEST}")
+    assert CODES["clone_detach"] in text_of(new)
+    assert CODES["detach_clone"] not in text_of(new)
+    assert re.match(r"Older\b", text_of(older))
+    assert CODES["detach_clone"] in text_of(older)
+    (only,) = re.findall(
+        r"<tbody>.*?</tbody>", re.search(r'<table class="fit open">.*?</table>', site.block("cpu"), re.DOTALL)[0], re.DOTALL
+    )
+    assert re.match(r"Older\b", text_of(only))
+    assert "1 of them" not in text_of(site.regressions("cpu"))
+    assert "one of them slower since this release" in text_of(site.regressions("cuda"))
+
+
+def test_an_acknowledged_slowdown_says_so_in_its_row(tmp_path):
+    """On the landing page and on that of regressions; the badge does not count it."""
+    write(tmp_path, CUDA, "gpu", counted=("cuda",))
+    rows = ((re.compile("clone_detach"), NEWEST, "a check"),)
+    acknowledging = site_of(tmp_path, Verdicts(acknowledged=rows, releases=tuple(release.version for release in release_table.load())))
+    for view in (acknowledging.block("cuda"), acknowledging.regressions("cuda")):
+        rows = re.findall(r"<tr>.*?</tr>", re.search(r'<table class="fit open">.*?</table>', view, re.DOTALL)[0])
+        (row,) = [row for row in rows if "acknowledged: a check" in row]
+        assert CODES["clone_detach"] in text_of(row)
+    assert data_files.open_message(acknowledging.content.devices) == f"1 method on torch {NEWEST} (cuda)"
+
+
+def test_one_machine_with_both_devices_looks_like_two(beside, inside):
+    """The same sections, tables, sizes and numbers of releases, and cases of the device alone."""
+    for device, suites in (("cpu", "copies.BySize"), ("cuda", "copies.Throughput")):
+        blocks = [site.block(device) for site in (beside, inside)]
+        outlines = [re.findall(r'<h[23][^>]*>|<table class="[^"]*"|<th scope="row">.*?</th>', block) for block in blocks]
+        assert outlines[0] == outlines[1]
+        assert [f"<dd>{len(RELEASES)}</dd>" in block for block in blocks] == [True, True]
+        for block in blocks:
+            linked = set(re.findall(r'href="history/\w+/([\w.]+)/', block))
+            assert linked == {suites}
+    lead = f"{len(RELEASES)} torch releases timed beside each other on CPU, {len(RELEASES)} on CUDA."
+    assert all(lead in site.files["index.html"] for site in (beside, inside))
+
+
+def test_a_gpu_machine_changes_no_page_of_the_cpu(alone, beside):
+    """But lists of machines: each page of a case and of a comparison, and the block of the landing page, is the same."""
+    pages = [each for each in alone.files if re.match(r"(compare|sizes)/box/.+/.*\.html|history/box/.+/.*\.html", each)]
+    assert len(pages) > 20
+    assert [address for address in pages if alone.files[address] != beside.files[address]] == []
+    assert alone.block("cpu") == beside.block("cpu")
+    assert alone.regressions("cpu").partition("</main>")[0] == beside.regressions("cpu")
+    assert "All cases on box" in beside.files[addresses.HISTORIES]
+
+
+def test_a_gpu_that_measured_more_releases_does_not_take_the_place_of_the_cpu(tmp_path):
+    """The CPU comes first."""
+    some = {case: dict(list(times.items())[-2:]) for case, times in CPU.items()}
+    write(tmp_path, some, "box", counted=("cpu",))
+    write(tmp_path, CUDA, "gpu", counted=("cuda",))
+    content = render.content(shipped(), launch_files.load(tmp_path))
+    assert [(each.device, each.machine.name) for each in content.devices] == [("cpu", "box"), ("cuda", "gpu")]
+    assert content.machine.name == "box"
+
+
+def test_of_several_machines_the_longest_history_stands_for_a_device(tmp_path):
+    """Whatever the machine has measured on other devices, and whichever measured last."""
+    some = {case: dict(list(times.items())[-2:]) for case, times in CUDA.items()}
+    write(tmp_path, CPU, "box")
+    write(tmp_path, some, "box", launch_files.START.replace(day=27))
+    write(tmp_path, CUDA, "gpu", counted=("cuda",))
+    site = site_of(tmp_path)
+    assert [(each.device, each.machine.name) for each in site.content.devices] == [("cpu", "box"), ("cuda", "gpu")]
+    assert "regressions/box.html" in site.files  # with what the GPU of box has
+    assert 'id="on-cuda"' in site.files["regressions/box.html"]
+
+
+def test_a_device_that_lags_behind_keeps_its_block(tmp_path):
+    """Releases that were timed on the CPU alone are none of its history: its newest release is judged, and its slowdowns are open."""
+    earlier = {case: {release: time for release, time in times.items() if release != NEWEST} for case, times in CUDA.items()}
+    write(tmp_path, CPU, "box")
+    write(tmp_path, earlier, "box", launch_files.START.replace(day=27))
+    site = site_of(tmp_path)
+    cuda = site.content.devices[1]
+    assert (cuda.newest.version, cuda.releases[-1], len(cuda.releases)) == (BEFORE, BEFORE, len(RELEASES) - 1)
+    assert [each.method for each in cuda.regressions] == ["detach_clone"]
+    assert f"Time, torch {BEFORE} against {RELEASES[-3]}: 0 slower" in site.block("cuda")
+    assert f"Time, torch {NEWEST} against {BEFORE}: 0 slower" in site.block("cpu")
+
+
+def test_a_device_alone_is_shown_first(tmp_path):
+    """Its anchors are plain, and the CPU has the commands."""
+    write(tmp_path, CUDA, "gpu", counted=("cuda",))
+    site = site_of(tmp_path)
+    assert re.search(r'value="cuda" checked', site.files["index.html"])
+    assert '<h2 id="open">' in site.block("cuda")
+    assert "Not measured on cpu yet" in site.block("cpu")
+    assert "8 torch releases timed beside each other on CUDA." in site.files["index.html"]
+
+
+def test_the_badge_names_the_devices(site):
+    """Of one recommendation both, of two each."""
+    assert landing.badge_message(site.content).count(f" on torch {NEWEST} (") == 1 + ("; " in landing.badge_message(site.content))
+    assert all(device in landing.badge_message(site.content) for device in ("cpu", "cuda"))
+
+
+def test_the_index_of_comparisons_has_every_device(site):
+    """The pair of the newest releases has the slower case of the GPU, and none of the CPU."""
+    text = text_of(site.files[addresses.COMPARISONS])
+    assert "CPU: Box 9000" in text
+    assert "CUDA: Card 9000" in text
+    rows = [text_of(row) for row in re.findall(r"<tr><th>.*?</tr>", site.files[addresses.COMPARISONS])]
+    newest = [row for row in rows if row.startswith(f"{NEWEST}{BEFORE} ")]
+    if len(site.content.machines) > 1:
+        assert [("no change" in row, "▲1" in row) for row in newest] == [(True, False), (False, True)]
+    else:
+        (row,) = newest
+        assert re.search(r"cpu no change +cuda +▲1", row)
+
+
+@pytest.fixture(scope="module")
+def landing_page(shipped_results) -> str:
+    """The landing page of the shipped results."""
+    content = render.content(shipped(), shipped_results.results)
+    page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
+    return render.page_text(render.templates_of(content), page)
+
+
+@pytest.mark.slow
+def test_the_shipped_gpu_tells_its_newest_release_with_an_interval(landing_page, shipped_results):
+    """Its block has the costs of 2.15.0, the change of its copy with the interval, and a chart of all releases of its machine."""
+    block = block_of(landing_page, "cuda")
+    releases = [each.version for each in shipped_results.results if each.machine == SHIPPED_GPU.name]
+    assert "torch 2.15.0 on NVIDIA H200, " in text_of(block)
+    assert "Time, torch 2.15.0 against 2.14.1: " in text_of(block)
+    told = text_of(block).replace("\u202f", " ")
+    verdict = "(?:likely )?(?:slower|faster|unchanged|unknown)"
+    assert re.search(rf"x\.detach\(\)\.clone\(\), 2¹⁷ elements: {verdict}, [+−]?[\d.]+ % \([+−]?[\d.]+ to [+−]?[\d.]+ %\)", told)
+    assert re.search(r"Smallest slowdown seen 9 times in 10, ≤ 2¹⁴ elements: [\d.]+ %", told)
+    drawn = re.findall(r"<text[^>]*>([\d.]+)</text>", re.search(r'<svg[^>]* class="plot.*?</svg>', block, re.DOTALL)[0])
+    assert [release for release in releases if release in drawn] == releases
+    assert len(releases) == 7
+    (data,) = json.loads(unescape(re.search(r'<script type="application/json" id="history-cuda">(.*?)</script>', block)[1]))
+    assert data == {"machine": SHIPPED_GPU.name, "script": f"history/{SHIPPED_GPU.name}/times.js"}
+
+
+def test_the_blocks_of_the_shipped_results_have_cases_of_their_device_alone(landing_page):
+    """The CPU's lead to the pages of one machine, the GPU's to those of the other."""
+    for device, machine in (("cpu", SHIPPED.name), ("cuda", SHIPPED_GPU.name)):
+        assert {*re.findall(r'href="history/([\w-]+)/', block_of(landing_page, device))} - {"index"} == {machine}
+    assert "22 torch releases timed beside each other on CPU, 7 on CUDA." in landing_page
