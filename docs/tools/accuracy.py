@@ -32,7 +32,7 @@ import numpy as np
 
 from docs.tools import simulated_histories
 from docs.tools.goals import Row, at_least, at_most, between
-from tensorcopy import configuration
+from tensorcopy import configuration, files
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import change_points, comparisons, paired, series
@@ -44,7 +44,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import counted, percent
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import differences, launches, reader, select, suite_specs, writing
+from tensorcopy.results import differences, launches, reader, select, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     annotated_series = json.loads(options.dataset.read_text(encoding="utf-8")) if options.dataset else None
     report = document(_read(RESULTS), _read(FOLDER), annotated_series)
-    writing.replace(FILE, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    files.replace(FILE, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     title = f"{report['machine']}, {report['launches']} launches, {report['day']}"
     lines = [f"{row['value']:<40} {row['goal']:<20} {'missed' if row['missed'] else '':<8} {row['name']}" for row in report["rows"]]
     sys.stdout.writelines(f"{line}\n" for line in (title, *lines))

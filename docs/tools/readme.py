@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.tools import figures
-from tensorcopy import configuration
+from tensorcopy import configuration, files
 from tensorcopy.copying import advise, recommend
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.advise import MatchingMethod
@@ -30,7 +30,7 @@ from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.report import explanation
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
-from tensorcopy.results import reader, writing
+from tensorcopy.results import reader
 from tensorcopy.results.cases import Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import SelectedPair
@@ -213,7 +213,7 @@ def main() -> int:
         return 2  # a README from only some of the results would be wrong
     written = documents(results.results)
     for path, text in written.items():
-        writing.replace(path, text)
+        files.replace(path, text)
     sys.stdout.write(f"{len(written)} files written from {len(results.results)} results\n")
     return 0
 

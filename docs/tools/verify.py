@@ -22,7 +22,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tensorcopy import configuration
+from tensorcopy import configuration, files
 from tensorcopy.cli import output
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.copying.shipped import shipped
@@ -33,7 +33,6 @@ from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.report.terminal import terminal_table
-from tensorcopy.results import writing
 from tensorcopy.worker.devices import DEVICES
 
 FILE = Path("docs/agreement.json")  # written with --keep
@@ -59,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.keep:
         _require_for_keeping(agreement.holds)
         today = datetime.now(timezone.utc).date().isoformat()
-        writing.replace(FILE, json.dumps(document(agreement, today), indent=2) + "\n")
+        files.replace(FILE, json.dumps(document(agreement, today), indent=2) + "\n")
     return 0 if agreement.holds else 1
 
 

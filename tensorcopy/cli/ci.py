@@ -72,11 +72,10 @@ def add(commands: Any) -> None:
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
     import msgspec
 
-    from tensorcopy import configuration
+    from tensorcopy import configuration, files
     from tensorcopy.ci import pull_request
     from tensorcopy.measure import git
     from tensorcopy.report import pr_comment, terminal
-    from tensorcopy.results import writing
 
     start = monotonic()
     head = git.commit(options.head)
@@ -94,7 +93,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         pairs = pull_request.pairs(request, own, paths)
         for number, following in enumerate([*pairs, None]):
             text = msgspec.json.format(msgspec.json.encode(pull_request.document(request, pairs[:number])), indent=1)
-            writing.replace(options.out / pr_comment.FILE, text + b"\n")  # after each pair: a later one may fail
+            files.replace(options.out / pr_comment.FILE, text + b"\n")  # after each pair: a later one may fail
             if following:
                 is_stored = options.stored and following.is_of_code
                 until = start if is_stored else start + options.budget * (number + 1) / len(pairs)

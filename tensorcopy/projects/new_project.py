@@ -8,13 +8,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorcopy import campaign, configuration
+from tensorcopy import campaign, configuration, files
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import asv_suite, installation
 from tensorcopy.projects.asv_suite import AsvSuite
 from tensorcopy.projects.installation import Origin
-from tensorcopy.results import writing
 from tensorcopy.worker.operations import FILE
 
 FILES = Path(__file__).parent / "project_files"
@@ -151,7 +150,7 @@ def _write(folder: Path, texts: dict[str, str]) -> tuple[list[str], list[str]]:
     missing = {place: text for place, text in texts.items() if not (folder / place).exists()}
     for place, text in missing.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        writing.replace(folder / place, text)
+        files.replace(folder / place, text)
     kept = [
         place
         for place, text in texts.items()

@@ -15,8 +15,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import launches, related, suite_specs, writing
+from tensorcopy.results import launches, related, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
@@ -185,7 +186,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, separators=(",", ":")).encode()
     with launches.damage_named(path):
         _checked(text)
-    writing.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
+    files.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
 
 def _checked(text: bytes) -> Profiles:

@@ -24,8 +24,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import writing
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
@@ -306,9 +306,9 @@ def write(results: Path, launch: Launch) -> Path:
 
 def create(path: Path, data: bytes) -> None:
     """Create a file as a whole: an interrupted writer leaves nothing under its name, and an existing file is never replaced."""
-    writing.make_folder(path.parent)
-    writing.remove_drafts(path.parent)
-    draft = path.with_name(f".{path.name}.{os.getpid()}{writing.ENDING}")
+    files.make_folder(path.parent)
+    files.remove_drafts(path.parent)
+    draft = path.with_name(f".{path.name}.{os.getpid()}{files.DRAFT_ENDING}")
     try:
         with draft.open("xb") as file:
             file.write(data)

@@ -7,8 +7,9 @@ import time
 import pytest
 from msgspec.structs import replace
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import launches, reader, writing
+from tensorcopy.results import launches, reader
 from tests import launch_files
 from tests.mutations import FILE_MUTATIONS
 
@@ -52,10 +53,10 @@ def test_a_killed_writer_leaves_no_launch(path, tmp_path, monkeypatch):
 
 def test_what_another_writer_has_begun_is_left_to_it(path):
     """Only what was begun an hour ago is a killed writer's."""
-    begun, killed = (path.with_name(f".{number}.json.{number}{writing.ENDING}") for number in (1, 2))
+    begun, killed = (path.with_name(f".{number}.json.{number}{files.DRAFT_ENDING}") for number in (1, 2))
     for draft in (begun, killed):
         draft.write_bytes(b"{")
-    os.utime(killed, (time.time() - 2 * writing.OLD,) * 2)
+    os.utime(killed, (time.time() - 2 * files.DRAFT_OLD,) * 2)
     launches.create(path.with_name("another.json"), b"{}")
     assert (begun.exists(), killed.exists()) == (True, False)
 
