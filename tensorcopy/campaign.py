@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from keyword import iskeyword
 from pathlib import Path
@@ -42,6 +42,7 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
+from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Outcome
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.operations import FILE, GUIDE, OF_THE_LOOP, SIZE, Input, Operation, of_values, variables
@@ -76,10 +77,20 @@ class Verdicts:
     acknowledged: tuple[tuple[re.Pattern[str], str, str], ...] = ()
     releases: tuple[str, ...] = ()
 
-    @property
-    def rows(self) -> list[tuple[str, re.Pattern[str]]]:
-        """The table and the regular expression of each row."""
-        return [*(("[margin]", row[0]) for row in self.margins), *(("[[acknowledged]]", row[0]) for row in self.acknowledged)]
+    def unmatched(self, cases: Iterable[Case]) -> list[TensorcopyError]:
+        """Return a warning for each row that matches none of these cases; none without cases."""
+        rows = [*(("[margin]", row[0]) for row in self.margins), *(("[[acknowledged]]", row[0]) for row in self.acknowledged)]
+        names = [case.name for case in set(cases)] if rows else []
+        return [
+            TensorcopyError(
+                f"a row of {table} in {FILE} matches no case",
+                got=pattern.pattern,
+                allowed="a regular expression on names of cases, as compare prints them",
+                next="tensorcopy compare A B --all lists them",
+            )
+            for table, pattern in rows
+            if names and not any(map(pattern.search, names))
+        ]
 
     def margin(self, name: str) -> float | None:
         """Return the margin of the case of a name; None where none is declared."""

@@ -34,7 +34,6 @@ from tensorcopy.asv_plugin import projection
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError, of_os_error
-from tensorcopy.judge import comparisons
 from tensorcopy.measure import plan, revisions
 from tensorcopy.results import reader
 
@@ -182,7 +181,7 @@ def _profile(conf: Any, options: Any, run: Any) -> Any:
     asked = options.benchmark
     if asked:
         stored = reader.load_results(paths_of(conf).results, campaign().releases).results
-        named = [case for result in stored for case in (*result.timings, *result.counts) if comparisons.case_name(case) == asked]
+        named = [case for result in stored for case in (*result.timings, *result.counts) if case.name == asked]
         names = [rf"{re.escape(asked)}(\(.*\))?", *(plan.expression_of([case]) for case in named[:1])]
         with suppress(re.error):
             names.append(re.compile(asked).pattern)

@@ -76,9 +76,9 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.judge import comparisons
     from tensorcopy.judge.paired import Reason
     from tensorcopy.report import formats, terminal
+    from tensorcopy.results.cases import only_match
 
     if options.format not in ("text", *formats.FORMATS):
         raise TensorcopyError(
@@ -87,9 +87,9 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     whole = _compared(options)
     comparison = whole.selected(options.case)
     if options.explain is not None:
-        cases = {comparisons.case_name(case): case for case in comparison.changes}
+        cases = {case.name: case for case in comparison.changes}
         none, following = "no such case", "copy a name from tensorcopy compare"
-        name = comparisons.only_match({name: [name] for name in cases}, options.explain, none, following)
+        name = only_match({name: [name] for name in cases}, options.explain, none, following)
         console.print(terminal.evidence(comparison, cases[name]), soft_wrap=True, end="", markup=False)
     elif options.format == "text":
         console.print(terminal.overview(comparison, all_cases=options.all, width=console.width))
@@ -111,8 +111,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
 
 def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Comparison) -> str:
     """Return why no case was compared; whole : the comparison of which `comparison` is what was asked for."""
-    from tensorcopy.judge import comparisons
     from tensorcopy.judge.paired import ONE_SIDED, Reason
+    from tensorcopy.results.cases import kinds_of_cases, some, spelling
 
     what, changes = "nothing was compared", comparison.changes
     if changes and all(change.reason in (*ONE_SIDED, Reason.OTHER_VERSION) for change in changes.values()):
@@ -122,8 +122,8 @@ def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Com
     if not whole.changes:
         return f"{what}: no case was timed or tracked"
     command = shlex.join(["tensorcopy", "compare", options.before, options.after, *_results(options)])
-    following = comparisons.spelling(options.case, map(comparisons.case_name, whole.changes)) or f"{command} --all lists the cases"
-    allowed = comparisons.some(comparisons.kinds_of_cases(whole.changes))
+    following = spelling(options.case, (case.name for case in whole.changes)) or f"{command} --all lists the cases"
+    allowed = some(kinds_of_cases(whole.changes))
     return str(TensorcopyError(what, got=_selection(options), allowed=allowed, next=following))
 
 
@@ -170,7 +170,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
     stored = reader.load_results(pair.before.folder, own.releases).results
-    print_warnings([*pair.warnings, *comparisons.unmatched_rows(own.verdicts, reader.cases((*stored, pair.after)))])
+    print_warnings([*pair.warnings, *own.verdicts.unmatched(reader.cases((*stored, pair.after)))])
     if options.metric == "time":
         comparison = comparisons.between(Question(pair.before, pair.after, own.verdicts, margin, everywhere))
     else:
@@ -189,9 +189,9 @@ def _compared(options: argparse.Namespace) -> Comparison:
 def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     """Measure both sides here, and compare them. Raises TensorcopyError."""
     from tensorcopy import configuration
-    from tensorcopy.judge import comparisons
     from tensorcopy.measure import now, plan, taking
     from tensorcopy.results import launches
+    from tensorcopy.results.cases import kinds_of_cases, some, spelling
 
     own, paths = campaign(), configuration.paths()
     sides = now.sides([options.before, options.after], own, paths.pythons)
@@ -199,7 +199,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     until = monotonic() + (options.budget or BUDGET)
 
     def wanted(case: Case) -> bool:
-        return bool(re.search(options.case, comparisons.case_name(case))) and case.device == device
+        return bool(re.search(options.case, case.name)) and case.device == device
 
     with output.progress_bar() as report_progress:
         job = taking.Job(own, paths, now.MACHINE, device=options.device, folder=folder)
@@ -209,10 +209,10 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         every = [case for case in now.cases(sides, job) if case.spec.torch]
         device = options.device or next((each for each in DEVICES if each in {case.device for case in every}), "")
         cases = [case for case in every if wanted(case)]
-        print_warnings(comparisons.unmatched_rows(own.verdicts, now.known_cases(job)))
+        print_warnings(own.verdicts.unmatched(now.known_cases(job)))
         if not cases:
-            following = comparisons.spelling(options.case, map(comparisons.case_name, every)) or "name a case that is allowed"
-            allowed = comparisons.some(comparisons.kinds_of_cases(every))
+            following = spelling(options.case, (case.name for case in every)) or "name a case that is allowed"
+            allowed = some(kinds_of_cases(every))
             raise TensorcopyError("no case to measure", got=_selection(options), allowed=allowed, next=following)
         job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
         comparison = now.judged(sides, job, until, report_progress, margin=margin, everywhere=everywhere)
@@ -222,27 +222,28 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
 
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the stored history of one case or of several: that on the site."""
-    from tensorcopy.judge import comparisons, series
+    from tensorcopy.judge import series
     from tensorcopy.judge.standings import standing
     from tensorcopy.report import sentences, terminal
     from tensorcopy.results import reader, select
+    from tensorcopy.results.cases import kinds_of_cases, matching, some, spelling
     from tensorcopy.results.reader import concerning
 
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
     results = reader.load_results(results_folder(), own.releases)
-    print_warnings([*results.warnings, *(comparisons.unmatched_rows(own.verdicts, reader.cases(results.results)) if options.open else ())])
+    print_warnings([*results.warnings, *(own.verdicts.unmatched(reader.cases(results.results)) if options.open else ())])
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     print_errors(problems)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
     device = select.device_of(results.results, options.device, options.machine, command=command)
     by_case = series.joined(select.history(results.results, options.machine, options.python, device), own.verdicts)
-    cases = {comparisons.case_name(case): case for case in by_case if case.device == device}
-    selected = {cases[name]: by_case[cases[name]] for name in comparisons.matching({name: [name] for name in cases}, options.case)}
+    cases = {case.name: case for case in by_case if case.device == device}
+    selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}
     if not selected:
-        following = comparisons.spelling(options.case, cases) or " ".join(["tensorcopy list times", *_results(options)])
-        allowed = comparisons.some(comparisons.kinds_of_cases(cases.values()))
+        following = spelling(options.case, cases) or " ".join(["tensorcopy list times", *_results(options)])
+        allowed = some(kinds_of_cases(cases.values()))
         raise TensorcopyError("no such case", got=repr(options.case), allowed=allowed, next=following)
     if options.open:
         table = terminal.open_text(selected, all_cases=options.all)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from os.path import relpath
 
 import numpy as np
@@ -27,13 +26,9 @@ from tensorcopy.results.conditions import FieldDifference
 from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.reader import Result
-from tensorcopy.results.suite_specs import NUMEL, N
-from tensorcopy.worker.operations import FILE
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
-
-NAMED = 6  # names in an error
 
 
 @dataclass(frozen=True)
@@ -72,11 +67,11 @@ class Question:
     def margin_of(self, case: Case) -> float:
         """Return the margin of a case."""
         declares = self.verdicts.margins and not self.everywhere
-        return (self.verdicts.margin(case_name(case)) if declares else None) or self.margin
+        return (self.verdicts.margin(case.name) if declares else None) or self.margin
 
     def acknowledged(self, case: Case) -> str:
         """Return why a slowdown of a case is known and stays; "" where it is not, and where torch is not all that differs."""
-        return self.verdicts.why(case_name(case), self.after.version) if self.is_of_torch else ""
+        return self.verdicts.why(case.name, self.after.version) if self.is_of_torch else ""
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,7 @@ class Comparison:
         regex = re.compile(pattern)
         of_device = {case: each for case, each in self.changes.items() if device in ("", case.device)}
         others = tuple(dict.fromkeys(case.device for case in self.changes if case not in of_device)) or self.other_devices
-        shown = {case: each for case, each in of_device.items() if regex.search(case_name(case))}
+        shown = {case: each for case, each in of_device.items() if regex.search(case.name)}
         return replace(self, changes=shown, device=device or self.device, other_devices=others)
 
     @property
@@ -224,22 +219,6 @@ def with_history(result: Result, stored: Iterable[Result], verdicts: Verdicts = 
     key = result.sha, result.environment, result.series_key.identity
     alike = [each for each in stored if not each.revision and key == (each.sha, each.environment, each.series_key.identity)]
     return between(Question(alike[-1], result, verdicts)) if alike and key[-1] else None
-
-
-def unmatched_rows(verdicts: Verdicts, cases: Iterable[Case]) -> list[TensorcopyError]:
-    """Return a warning for each row about verdicts that matches none of these cases; none without cases."""
-    rows = verdicts.rows
-    names = [case_name(case) for case in set(cases)] if rows else []
-    return [
-        TensorcopyError(
-            f"a row of {table} in {FILE} matches no case",
-            got=pattern.pattern,
-            allowed="a regular expression on names of cases, as compare prints them",
-            next="tensorcopy compare A B --all lists them",
-        )
-        for table, pattern in rows
-        if names and not any(map(pattern.search, names))
-    ]
 
 
 @lru_cache(maxsize=256)  # pairs of releases
@@ -421,47 +400,6 @@ def rank(change: Change | None) -> str:
 def word(change: Change) -> str:
     """Return the verdict of a case in a word or two: "slower", "unknown", or "likely slower"."""
     return f"likely {change.likely.value}" if change.likely else change.verdict.value
-
-
-def case_name(case: Case) -> str:
-    """Return the name of a case: "copies.BySize detach_clone numel=1024"."""
-    return " ".join([case.spec.label, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
-
-
-def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:
-    """Return the names that have `pattern` as a text, or else those with a text that it matches as a regular expression."""
-    exact = [name for name, of_name in texts.items() if pattern in of_name]
-    return exact or [name for name, of_name in texts.items() if any(re.search(pattern, text) for text in of_name)]
-
-
-def only_match(texts: Mapping[str, Collection[str]], pattern: str, none: str, next: str) -> str:
-    """Return the one name that `matching` finds. Raises TensorcopyError where there is none or several."""
-    matches = matching(texts, pattern)
-    if len(matches) == 1:
-        return matches[0]
-    raise TensorcopyError(
-        "more than one case matches" if matches else none,
-        got=f"{pattern!r}, which matches {len(matches)}",
-        allowed=some(matches or texts),
-        next=next if matches else spelling(pattern, (text for of_name in texts.values() for text in of_name)) or next,
-    )
-
-
-def spelling(pattern: str, texts: Iterable[str]) -> str:
-    """Return a question with what a pattern matches in texts if upper and lower case are the same; "" for none."""
-    matches = (re.search(pattern, text, re.IGNORECASE) for text in texts)
-    return next((f"did you mean {match[0]}?" for match in matches if match and match[0]), "")
-
-
-def kinds_of_cases(cases: Iterable[Case]) -> list[str]:
-    """Return the names of cases without their sizes, each once: a list of what there is names many methods, not one at many sizes."""
-    without = (replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, N, "nbytes"))) for case in cases)
-    return [*dict.fromkeys(map(case_name, without))]
-
-
-def some(names: Collection[str]) -> str:
-    """Return the first of some names as a text that an error shows, with a sign of the others; "none" for none."""
-    return ", ".join([*islice(names, NAMED), *(["…"] if len(names) > NAMED else [])]) or "none"
 
 
 def labels(before: Result, after: Result) -> tuple[str, str]:

@@ -77,7 +77,7 @@ class Standing:
     @property
     def acknowledged(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns, or of all without one; "" where it does not."""
-        name = comparisons.case_name(self.series.case)
+        name = self.series.case.name
         reasons = [self.series.verdicts.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 

@@ -23,7 +23,6 @@ from msgspec import structs
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.judge.comparisons import some
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed, chance
 from tensorcopy.measure.plan import Measurement, Shard
@@ -31,6 +30,7 @@ from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader, shared_counts, suite_specs
+from tensorcopy.results.cases import some
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.reader import Results
 from tensorcopy.results.series_key import may_be_of

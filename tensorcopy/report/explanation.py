@@ -26,7 +26,7 @@ from tensorcopy.numbers import change_size, duration, level, number, percent, si
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import function_profiles
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, only_match
 from tensorcopy.results.function_profiles import Function
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import SelectedPair
@@ -106,9 +106,9 @@ def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
     of_method = [name for name in cases if name.split()[0] == pattern and name.endswith("float32 contiguous")]
     if of_method:
         return min(of_method, key=lambda name: int(name.split()[1]))
-    texts = {name: {name, *(comparisons.case_name(case) for case in of_name)} for name, of_name in cases.items()}
+    texts = {name: {name, *(case.name for case in of_name)} for name, of_name in cases.items()}
     none, following = "no such case was profiled on both sides", "a method alone, such as detach, or a whole name"
-    return comparisons.only_match(texts, pattern, none, following)
+    return only_match(texts, pattern, none, following)
 
 
 def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:

@@ -15,7 +15,7 @@ from io import StringIO
 from math import isfinite
 from typing import Any
 
-from tensorcopy.judge.comparisons import Comparison, Mean, case_name, group_means
+from tensorcopy.judge.comparisons import Comparison, Mean, group_means
 from tensorcopy.judge.paired import APART, FAILED, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import (
@@ -68,7 +68,7 @@ NamedChange = tuple[str, Change]
 def markdown(comparison: Comparison) -> str:
     """Return the comparison as a GitHub comment."""
     notes = [*mean_lines(comparison), *caption(comparison), *(f"⚠ {line}" for line in not_included(comparison.problems))]
-    rows = [(case_name(case), change) for case, change in comparison.changes.items()]
+    rows = [(case.name, change) for case, change in comparison.changes.items()]
     return comparison_text(comparison.labels, comparison.on, rows, notes=notes)
 
 
@@ -128,7 +128,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
     if not timed:
         work_verdict = change.verdict
     return {
-        "case": case_name(case),
+        "case": case.name,
         "suite": case.suite,
         "parameters": dict(case.parameters),
         "device": case.device,

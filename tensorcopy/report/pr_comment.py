@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from tensorcopy.judge.comparisons import Comparison, case_name
+from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
@@ -130,7 +130,7 @@ def rows(comparison: Comparison) -> list[Row]:
         fields = {name: getattr(change, name) for name in Row.__struct_fields__ if name not in OF_A_ROW}
         fields["difference"] = change.count.interval if change.count and not change.timed else None
         fields["unit"] = re.sub(f"[^{IN_UNITS}]", " ", change.unit)[:LONGEST_UNIT]
-        made.append(Row(name(case_name(case)), **fields if change.timed else {**fields, "ratio": None}))
+        made.append(Row(name(case.name), **fields if change.timed else {**fields, "ratio": None}))
     return made
 
 

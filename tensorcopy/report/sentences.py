@@ -319,7 +319,7 @@ def failures(result: Result, suites: Container[str] | None = None) -> list[str]:
 
     suites : whose cases are meant; None for all
     """
-    return [f"{comparisons.case_name(case)}: {text}" for case, text in result.failures.items() if suites is None or case.suite in suites]
+    return [f"{case.name}: {text}" for case, text in result.failures.items() if suites is None or case.suite in suites]
 
 
 def skips(result: Result) -> list[str]:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.judge.change_points import Step
-from tensorcopy.judge.comparisons import Comparison, case_name, word
+from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.judge.series import CaseSeries, changes_by_release, direction, releases_of
 from tensorcopy.judge.standings import open_regressions, standing
@@ -78,7 +78,7 @@ class Prose:
 
 def _name(case: Case) -> str:
     """Return the name of a case, which stays whole."""
-    return case_name(case).replace(" ", KEPT)
+    return case.name.replace(" ", KEPT)
 
 
 def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
@@ -147,7 +147,7 @@ def evidence(comparison: Comparison, case: Case) -> str:
     change = comparison.changes[case]
     differences = [f"  {name}: {before or 'none'} → {after or 'none'}" for name, before, after in comparison.environment]
     sections = [
-        [case_name(case), f"{' → '.join(comparison.labels)}, on {comparison.on}", sentence(change)],
+        [case.name, f"{' → '.join(comparison.labels)}, on {comparison.on}", sentence(change)],
         _picture(comparison, case, change),
         _statistics(comparison, change),
         ["environments", *(differences or ["  identical"])],

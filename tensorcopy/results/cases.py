@@ -1,22 +1,24 @@
-"""A case, the time of one, and the cases of a suite. Pure."""
+"""A case, the time of one, the cases of a suite, and those that a pattern selects by their names. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from itertools import product
+from itertools import islice, product
 from math import exp
 from typing import Any
 
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import suite_specs
 from tensorcopy.results.launches import TIMED, Suite
-from tensorcopy.results.suite_specs import SuiteSpec
+from tensorcopy.results.suite_specs import NUMEL, N, SuiteSpec
 from tensorcopy.worker.devices import DEVICES
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
 LEVEL = 0.95  # of the interval of a time
+NAMED = 6  # names in an error
 # a device among the values of a parameter: of torch, as a text or an object
 DEVICE = re.compile(rf"(device\(type=)?'?(?P<device>{'|'.join(DEVICES)})(?![a-z_])")
 
@@ -45,6 +47,11 @@ class Case:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Case, (self.suite, self.parameters, self.tracked)  # without the hash: strings have another one in another process
+
+    @property
+    def name(self) -> str:
+        """Its name: "copies.BySize detach_clone numel=1024"."""
+        return " ".join([self.spec.label, *(value if name == "method" else f"{name}={value}" for name, value in self.parameters)])
 
     @property
     def spec(self) -> SuiteSpec:
@@ -136,3 +143,39 @@ def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_numel(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= len(str(GREATEST_NUMEL)) and 0 < int(text) <= GREATEST_NUMEL
+
+
+def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:
+    """Return the names that have `pattern` as a text, or else those with a text that it matches as a regular expression."""
+    exact = [name for name, of_name in texts.items() if pattern in of_name]
+    return exact or [name for name, of_name in texts.items() if any(re.search(pattern, text) for text in of_name)]
+
+
+def only_match(texts: Mapping[str, Collection[str]], pattern: str, none: str, next: str) -> str:
+    """Return the one name that `matching` finds. Raises TensorcopyError where there is none or several."""
+    matches = matching(texts, pattern)
+    if len(matches) == 1:
+        return matches[0]
+    raise TensorcopyError(
+        "more than one case matches" if matches else none,
+        got=f"{pattern!r}, which matches {len(matches)}",
+        allowed=some(matches or texts),
+        next=next if matches else spelling(pattern, (text for of_name in texts.values() for text in of_name)) or next,
+    )
+
+
+def spelling(pattern: str, texts: Iterable[str]) -> str:
+    """Return a question with what a pattern matches in texts if upper and lower case are the same; "" for none."""
+    matches = (re.search(pattern, text, re.IGNORECASE) for text in texts)
+    return next((f"did you mean {match[0]}?" for match in matches if match and match[0]), "")
+
+
+def kinds_of_cases(cases: Iterable[Case]) -> list[str]:
+    """Return the names of cases without their sizes, each once: a list of what there is names many methods, not one at many sizes."""
+    without = (replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, N, "nbytes"))) for case in cases)
+    return [*dict.fromkeys(case.name for case in without)]
+
+
+def some(names: Collection[str]) -> str:
+    """Return the first of some names as a text that an error shows, with a sign of the others; "none" for none."""
+    return ", ".join([*islice(names, NAMED), *(["…"] if len(names) > NAMED else [])]) or "none"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import isfinite
 from xml.etree import ElementTree
 
-from tensorcopy.judge.comparisons import case_name
 from tensorcopy.numbers import counted
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
@@ -36,7 +35,7 @@ def machine_csv(machine: Machine) -> str:
     for result in machine.results:
         for case in (*result.timings, *(case for case in result.counts if case not in machine.timed_by_count)):
             if measured := _measured(machine, result, case):
-                rows.append([result.environment, result.version, case_name(case), case.spec.metric, *measured])
+                rows.append([result.environment, result.version, case.name, case.spec.metric, *measured])
     return csv_text(("environment", "torch", "case", "metric", *MEASURED), rows)
 
 

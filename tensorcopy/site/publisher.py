@@ -9,7 +9,6 @@ from tensorcopy import configuration
 from tensorcopy.asv_plugin import publishing
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.reader import Results
 from tensorcopy.site import addresses
@@ -27,7 +26,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Tens
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = unreadable(loaded)
     writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=(*problems, *loaded.superseded))
-    publishing.warn([*loaded.warnings, *comparisons.unmatched_rows(campaign.verdicts, reader.cases(loaded.results))])
+    publishing.warn([*loaded.warnings, *campaign.verdicts.unmatched(reader.cases(loaded.results))])
     return problems
 
 

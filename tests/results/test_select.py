@@ -13,7 +13,6 @@ from tensorcopy.asv_plugin import commands, finding, measuring
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
 from tensorcopy.site import machine as machine_model
@@ -213,7 +212,7 @@ def test_a_device_selects_its_cases_in_every_format(two_devices, capsys):
         for form in ("text", "markdown", "json", "csv"):
             assert main([*command, *selection, "--format", form]) == 0
             shown[form] = capsys.readouterr().out
-        name = comparisons.case_name(launch_files.case(case))
+        name = launch_files.case(case).name
         device = launch_files.case(case).device
         document = json.loads(shown["json"])
         assert [(row["case"], row["time_verdict"]) for row in document["changes"]] == [(name, verdict)]

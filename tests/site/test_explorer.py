@@ -8,7 +8,6 @@ from io import StringIO
 import pytest
 
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.judge.comparisons import case_name
 from tensorcopy.numbers import duration
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case
@@ -66,7 +65,7 @@ def test_every_value_is_that_of_the_csv(machine, data):
     for case, row in cases_of(machine, data):
         timed = machine.timed_by_count.get(case)
         shown_as = timed or case
-        expected = in_file[case_name(shown_as), shown_as.spec.metric, "instructions" if timed else "value"]
+        expected = in_file[shown_as.name, shown_as.spec.metric, "instructions" if timed else "value"]
         shown = {
             (f"py{python}-cuda", release): value
             for python, column in row["values"].items()

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Question, case_name
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.numbers import change_size, duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
@@ -129,7 +129,7 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
         counted = machine.count_of(case)
         count_changes = machine.case_changes[counted] if counted else ()
         svgs = re.findall(r"<svg [^>]*class=\"plot.*?</svg>", page)
-        of_case = rows[case_name(case), case.spec.metric]
+        of_case = rows[case.name, case.spec.metric]
         same = [
             in_headline(page) == sizes(changes),
             in_chart(svgs[0]) == sorted(change.size for change in changes),
@@ -141,7 +141,7 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
             all(change.text in text_of(page) for change in changes),
             not re.search(r"slower|faster", text_of(re.sub('<p class="note">.*?</p>', "", page))) or bool(changes),
         ]
-        faults += [f"{case_name(case)}: {same}"] if not all(same) else []
+        faults += [f"{case.name}: {same}"] if not all(same) else []
     return faults
 
 
@@ -156,7 +156,7 @@ def test_the_csv_names_the_release_that_each_change_is_from(site, content):
     """The one before it, or an earlier one where those between were not measured."""
     rows, machine = csv.DictReader(StringIO(site[CSV])), content.machine
     expected = {
-        (case_name(case), case.spec.metric, change.release): change.step.against
+        (case.name, case.spec.metric, change.release): change.step.against
         or machine.history[case].releases[machine.history[case].releases.index(change.release) - 1]
         for case, changes in machine.case_changes.items()
         for change in changes

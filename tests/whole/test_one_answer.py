@@ -34,7 +34,7 @@ from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Comparison, Question, case_name, word
+from tensorcopy.judge.comparisons import Comparison, Question, word
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.measure import now, revisions
 from tensorcopy.report import pr_comment, sentences
@@ -521,7 +521,7 @@ class Made:
     @cached_property
     def names(self) -> dict[str, Change]:
         """The change of each case by name."""
-        return {case_name(case): change for case, change in self.comparison.changes.items()}
+        return {case.name: change for case, change in self.comparison.changes.items()}
 
     @cached_property
     def content(self) -> Content:
@@ -556,12 +556,12 @@ class Made:
             index = series.releases.index(self.after.version) if self.after.version in series.releases else 0
             is_measured = case.spec.timed and index and series.values[index] is not None and any(series.values[:index])
             if is_measured and [side.place for side in series.sides(index)] == [side.place for side in self.sides]:
-                followed[case_name(case)] = case
+                followed[case.name] = case
         return followed
 
     def by_link(self) -> dict[str, str]:
         """Return the name of the case of each address of a history."""
-        return {self.machine.case_address(case): case_name(case) for case in self.comparison.changes}
+        return {self.machine.case_address(case): case.name for case in self.comparison.changes}
 
 
 Run = Callable[..., tuple[int, str]]
@@ -726,7 +726,7 @@ MARKS = {"+": ("slower",), "-": ("faster",), "!": ("unknown",)}
 def _of_asv(made: Made, text: str) -> dict[str, Said]:
     """Read asv's table."""
     launches = reader.load_results(made.folder / "results", made.campaign.releases).launches
-    names, said = {text: case_name(case) for case, text in projection.names(launches).items()}, {}
+    names, said = {text: case.name for case, text in projection.names(launches).items()}, {}
     for mark, ratio, last in re.findall(r"^\| ([+! -]) +\|[^|]*\|[^|]*\| ~?(\S.*?) +\| (\S.*?) +\|$", text, re.MULTILINE):
         name, _, acknowledged = last.partition("; acknowledged: ")
         verdicts = MARKS.get(mark, ("unchanged", "unknown", *LIKELY, "higher", "lower", "equal"))
@@ -831,7 +831,7 @@ def feed(made: Made, run: Run) -> Output:
     """Read the entries of a release in the feed of changes, with the largest changes of each."""
     version, said = made.comparison.after.version, {}
     names = {
-        f"{made.machine.case_code(case)}, {circumstances(case)}": case_name(case)
+        f"{made.machine.case_code(case)}, {circumstances(case)}": case.name
         for case, change in made.comparison.changes.items()
         if change.timed
     }
@@ -958,7 +958,7 @@ def test_every_output_says_the_same_of_the_same_launches(made, name, output, mon
     if read.counts is not None:
         assert read.counts == counted(one.names.values())
     slower = [case for case, change in one.comparison.changes.items() if change.verdict is Verdict.SLOWER]
-    unknown = [case for case in slower if not any(part in case_name(case) for part in acknowledged)]
+    unknown = [case for case in slower if not any(part in case.name for part in acknowledged)]
     if read.fails is not None:
         assert read.fails is bool(unknown)
     if read.methods is not None:
