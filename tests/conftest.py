@@ -32,7 +32,8 @@ from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects
-from tensorcopy.results.reader import Result, Results
+from tensorcopy.results.reader import Results
+from tensorcopy.results.result import Result
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
 from tensorcopy.worker import operations

@@ -24,7 +24,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import launches, reader, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 
 START = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
 EVERY = timedelta(minutes=10)  # a launch

@@ -46,7 +46,7 @@ from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import differences, launches, reader, select, suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 
 FILE = Path("docs/accuracy.json")
 RESULTS = Path("results")

@@ -12,8 +12,8 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size, unbroken
 from tensorcopy.report.formats import code, escaped, markdown_table
-from tensorcopy.results import related
-from tensorcopy.results.reader import Result
+from tensorcopy.results.cases import memory_case
+from tensorcopy.results.result import Result
 from tensorcopy.results.series_key import in_order
 from tensorcopy.site.machine import Machine
 
@@ -96,7 +96,7 @@ def _peaks(result: Result, on_device: bool) -> tuple[tuple[float | None, ...], s
     """Return the peaks of `TO_NUMPY` in bytes, and how they were obtained."""
 
     def values_of(metric: str, device: str = "cuda") -> tuple[float | None, ...]:
-        return tuple(result.counts.get(related.memory_case(metric, name, device)) for name in TO_NUMPY)
+        return tuple(result.counts.get(memory_case(metric, name, device)) for name in TO_NUMPY)
 
     if not on_device:
         return values_of("peak", "cpu"), ""

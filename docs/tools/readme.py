@@ -32,7 +32,7 @@ from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Timing
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.addresses import WebAddresses

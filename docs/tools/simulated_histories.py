@@ -23,7 +23,7 @@ from tensorcopy.judge.paired import MARGIN, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Effects, fit
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 
 DRAWS = 200  # histories
 STEPS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.15, 0.20)

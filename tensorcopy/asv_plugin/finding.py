@@ -33,7 +33,8 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, wheel_index
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result, Results
+from tensorcopy.results.reader import Results
+from tensorcopy.results.result import Result
 
 LAUNCHES = 8  # of a step that stored ones do not decide: enough to see a difference of 2 %
 FOLDER = "find"  # beside the environments

@@ -53,7 +53,8 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import acknowledged_text, failures, levels
 from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.launches import Launch
-from tensorcopy.results.reader import Result, Results
+from tensorcopy.results.reader import Results
+from tensorcopy.results.result import Result
 from tensorcopy.worker import hardware, nvidia
 from tensorcopy.worker.devices import DEVICES
 

@@ -31,7 +31,7 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, stored_cases
 from tensorcopy.results.launches import Launch, Suite, newest_suites
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.series_key import in_order
 
 COLUMNS = (

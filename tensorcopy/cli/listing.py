@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tensorcopy.results.cases import Case
-    from tensorcopy.results.reader import Result
+    from tensorcopy.results.result import Result
 
 
 def add(commands: Any) -> None:
@@ -143,8 +143,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.sentences import failures, not_included, skips
     from tensorcopy.report.terminal import Prose
     from tensorcopy.results import reader, select
+    from tensorcopy.results.cases import own_group, own_groups
     from tensorcopy.results.reader import concerning
-    from tensorcopy.results.related import own_group, own_groups
 
     own = campaign()
     results = reader.load_results(results_folder(), own.releases)
@@ -198,19 +198,18 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
     """Return a table of the times of one suite's cases, of one group, or of the values that it tracks, without empty columns."""
     from tensorcopy.numbers import duration, percent, quantity, value_range
     from tensorcopy.report.terminal import terminal_table
-    from tensorcopy.results import related
 
     def cells(case: Case) -> tuple[str, ...]:
         if case.tracked:
             values, unit = result.count_repeats[case], case.spec.unit
             return quantity(result.counts[case], unit), value_range(values, unit), str(len(values))
-        timing, multiple, speed = result.timings[case], related.times_memcpy(result, case), related.bandwidth(result, case)
+        timing, multiple, speed = result.timings[case], result.times_memcpy(case), result.bandwidth(case)
         return (
             duration(timing.seconds),
             percent(timing.factor() - 1, 1) if timing.error > 0 else "",
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
-            related.bytes_in(result, case) if speed else "",
+            result.bytes_in(case) if speed else "",
             str(timing.launches),
         )
 

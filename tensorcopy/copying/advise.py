@@ -25,10 +25,9 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, percent, signed_interval, two_digits
 from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
-from tensorcopy.results import related
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, baseline_case
 from tensorcopy.results.effects import Effects
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
 SHIPPED = Path(__file__).with_name("shipped.json")
@@ -185,9 +184,8 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
     for method, times in benchmark["times"].items():
         case = recommend.case_of(benchmark["methods"][method], method, request, numel)
         seconds[case] = times
-        baseline_case = related.baseline_case(case)
-        if baseline_case:
-            seconds[baseline_case] = benchmark["baseline"]
+        if memcpy := baseline_case(case):
+            seconds[memcpy] = benchmark["baseline"]
     logs = np.log(np.array(list(seconds.values())).T)[:, None, :]
     parts = tuple(map(str, range(len(logs))))
     effects = Effects(parts, parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs, in_turns=True)

@@ -13,7 +13,7 @@ from tensorcopy.judge.function_changes import COMPONENTS
 from tensorcopy.numbers import duration, percent, signed, unbroken, whole
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import Machine

@@ -14,9 +14,9 @@ from typing import Any
 
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Change
-from tensorcopy.results import related, suite_specs
-from tensorcopy.results.cases import Case, Timing
-from tensorcopy.results.reader import Result
+from tensorcopy.results import suite_specs
+from tensorcopy.results.cases import Case, Timing, memory_case
+from tensorcopy.results.result import Result
 
 GROUPS = ("copy", "conversion", "primitive", "alternative", "transfer")
 # the usual form, by what is made, whether it has its own storage, and whether it keeps the graph
@@ -256,7 +256,7 @@ def code(row: Mapping[str, Any], device: str) -> str:
 
 def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Sequence[str], numel: int) -> dict[str, Option]:
     stands_for = [("timed_without_grad", "")] if timed.requires_grad is not request.requires_grad else []
-    peaks = {name: result.counts.get(related.memory_case("device_peak", name, request.device), 0.0) for name in names}
+    peaks = {name: result.counts.get(memory_case("device_peak", name, request.device), 0.0) for name in names}
     copies = {name: [("device_copy", "")] if peaks[name] and request.to == "ndarray" else [] for name in names}
     cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
     changes = comparisons.against_fastest(result, list(cases.values()))
@@ -266,7 +266,7 @@ def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Se
             code=code(result.methods[name], request.device),
             case=case,
             timing=result.timings.get(case),
-            multiple=related.times_memcpy(result, case) if request.own else None,
+            multiple=result.times_memcpy(case) if request.own else None,
             change=changes.get(case),
             judged=case in changes,
             caveats=(*caveats(result.methods[name], request), *copies[name], *(stands_for if case in result.timings else [])),

@@ -20,12 +20,12 @@ from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import counts, paired
 from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Reason, Verdict
-from tensorcopy.results import conditions, differences, related, suite_specs
+from tensorcopy.results import conditions, differences, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.conditions import FieldDifference
 from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
 from tensorcopy.results.launches import OTHER_VERSION
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
@@ -160,7 +160,7 @@ def between(question: Question) -> Comparison:
     judged |= paired.tracked(repeats, alpha=question.alpha)
     changes: dict[Case, Change] = {}
     for case in cases:
-        first, second = related.measured(before, case), related.measured(after, case)
+        first, second = before.measured(case), after.measured(case)
         values = first.value if first else None, second.value if second else None
         if case.tracked:
             changes[case] = judged.get(case) or replace(unknown[case], before=values[0], after=values[1], unit=case.spec.unit)
@@ -190,7 +190,7 @@ def _incomparable(before: Result, after: Result, case: Case, difference: Differe
         return missing
     if missing := _missing(before, case, Reason.FAILED_BEFORE, Reason.NOT_MEASURED_BEFORE, Reason.ONLY_AFTER):
         return missing
-    first, second = related.measured(before, case), related.measured(after, case)
+    first, second = before.measured(case), after.measured(case)
     launches = first.launches if first else 0, second.launches if second else 0
     fields = conditions.unequal(before, after, case)
     if fields:

@@ -7,9 +7,8 @@ from functools import lru_cache
 from statistics import median
 
 from tensorcopy.judge.paired import LEAST_COUNT, CountPair
-from tensorcopy.results import related
-from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.cases import Case, counted_case
+from tensorcopy.results.result import Result
 
 REPEATS = 2  # times the repeatability, at least, is a change of a count
 UNREPEATED = 0.005  # repeatability where a case was counted once in every result: of half of the cases it is better, of all 1.2 %
@@ -34,7 +33,7 @@ def repeatability(case: Case, results: Iterable[Result]) -> float:
 @lru_cache(maxsize=64)  # results: more than a machine has
 def _spreads(result: Result) -> dict[Case, float]:
     """Return by how much the counts of a result differ, of each case that was counted repeatedly."""
-    by_case = {case: count.spread for case in result.counts if (count := related.count_of(result, case))}
+    by_case = {case: count.spread for case in result.counts if (count := result.count_of(case))}
     return {case: spread for case, spread in by_case.items() if spread is not None}
 
 
@@ -46,8 +45,8 @@ def pair(before: Result, after: Result, case: Case, others: Sequence[Result] = (
     others : results of the same machine, which show the repeatability
     margin : see `least_change`
     """
-    counted = case if case in before.counts else related.counted_case(case)
-    first, second = related.count_of(before, case), related.count_of(after, case)
+    counted = case if case in before.counts else counted_case(case)
+    first, second = before.count_of(case), after.count_of(case)
     if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
         return None
     own = [spread for spread in (first.spread, second.spread) if spread is not None]

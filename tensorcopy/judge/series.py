@@ -23,9 +23,8 @@ from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Verdict, has_changed
 from tensorcopy.releases import release_table
-from tensorcopy.results import related
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import NUMEL, SECONDS, N, is_tracked
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
@@ -253,7 +252,7 @@ def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSerie
 def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
     if case.tracked:
         return tuple(result.counts.get(case) for result in results), (0.0,) * len(results)
-    by_result = [related.count_of(result, case) for result in results]
+    by_result = [result.count_of(case) for result in results]
     spread = counts.repeatability(case, results)
     return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
 

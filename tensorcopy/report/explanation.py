@@ -28,7 +28,7 @@ from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case, only_match
 from tensorcopy.results.function_profiles import Function
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
 
 GROUPS_IN_A_SENTENCE = 4

@@ -33,7 +33,7 @@ from tensorcopy.report.sentences import (
     sentence,
 )
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment

@@ -40,7 +40,7 @@ from tensorcopy.numbers import (
     tracked_difference,
 )
 from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS, is_tracked, sections
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢"}

@@ -1,4 +1,7 @@
-"""A case, the time of one, the cases of a suite, and those that a pattern selects by their names. Pure."""
+"""A case, the time of one, and other cases: those of a suite, those that belong to it, and those that a pattern selects by name. Pure.
+
+To a timed case belong an exact count, and the memcpy baseline of the same bytes: which suites have them stands in the table of suites.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from tensorcopy.worker.devices import DEVICES
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
 LEVEL = 0.95  # of the interval of a time
+DEFAULTS = {"requires_grad": "False", "layout": "contiguous", "dtype": "float32"}  # of suites without these parameters
+ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
 NAMED = 6  # names in an error
 # a device among the values of a parameter: of torch, as a text or an object
 DEVICE = re.compile(rf"(device\(type=)?'?(?P<device>{'|'.join(DEVICES)})(?![a-z_])")
@@ -143,6 +148,69 @@ def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_numel(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= len(str(GREATEST_NUMEL)) and 0 < int(text) <= GREATEST_NUMEL
+
+
+@cache
+def counted_case(case: Case) -> Case | None:
+    """Return the case whose instructions were counted for a timed case; None where nothing is counted."""
+    for name in case.spec.counted:
+        counted = suite_specs.find(name)
+        if all(parameter in counted.parameters or DEFAULTS.get(parameter) == value for parameter, value in case.parameters):
+            values = {**DEFAULTS, **dict(case.parameters)}
+            return Case(name, tuple((parameter, values[parameter]) for parameter in counted.parameters))
+    return None
+
+
+def memory_case(metric: str, method: str, device: str) -> Case:
+    """Return the case that counts bytes or allocations of a method, for an input of 4 MiB on a device."""
+    (spec,) = suite_specs.counting(metric)
+    values = {"method": method, "numel": str(2**20), "device": device}
+    return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
+
+
+def nbytes(case: Case) -> int | None:
+    """Return the bytes of a case's tensor; None for a case without a memcpy baseline, or of an unknown dtype."""
+    parameters, spec = dict(case.parameters), case.spec
+    if not spec.baseline or (spec.copying and parameters.get("method") not in spec.copying):
+        return None
+    itemsize = ITEMSIZE.get(parameters.get("dtype", DEFAULTS["dtype"]))
+    return int(parameters["numel"]) * itemsize if itemsize and "numel" in parameters else None
+
+
+def baseline_case(case: Case) -> Case | None:
+    """Return the memcpy baseline of a case: the same bytes, copied with the least work.
+
+    On the CPU memcpy into new memory, without torch, and for a strided tensor a gather; on a device torch's copy into existing memory,
+    waited for like the case itself, and to the host the transfer.
+    """
+    size, spec = nbytes(case), case.spec
+    if size is None:
+        return None
+    values = {
+        **dict(case.parameters),
+        "memory": "fresh",
+        "nbytes": str(size),
+        "way": "device to host, pageable" if spec.to_host else "device to device",
+        "device": case.device,
+    }
+    name = spec.strided_baseline if spec.strided_baseline and values.get("layout") == "strided" else spec.baseline
+    return Case(name, tuple((parameter, values[parameter]) for parameter in suite_specs.find(name).parameters))
+
+
+def own_group(methods: Mapping[str, Any], case: Case) -> str:
+    """Return the group of the own operation of a case, where there are several groups; "" otherwise.
+
+    methods : the rows of a result
+    """
+    if case.spec.methods != suite_specs.OWN:
+        return ""
+    groups = own_groups(methods)
+    return str(methods.get(case["method"], {}).get("group", "")) if len(groups) > 1 else ""
+
+
+def own_groups(methods: Mapping[str, Any]) -> list[str]:
+    """Return the groups of own operations, in the order of their rows."""
+    return list(dict.fromkeys(row["group"] for row in methods.values() if not suite_specs.section_of(row["group"])))
 
 
 def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:

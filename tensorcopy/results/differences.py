@@ -17,7 +17,7 @@ import numpy as np
 
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Numbers, alike, fit, met
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 
 Key = TypeVar("Key", bound=Hashable)
 

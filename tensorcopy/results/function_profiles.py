@@ -17,9 +17,9 @@ from msgspec import Meta, Struct
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import launches, related, suite_specs
-from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results import launches, suite_specs
+from tensorcopy.results.cases import Case, counted_case
+from tensorcopy.results.result import Result
 
 ENDING = ".functions.json.xz"
 VERSION = 2
@@ -110,7 +110,7 @@ def name_of(case: Case) -> str:
         if "n" in own:
             return f"{own['method']} {own['n']} inputs n"
         return f"{own['method']} {own['numel']} float32 contiguous{' grad' if own.get('requires_grad') == 'True' else ''}"
-    counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else related.counted_case(case)
+    counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else counted_case(case)
     if counted is None:
         return ""
     values = {"dtype": "float32", "layout": "contiguous", "requires_grad": "False", **dict(counted.parameters)}

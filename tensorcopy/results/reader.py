@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
@@ -17,102 +17,15 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.releases.release_table import Release, ReleaseIndex
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import conditions, effects, launches, shared_counts
-from tensorcopy.results.cases import Case, Cases, Timing, stored_cases
+from tensorcopy.results.cases import Case, Cases, stored_cases
 from tensorcopy.results.conditions import Differences, Pooled
-from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import FileProblem, Launch, Place
-from tensorcopy.results.series_key import SeriesKey, machine_names, may_be_of, two_machines
-from tensorcopy.worker.devices import DEVICES
+from tensorcopy.results.result import Result
+from tensorcopy.results.series_key import machine_names, may_be_of, two_machines
 
 SHOWN = 6  # suites that a sentence names
-
-
-@dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
-class Result:
-    """A release on one machine, Python and build, from all launches that had it as a side.
-
-    folder : of the results
-    release : the row of its torch in the table; None for a torch without one
-    environment : such as "py3.11-cuda"
-    revision : of the project; "" for what is checked out
-    timings : of every timed case
-    counts : in the unit of the suite (`Case.spec`), the smallest of the repeated counts, since a disturbance only adds to one; of tracked
-        values the mean
-    count_repeats : every repeated count or tracked value
-    failures : what cases raised in their last launch; skips : why others did not apply in theirs
-    provenance : of the newest launch that timed anything, else of the newest
-    under : the newest launch that has a case, where not all have the same conditions: it is pooled with those under its own
-    provenances : of those launches, by id
-    effects : of the machine; column : this result's place in them, None where nothing was timed
-    launches : the starts of those that have it
-    counted_on : the machines whose counts it has
-    """
-
-    folder: Path
-    machine: str
-    sha: str
-    python: str
-    build: str
-    environment: str
-    release: Release | None = None
-    revision: str = ""
-    timings: dict[Case, Timing] = field(default_factory=dict)
-    counts: dict[Case, float] = field(default_factory=dict)
-    count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)
-    failures: dict[Case, str] = field(default_factory=dict)
-    skips: dict[Case, str] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
-    under: Mapping[Case, str] = field(default_factory=dict)
-    provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    methods: dict[str, Any] = field(default_factory=dict)
-    article: dict[str, Any] = field(default_factory=dict)
-    effects: Effects | None = None
-    column: int | None = None
-    launches: tuple[str, ...] = ()
-    counted_on: tuple[str, ...] = ()
-
-    @cached_property
-    def series_key(self) -> SeriesKey:
-        """Which series it belongs to."""
-        return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.environment.partition("-")[2])
-
-    @cached_property
-    def version(self) -> str:
-        """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
-        return self.release.version if self.release else str(self.provenance["torch"]).partition("+")[0]
-
-    def provenance_in(self, launch: str) -> dict[str, Any]:
-        """Return its provenance in a launch of `under`; `provenance` for ""."""
-        return self.provenances[launch] if launch else self.provenance
-
-    @property
-    def processors(self) -> str:
-        """The processor and the accelerators that its times are of: "AMD EPYC, NVIDIA H200"; only the GPU where nothing else was timed."""
-        timed = {case.device for case in self.timings} or {"cpu"}
-        return ", ".join(map(self.hardware, sorted(timed, key=lambda device: (device != "cpu", device))))
-
-    @cached_property
-    def devices(self) -> tuple[str, ...]:
-        """The devices that it has results of: of cases that torch can change, or else of counts."""
-        timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.torch}
-        tracked = {case.device for case in (*self.counts, *self.failures) if case.tracked}
-        measured = (timed | tracked) or {case.device for case in self.counts}
-        return tuple(device for device in DEVICES if device in measured)
-
-    def is_unpaired(self, case: Case) -> bool:
-        """Return whether a case was timed without another side in each of its launches."""
-        return self.effects is not None and self.column is not None and self.effects.is_unpaired(self.column, case)
-
-    def hardware(self, device: str) -> str:
-        """Return the vendor's name of a device."""
-        return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
-
-    @property
-    def place(self) -> tuple[str, str, str]:
-        """What tells it from the other results of its machine: SHA, environment and revision."""
-        return self.sha, self.environment, self.revision
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from tensorcopy.configuration import web_address
 from tensorcopy.measure import git
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 
 UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # no account of GitHub can have that name; in docs/ and where no origin is known
 LANDING = "index.html"

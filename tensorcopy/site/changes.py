@@ -27,7 +27,7 @@ from tensorcopy.report.sentences import against_text, step_size, step_text
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import Profiles
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses
 
 

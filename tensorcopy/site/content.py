@@ -17,7 +17,7 @@ from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.series import ReleaseChange
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS, TIME, TRACKED, is_tracked
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses

@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 
 from tensorcopy.numbers import counted
 from tensorcopy.report.formats import csv_text
-from tensorcopy.results import related
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS, TIME
 from tensorcopy.site.machine import DeviceResults, Machine
 from tensorcopy.site.svg import colours
@@ -41,11 +40,11 @@ def machine_csv(machine: Machine) -> str:
 
 def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
     """Return the numbers of a case in one result; empty where it was not measured."""
-    measured = related.measured(result, case)
+    measured = result.measured(case)
     if not measured:
         return []
-    memcpy, counted = related.baseline_timing(result, case), machine.count_of(case)
-    count = related.measured(result, counted) if counted else None
+    memcpy, counted = result.baseline_timing(case), machine.count_of(case)
+    count = result.measured(counted) if counted else None
     metric = case.spec.metric
     before, *change = _change(machine, result, case)
     of_count = _change(machine, result, case if metric == INSTRUCTIONS else counted)

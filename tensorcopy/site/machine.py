@@ -15,10 +15,10 @@ from tensorcopy.judge.series import CaseSeries, ReleaseChange
 from tensorcopy.judge.standings import OpenRegression, Standing
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import function_profiles, related, select, suite_specs
-from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results import function_profiles, select, suite_specs
+from tensorcopy.results.cases import Case, Timing, counted_case, own_groups
 from tensorcopy.results.function_profiles import Profiles
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.series_key import SeriesKey, by_history, by_series
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
@@ -266,14 +266,14 @@ class Machine:
         """The timed case on whose page a counted case is shown; of several, one by size or with grad."""
         timed: dict[Case, Case] = {}
         for case in sorted(self.cases, key=lambda case: case.spec.rank):
-            counted = related.counted_case(case)
+            counted = counted_case(case)
             if counted is not None and self.has(counted):
                 timed.setdefault(counted, case)
         return timed
 
     def count_of(self, case: Case) -> Case | None:
         """Return the counted case that is shown on the page of a timed one; None without one."""
-        counted = related.counted_case(case)
+        counted = counted_case(case)
         return counted if counted is not None and self.has(counted) else None
 
     def case_address(self, case: Case) -> str:
@@ -448,7 +448,7 @@ def longest_history(measured: Sequence[Machine], device: str = "") -> Machine | 
 
 def groups_of(result: Result) -> list[str]:
     """Return the groups with a table by size: copies, conversions, own operations."""
-    return [*suite_specs.headline_groups(), *related.own_groups(result.methods)]
+    return [*suite_specs.headline_groups(), *own_groups(result.methods)]
 
 
 def case_of(group: str, method: str, numel: int, device: str, by: str = NUMEL) -> Case:
@@ -488,7 +488,7 @@ def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable
             timing, among = result.timings.get(case), rank in ("fastest", "tied")
             row.append(SizeCost(timing, fastest=rank == "fastest", among_fastest=among, apart=rank == comparisons.NOT_COMPARED))
         rows.append(tuple(row))
-    baselines = tuple(related.baseline_timing(result, at_size[numel][0]) for numel in numels)
+    baselines = tuple(result.baseline_timing(at_size[numel][0]) for numel in numels)
     return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines, by)
 
 

@@ -13,9 +13,9 @@ from tensorcopy.judge.comparisons import Comparison, Question, between
 from tensorcopy.judge.series import CaseSeries, direction
 from tensorcopy.numbers import duration, signed_percent, unbroken
 from tensorcopy.report.sentences import against_text
-from tensorcopy.results import related, suite_specs
+from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import N
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.changes import CaseChange
@@ -64,7 +64,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     lines, bands, dots, values = [], [], [], []
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
-        measured = _by_version(series, lambda result: related.measured(result, case), versions)
+        measured = _by_version(series, lambda result: result.measured(case), versions)
         points = [PlotPoint(position, each.value) if each else None for position, each in enumerate(measured)]
         if case.spec.timed:  # a count is its level, and exact
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
@@ -76,12 +76,12 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         lines.append(Line(points, colour, number, "" if number == 0 else "old"))
         values += [point.y for point in points if point]
     if shows_baseline(machine, case):
-        timings = _by_version(machine.series[0], lambda result: related.baseline_timing(result, case), versions)
+        timings = _by_version(machine.series[0], lambda result: result.baseline_timing(case), versions)
         points = [PlotPoint(position, timing.seconds) if timing else None for position, timing in enumerate(timings)]
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
     code, unit = machine.case_code(case), case.spec.unit
-    has_it = {result.version for result in machine.results if related.measured(result, case)}
+    has_it = {result.version for result in machine.results if result.measured(case)}
     history = machine.history[case]
     unpaired = [Rule(versions.index(release), "unpaired", "gap") for release, is_one in zip(history.releases, history.unpaired) if is_one]
     return Plot(
@@ -162,7 +162,7 @@ def of_components(
 
 def shows_baseline(machine: Machine, case: Case) -> bool:
     """Return whether the memcpy baseline is near enough to be in a case's plot."""
-    multiple = related.times_memcpy(machine.result, case)
+    multiple = machine.result.times_memcpy(case)
     return multiple is not None and multiple <= MAX_TIMES_BASELINE
 
 

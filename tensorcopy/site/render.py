@@ -18,7 +18,7 @@ from tensorcopy.judge.comparisons import word
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, not_included, sentence
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.site.content import Content

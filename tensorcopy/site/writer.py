@@ -31,7 +31,7 @@ from jinja2 import Environment
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.content import Content

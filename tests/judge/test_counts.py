@@ -9,7 +9,7 @@ from tensorcopy.cli import main
 from tensorcopy.copying.inside import instruction_count
 from tensorcopy.judge import counts, series
 from tensorcopy.judge.paired import CountPair
-from tensorcopy.results import related
+from tensorcopy.results.cases import counted_case
 from tests import launch_files
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import case
@@ -35,7 +35,7 @@ def count(before: float, after: float, repeatability: float = 0.002) -> CountPai
 )
 def test_the_count_of_a_timed_case_has_the_same_method_and_tensor(timed, counted):
     """Where nothing is counted, such as on a device, there is none."""
-    assert related.counted_case(case(timed)) == (case(counted) if counted else None)
+    assert counted_case(case(timed)) == (case(counted) if counted else None)
 
 
 def test_a_change_is_at_least_twice_the_repeatability():

@@ -27,8 +27,8 @@ from tensorcopy.projects import asv_suite, installation, new_project
 from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.report.sentences import group_name
-from tensorcopy.results import reader, related, suite_specs
-from tensorcopy.results.cases import cases_of
+from tensorcopy.results import reader, suite_specs
+from tensorcopy.results.cases import cases_of, counted_case
 from tensorcopy.site import render
 from tensorcopy.site.machine import all_costs
 from tensorcopy.site.pages import history
@@ -338,7 +338,7 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
     samples = cases_of("memory.Odd.time_nothing", ("method", "numel"), (("'a'",), ("torch.float32", "None")))
     assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
-    assert {related.counted_case(case) for case in samples} == {None}
+    assert {counted_case(case) for case in samples} == {None}
     assert group_name(CaseGroup("distances", "cpu", None)) == "distances"
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tensorcopy.results import launches, reader
 from tensorcopy.results.cases import Case
+from tensorcopy.results.result import Result
 from tests import launch_files
 from tests.conftest import ROOT
 
@@ -55,7 +56,7 @@ INSTRUCTIONS = "instructions.BySize.track_instructions tensor 1 False"
 LAPTOP = {"machine": "laptop", "identity": "1a91091a91a9", "cpu": "Laptop 1"}
 
 
-def counted_elsewhere(folder: Path, cases: Mapping[str, float], **provenance: Any) -> reader.Result:
+def counted_elsewhere(folder: Path, cases: Mapping[str, float], **provenance: Any) -> Result:
     """Return the result of a laptop that timed a release whose counts another machine took, with this in their provenance."""
     launch_files.write(folder, {CASE: {"2.15.0": 1.0}}, launches=1, **LAPTOP)
     seen = {"tensor": launch_files.observed()}

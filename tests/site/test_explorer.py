@@ -9,7 +9,7 @@ import pytest
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.numbers import duration
-from tensorcopy.results import related, suite_specs
+from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, render, writer
 from tensorcopy.site.content import Content
@@ -111,7 +111,7 @@ def test_intervals_and_times_memcpy_are_those_of_the_newest_result(machine, data
     index, compared = data["releases"].index("2.15.0"), 0
     for case, row in cases_of(machine, data):
         first, _, *halves = row["values"].get("3.11", (0, ()))[:3]
-        timing, expected = machine.result.timings.get(case), related.times_memcpy(machine.result, case)
+        timing, expected = machine.result.timings.get(case), machine.result.times_memcpy(case)
         assert len(halves) == case.spec.timed or not row["values"].get("3.11")
         if timing:
             assert halves[0][index - first] == round(explorer.UNIT * (timing.interval[1] / timing.seconds - 1)), case

@@ -19,9 +19,8 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import NARROW_SPACE, count, size
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.results import related
-from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.cases import Case, memory_case
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import CostTable, Machine, case_of, costs, methods_of
@@ -129,9 +128,9 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
             (
                 method,
                 newest[method]["code_on_accelerator"],
-                _spans(results, related.memory_case("peak", method, "cpu"), translate),
-                _spans(results, related.memory_case("cuda_peak", method, "cuda"), translate),
-                _spans(on_device, related.memory_case("device_peak", method, "cuda"), translate),
+                _spans(results, memory_case("peak", method, "cpu"), translate),
+                _spans(results, memory_case("cuda_peak", method, "cuda"), translate),
+                _spans(on_device, memory_case("device_peak", method, "cuda"), translate),
             )
             for method in INDEPENDENT
             if method in newest
@@ -321,13 +320,13 @@ def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup
 def _measured_on_device(content: Content) -> list[Result]:
     """Return the results, one for each release, whose memory was measured on a CUDA device."""
     machine = content.by_device.get("cuda")
-    return [each for each in machine.by_release if related.memory_case("device_peak", WASTES, "cuda") in each.counts] if machine else []
+    return [each for each in machine.by_release if memory_case("device_peak", WASTES, "cuda") in each.counts] if machine else []
 
 
 def _device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
     """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and "measured" or "counted"; none where one is unknown."""
     for metric, source in (("device_peak", "measured"), ("cuda_peak", "counted")):
-        peaks = tuple(peak for name in methods if (peak := result.counts.get(related.memory_case(metric, name, "cuda"))) is not None)
+        peaks = tuple(peak for name in methods if (peak := result.counts.get(memory_case(metric, name, "cuda"))) is not None)
         if len(peaks) == len(methods):
             return peaks, source
     return (), ""

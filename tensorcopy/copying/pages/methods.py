@@ -9,8 +9,9 @@ from tensorcopy.copying import anatomy, recommend
 from tensorcopy.copying.anatomy import Anatomy
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.numbers import size
-from tensorcopy.results import function_profiles, related, suite_specs
-from tensorcopy.results.reader import Result
+from tensorcopy.results import function_profiles, suite_specs
+from tensorcopy.results.cases import memory_case
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
@@ -122,7 +123,7 @@ def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for result in machine.by_release:
         outcomes = [describe(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS]
-        peak = result.counts.get(related.memory_case("peak", name, "cpu"))
+        peak = result.counts.get(memory_case("peak", name, "cpu"))
         rows.append(
             {
                 "release": result.version,

@@ -30,7 +30,7 @@ from tensorcopy.report.sentences import (
     words_of,
 )
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import sections
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import suite_tables

@@ -11,9 +11,8 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.report.sentences import levels
-from tensorcopy.results import related
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import CostTable, Machine, all_costs, case_of
@@ -74,7 +73,7 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
         "waiting": lambda table: waiting(case_of(table.group, table.methods[0], table.numels[0], table.device, table.by)),
         "neighbours": [(f"torch {neighbour.version}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
-        "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
+        "waits": {device: timing for device in ACCELERATORS if (timing := result.wait_alone(device))},
         "numpy_2": beside,
         "levels": levels(beside.changes.values()) if beside else "",
         "changes": lambda table: _changes(table, beside) if beside else [],

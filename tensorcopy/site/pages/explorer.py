@@ -16,8 +16,8 @@ from markupsafe import Markup
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.numbers import duration, unbroken
 from tensorcopy.report.sentences import device_lines
-from tensorcopy.results import related, suite_specs
-from tensorcopy.results.cases import Case
+from tensorcopy.results import suite_specs
+from tensorcopy.results.cases import Case, baseline_case, own_group, own_groups
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
@@ -62,7 +62,7 @@ def place_of(machine: Machine, case: Case) -> Place | None:
     if "method" not in parameters or not size or not spec.shipped:
         return None
     methods = spec.methods or machine.methods.get(parameters["method"], {}).get("group", "")
-    group = related.own_group(machine.methods, case) or suite_specs.section_of(methods) or spec.module
+    group = own_group(machine.methods, case) or suite_specs.section_of(methods) or spec.module
     return Place(
         group=group + BY_N * (N in parameters),
         method=parameters["method"],
@@ -114,7 +114,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         code, on_device = machine.code(place.method), machine.code(place.method, "cuda")
         methods[place.method] = {"group": place.group, "code": code, **({"code_on_device": on_device} if on_device != code else {})}
     order = list(machine.methods)
-    baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := related.baseline_case(case))))
+    baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := baseline_case(case))))
     suites = list(dict.fromkeys(case.suite for case in placed))
     return {
         "machine": machine.name,
@@ -159,7 +159,7 @@ def _case(
     suites: Sequence[str],
     baselines: Sequence[Case],
 ) -> dict[str, Any]:
-    history, memcpy = machine.history[case], related.baseline_case(case)
+    history, memcpy = machine.history[case], baseline_case(case)
     axes = place._asdict()
     pythons = {series.environment: series.newest.python for series in machine.series}
     joints = [  # release, older Python and factor, the newest first
@@ -200,7 +200,7 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
         values: list[float | None] = [None] * len(position)
         widths: list[int | None] = [None] * len(position)
         for release, result in zip(series.releases, series.results):
-            if measured := related.measured(result, case):
+            if measured := result.measured(case):
                 values[position[release.version]] = _compact(measured.value, case.spec.unit)
             if timing := result.timings.get(case):
                 widths[position[release.version]] = round(UNIT * (timing.interval[1] / timing.seconds - 1))
@@ -241,13 +241,13 @@ def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[
 
     Of several groups of own operations, each has a section.
     """
-    titles, own = suite_specs.sections(), related.own_groups(machine.methods)
+    titles, own = suite_specs.sections(), own_groups(machine.methods)
     ordered = [[title, *(f"{title}: {group}" for group in own if module == suite_specs.OWN)] for module, title in titles.items()]
     groups: dict[str, list[Case]] = {title: [] for title in (*chain(*ordered), "Others")}
     for case in cases:
         place = None if case.spec.title else place_of(machine, case)
         title = case.spec.title or (titles.get(place.group) if place else "") or "Others"
-        group = related.own_group(machine.methods, case)
+        group = own_group(machine.methods, case)
         title += f": {group}" if group else ""
         groups.setdefault(title, []).append(case)
     return {title: members for title, members in groups.items() if members}

@@ -15,9 +15,9 @@ from tensorcopy.judge.standings import Standing
 from tensorcopy.numbers import count, duration_range, value_range
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import device_lines
-from tensorcopy.results import related, suite_specs
+from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.reader import Result
+from tensorcopy.results.result import Measured, Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import SuiteTable, suite_tables
 from tensorcopy.site.changes import CaseChange, cause_link
@@ -100,7 +100,7 @@ class CaseCell:
 
     case: Case
     address: str
-    measured: related.Measured | None
+    measured: Measured | None
     failed: bool
     change: CaseChange | None
     standing: Standing | None
@@ -141,7 +141,7 @@ def _cell(machine: Machine, case: Case) -> CaseCell:
     return CaseCell(
         case,
         machine.case_address(case),
-        related.measured(newest, case),
+        newest.measured(case),
         case in newest.failures,
         next(reversed(machine.case_changes[case]), None),
         machine.standings.get(case),
@@ -200,7 +200,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "releases": len({row.release for row in rows if row.measured or row.count}),
         "scaled": _scaled(history),
         "shows_baseline": plots.shows_baseline(machine, case),
-        "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
+        "baseline": machine.result.baseline_timing(case) if machine.result.times_memcpy(case) is not None else None,
         "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
         "rows": rows,
     }
@@ -261,7 +261,7 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
         for release, result in zip(series.releases, series.results):
             address = content.comparison_address(before, result) if before else ""
             before = result
-            measured, count = related.measured(result, case), related.measured(result, counted) if counted else None
+            measured, count = result.measured(case), result.measured(counted) if counted else None
             failure = result.failures.get(case, "")
             place = release.version, series.environment
             if measured is None and count is None and not failure:

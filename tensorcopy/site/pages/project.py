@@ -8,8 +8,7 @@ from typing import Any
 from tensorcopy.judge.paired import ONE_SIDED, Change
 from tensorcopy.numbers import quantity
 from tensorcopy.report.sentences import LIKELY, by_word, levels
-from tensorcopy.results import related
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, own_group, own_groups
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, changes_of
 from tensorcopy.site.machine import Machine
@@ -70,8 +69,8 @@ def _sections(
     change : from the first release to the newest; None where they were not compared
     """
     sections: dict[str, list[dict[str, Any]]] = {}
-    groups = ["", *related.own_groups(machine.methods)]
-    grouped = {case: related.own_group(machine.methods, case) for case in cases}
+    groups = ["", *own_groups(machine.methods)]
+    grouped = {case: own_group(machine.methods, case) for case in cases}
     for case in sorted(cases, key=lambda case: (not case.spec.shipped, groups.index(grouped[case]), case.spec.rank > 0)):
         series = machine.history[case]
         values = [value for value in series.measured if value is not None]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.results import related
-from tensorcopy.results.cases import Timing
+from tensorcopy.results.cases import Timing, baseline_case, nbytes
 from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import costs
 from tests import launch_files
@@ -30,7 +29,7 @@ from tests.launch_files import case
 )
 def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""
-    baseline = related.baseline_case(case(timed))
+    baseline = baseline_case(case(timed))
     assert (" ".join([baseline.suite, *(value for _, value in baseline.parameters)]) if baseline else "") == expected
 
 
@@ -38,7 +37,7 @@ def test_a_wait_is_that_of_its_device(tmp_path):
     """Two devices of a machine wait for other times."""
     launch_files.write(tmp_path, {"floors.WaitAlone.time_wait cuda": {"2.15.0": 5.0}, "floors.WaitAlone.time_wait mps": {"2.15.0": 90.0}})
     (result,) = launch_files.load(tmp_path)
-    waits = {device: related.wait_alone(result, device) for device in ("mps", "cuda", "xpu")}
+    waits = {device: result.wait_alone(device) for device in ("mps", "cuda", "xpu")}
     assert waits["xpu"] is None
     assert [waits[device].seconds for device in ("mps", "cuda")] == pytest.approx([90e-6, 5e-6], rel=0.1)
 
@@ -47,17 +46,17 @@ def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
     """1 µs for 64 bytes, where memcpy takes 0.25 µs."""
     result = measured(NEW, {("clone_detach", 16): 1e-6})
     (copy,) = result.timings
-    assert related.times_memcpy(result, copy) is None
+    assert result.times_memcpy(copy) is None
     result.timings[case("floors.ByBytes.time_memcpy fresh 64")] = Timing(0.25e-6)
-    assert related.times_memcpy(result, copy) == pytest.approx(4.0, rel=0.01)
-    assert related.bandwidth(result, copy) == pytest.approx(64e6, rel=0.01)
+    assert result.times_memcpy(copy) == pytest.approx(4.0, rel=0.01)
+    assert result.bandwidth(copy) == pytest.approx(64e6, rel=0.01)
 
 
 def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
     """The suites measure the same sizes as baselines; with numpy 2 only conversions are measured, and compared with numpy 1."""
     for result in (each for each in shipped_results.results if not each.series_key.has_numpy_2):
-        copied = [case for case in result.timings if related.nbytes(case)]
-        without = [case for case in copied if not related.baseline_timing(result, case)]
+        copied = [case for case in result.timings if nbytes(case)]
+        without = [case for case in copied if not result.baseline_timing(case)]
         assert not without
 
 
@@ -79,12 +78,12 @@ def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):
     """4 MiB and their copy lie in the caches of a large GPU; 32 KiB and their copy do not lie in 48 KiB."""
     caches = ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]
     result = measured(OLD, {}, hardware={"caches": caches}, gpu_cache_mib=50.0)
-    assert related.bytes_in(result, case(timed)) == place
+    assert result.bytes_in(case(timed)) == place
 
 
 def test_unknown_caches_have_no_name():
     copy = case("copies.Throughput.time_copy clone 1048576 cuda")
-    assert related.bytes_in(measured(OLD, {}, gpu_cache_mib=None), copy) == ""
+    assert measured(OLD, {}, gpu_cache_mib=None).bytes_in(copy) == ""
 
 
 def test_conversions_with_numpy_2_are_on_the_page_of_sizes_and_in_no_history(shipped_results):

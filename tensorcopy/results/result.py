@@ -1,0 +1,191 @@
+"""A release as measured on one machine, Python and build: its times, counts and failures, and what belongs to a case of it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tensorcopy.releases.release_table import Release
+from tensorcopy.results.cases import Case, Timing, baseline_case, counted_case, nbytes
+from tensorcopy.results.effects import Effects
+from tensorcopy.results.series_key import SeriesKey
+from tensorcopy.worker.devices import DEVICES
+
+CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
+CACHE_UNITS = {"K": 2**10, "M": 2**20}
+
+
+@dataclass(frozen=True)
+class Count:
+    """An exact count of one case in one result.
+
+    value : the smallest of the repeated counts, see `Result.counts`
+    repeats : every repeated count
+    """
+
+    value: float
+    repeats: tuple[float, ...]
+
+    @property
+    def spread(self) -> float | None:
+        """The relative difference of the largest and the smallest; None for a single count."""
+        return max(self.repeats) / min(self.repeats) - 1 if len(self.repeats) > 1 and min(self.repeats) > 0 else None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one result has of a case: its time, count or tracked value.
+
+    value : in the unit of the case's suite
+    error : of a time, its relative standard error; of a count, the relative difference of its repeats; 0 where that is unknown
+    launches : in how many it was measured
+    """
+
+    value: float
+    error: float
+    launches: int
+
+
+@dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
+class Result:
+    """A release on one machine, Python and build, from all launches that had it as a side.
+
+    folder : of the results
+    release : the row of its torch in the table; None for a torch without one
+    environment : such as "py3.11-cuda"
+    revision : of the project; "" for what is checked out
+    timings : of every timed case
+    counts : in the unit of the suite (`Case.spec`), the smallest of the repeated counts, since a disturbance only adds to one; of tracked
+        values the mean
+    count_repeats : every repeated count or tracked value
+    failures : what cases raised in their last launch; skips : why others did not apply in theirs
+    provenance : of the newest launch that timed anything, else of the newest
+    under : the newest launch that has a case, where not all have the same conditions: it is pooled with those under its own
+    provenances : of those launches, by id
+    effects : of the machine; column : this result's place in them, None where nothing was timed
+    launches : the starts of those that have it
+    counted_on : the machines whose counts it has
+    """
+
+    folder: Path
+    machine: str
+    sha: str
+    python: str
+    build: str
+    environment: str
+    release: Release | None = None
+    revision: str = ""
+    timings: dict[Case, Timing] = field(default_factory=dict)
+    counts: dict[Case, float] = field(default_factory=dict)
+    count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)
+    failures: dict[Case, str] = field(default_factory=dict)
+    skips: dict[Case, str] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    under: Mapping[Case, str] = field(default_factory=dict)
+    provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    methods: dict[str, Any] = field(default_factory=dict)
+    article: dict[str, Any] = field(default_factory=dict)
+    effects: Effects | None = None
+    column: int | None = None
+    launches: tuple[str, ...] = ()
+    counted_on: tuple[str, ...] = ()
+
+    @cached_property
+    def series_key(self) -> SeriesKey:
+        """Which series it belongs to."""
+        return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.environment.partition("-")[2])
+
+    @cached_property
+    def version(self) -> str:
+        """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
+        return self.release.version if self.release else str(self.provenance["torch"]).partition("+")[0]
+
+    def provenance_in(self, launch: str) -> dict[str, Any]:
+        """Return its provenance in a launch of `under`; `provenance` for ""."""
+        return self.provenances[launch] if launch else self.provenance
+
+    @property
+    def processors(self) -> str:
+        """The processor and the accelerators that its times are of: "AMD EPYC, NVIDIA H200"; only the GPU where nothing else was timed."""
+        timed = {case.device for case in self.timings} or {"cpu"}
+        return ", ".join(map(self.hardware, sorted(timed, key=lambda device: (device != "cpu", device))))
+
+    @cached_property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that it has results of: of cases that torch can change, or else of counts."""
+        timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.torch}
+        tracked = {case.device for case in (*self.counts, *self.failures) if case.tracked}
+        measured = (timed | tracked) or {case.device for case in self.counts}
+        return tuple(device for device in DEVICES if device in measured)
+
+    def is_unpaired(self, case: Case) -> bool:
+        """Return whether a case was timed without another side in each of its launches."""
+        return self.effects is not None and self.column is not None and self.effects.is_unpaired(self.column, case)
+
+    def hardware(self, device: str) -> str:
+        """Return the vendor's name of a device."""
+        return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What tells it from the other results of its machine: SHA, environment and revision."""
+        return self.sha, self.environment, self.revision
+
+    def count_of(self, case: Case) -> Count | None:
+        """Return the count of a timed or counted case; None where nothing was counted."""
+        counted = case if case in self.counts else counted_case(case)
+        if counted is None or counted not in self.counts:
+            return None
+        repeats = self.count_repeats.get(counted) or (self.counts[counted],)
+        return Count(self.counts[counted], repeats)
+
+    def measured(self, case: Case) -> Measured | None:
+        """Return what a result has of a case; None where it was not measured."""
+        if case.spec.timed:
+            timing = self.timings.get(case)
+            return Measured(timing.seconds, timing.error, timing.launches) if timing else None
+        count = self.count_of(case)
+        return Measured(count.value, count.spread or 0.0, len(count.repeats)) if count else None
+
+    def baseline_timing(self, case: Case) -> Timing | None:
+        """Return the time of a case's memcpy baseline, None where it was not measured."""
+        baseline = baseline_case(case)
+        return self.timings.get(baseline) if baseline else None
+
+    def wait_alone(self, device: str) -> Timing | None:
+        """Return the time of a wait for a device with nothing to do, which every latency contains; None where it was not measured."""
+        return next((timing for case, timing in self.timings.items() if case.spec.wait and case.device == device), None)
+
+    def times_memcpy(self, case: Case) -> float | None:
+        """Return a case's time as a multiple of its memcpy baseline, into new memory."""
+        baseline, timing = self.baseline_timing(case), self.timings.get(case)
+        return timing.seconds / baseline.seconds if baseline and timing else None
+
+    def bytes_in(self, case: Case) -> str:
+        """Return where the copied bytes lie while a case is repeated: "L1", "L2", "L3", "memory", "device memory" or "bus".
+
+        That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where the caches are
+        unknown.
+        """
+        size = nbytes(case)
+        if size is None:
+            return ""
+        if case.device != "cpu":
+            if case.spec.to_host:
+                return "bus"
+            mib = self.provenance.get("gpu_cache_mib")
+            if mib is None:
+                return ""
+            return "L2" if 2 * size <= mib * 2**20 else "device memory"
+        caches = [CACHE.fullmatch(text) for text in self.provenance.get("hardware", {}).get("caches", ())]
+        holding = (cache["level"] for cache in caches if cache and 2 * size <= int(cache["size"]) * CACHE_UNITS[cache["unit"]])
+        return next(holding, "memory") if any(caches) else ""
+
+    def bandwidth(self, case: Case) -> float | None:
+        """Return the tensor's bytes copied per second; each is read once and written once."""
+        size, timing = nbytes(case), self.timings.get(case)
+        return size / timing.seconds if size and timing else None
