@@ -15,7 +15,6 @@ from itertools import pairwise
 from math import log as ln
 from pathlib import Path
 from shlex import quote
-from time import monotonic
 from typing import Any
 
 from asv.commands.find import draw_graph
@@ -66,7 +65,6 @@ class Search:
 
     sign: int  # of the log ratio that is searched for
     job: taking.Job
-    until: float
     sources: Sequence[tuple[Path, str, str]]  # folder, machine and environment of launches that may be stored
     sides: dict[str, Measurement]  # by version
     added: ExitStack  # removes what only the search installed
@@ -98,7 +96,7 @@ class Search:
                     return sizes
         except TensorcopyError as error:
             log.warning(str(error))
-            if self.sides.get(middle) in (None, *self.job.failed):
+            if self.sides.get(middle) in (None, *self.job.sides.failed):
                 return None
         return 0.0, 0.0
 
@@ -143,8 +141,11 @@ class Search:
         plan.confirm_installing(sides, self.job.paths, len(sides), log.info)
         if not self.job.suites(sides):
             raise self.job.nothing_selected()
-        report = taking.case_reporter(measuring._Log(), f"{LAUNCHES} launches of {', '.join(map(str, sides))}")
-        taking.take_launches(sides, self.job, count=LAUNCHES, until=self.until, all_or_none=True, report_case=report)
+        for number in range(LAUNCHES):
+            if self.job.is_over:
+                break
+            report = self.job.step(f"{LAUNCHES} launches of {', '.join(map(str, sides))}", number, LAUNCHES)
+            taking.take_launch(sides, self.job, all_or_none=True, report_progress=report)
         log.flush()
         return self.job.results, self.job.machine, sides[0].environment
 
@@ -172,14 +173,14 @@ def find(conf: Any, options: Namespace) -> int:
     exact = [f"^{re.escape(bench)}$"] if "(" in bench else []  # a name as `asv compare` prints it
     options.bench = [settings.checked("benchmark_name", settings.expression, bench), *exact]
     options.quick, options.attribute = options.skip_save, None  # as `asv run` calls it
-    with measuring._job(conf, options, given.device) as job, ExitStack() as added:
+    with measuring._job(conf, options, given) as job, ExitStack() as added:
         side, _ = measuring._pairs(conf, options, job, (shas[0], shas[-1]), (first, last))[0]
         sides = {each.version: replace(side, release=each) for each in releases if each.runs_on(side.python)}
         job = replace(job, folder=job.folder or job.paths.environments.parent / FOLDER)
         stored, own = reader.load_results(job.paths.results, job.campaign.releases).results, (job.machine, side.environment)
         others = measured_in(stored, shas[-1], options.machine or "", given.device or "cpu")
         sources = [*((job.paths.results, *place) for place in dict.fromkeys([own, *others])), (job.results, *own)]
-        finding = Search(-1 if options.invert else 1, job, monotonic() + given.budget, sources, sides, added)
+        finding = Search(-1 if options.invert else 1, job, sources, sides, added)
         direction, other = ("improvement", "") if options.invert else ("regression", " --invert")
         if not finding.start([releases[0].version, releases[-1].version]):
             got, allowed = f"no significant {direction} of {bench} in {options.range}", "two ends between which a time differs"

@@ -45,7 +45,7 @@ from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.measure import git, history, now, plan, revisions, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
-from tensorcopy.measure.taking import Job
+from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.numbers import counted, quantity
 from tensorcopy.projects import runners
 from tensorcopy.releases.environments import known_pythons
@@ -104,8 +104,7 @@ def _run(conf: Any, options: Namespace) -> int:
     It is 2 where a case has failed.
     """
     given = settings.from_environment()
-    until = monotonic() + given.budget
-    with _job(conf, options, given.device) as job:
+    with _job(conf, options, given) as job:
         chosen = _chosen(conf, options, job, is_resumed=bool(given.launches))
         if not chosen:
             log.info("every release that can be measured here has a result")
@@ -114,7 +113,7 @@ def _run(conf: Any, options: Namespace) -> int:
         if of_revisions:
             job = _beside_environments(job)
         else:
-            if job.device == "cuda":
+            if job.sides.device == "cuda":
                 chosen, lines = plan.runnable(chosen, nvidia.visible_gpus()[0])
                 for line in lines:
                     log.warning(line)
@@ -124,7 +123,7 @@ def _run(conf: Any, options: Namespace) -> int:
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
         timed, counting = job.all_suites(chosen)
         there = taking.Missing(chosen, job, 0, timed).counts()
-        devices = {device for each in job.opened.values() for device in each.report["ledger"]["accelerators"]}
+        devices = {device for each in job.sides.opened.values() for device in each.report["ledger"]["accelerators"]}
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
         taken = history.take(
             taking.Missing(chosen, job, launches, timed, given.shard),
@@ -132,17 +131,15 @@ def _run(conf: Any, options: Namespace) -> int:
             counts=counting or None,
             with_functions=not (options.bench or options.quick or of_revisions),
             parallel=given.parallel or plan.parallel(min(size, len(every)), devices),
-            until=until,
-            report_progress=_Log(),
         )
         log.flush()
         for error in taken.problems:
             log.error(str(error))
-        for warning in (*taken.without, *taken.notes(until)):
+        for warning in (*taken.without, *taken.notes):
             log.warning(str(warning))
         failed = bool(taken.problems)
         for measurement in chosen:
-            if measurement not in job.failed:
+            if measurement not in job.sides.failed:
                 failed |= _print_values(conf, measurement, {*timed, *counting}, job)
     return 2 if failed else 0
 
@@ -189,17 +186,16 @@ def _continuous(conf: Any, options: Namespace) -> int:
     if _are_alike(before, after, campaign()):
         return 0
     given = settings.from_environment()
-    until = monotonic() + given.budget
     names = (options.base or f"{options.branch}^", options.branch)
     rows: list[_CaseLine] = []
-    with _job(conf, options, given.device) as job:
+    with _job(conf, options, given) as job:
         pairs = _pairs(conf, options, job, (before, after), names)
         if isinstance(pairs[0][0], Revision):
             job = _beside_environments(job)
         for sides in pairs:
-            comparison = _judged(sides, job, options, until)
-            if job.failed or comparison is None:
-                for problem in job.failed.values():
+            comparison = _judged(sides, job, options)
+            if job.sides.failed or comparison is None:
+                for problem in job.sides.failed.values():
                     log.error(str(problem))
                 return 2
             place = sides[0].environment if len(pairs) > 1 else ""
@@ -348,19 +344,19 @@ def _beside_environments(job: Job) -> Job:
     return job if job.folder else replace(job, folder=revisions.results_of(job.paths))
 
 
-def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace, until: float) -> Comparison | None:
+def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace) -> Comparison | None:
     """Take launches of two sides until every case is decided, and return their comparison; None where one cannot be measured."""
     most = _rounds(options, now.ENOUGH)
     names = " and ".join(each.name if isinstance(each, Revision) else each.release.tag for each in sides)
     under = f" under {sides[0].release.tag}" if isinstance(sides[0], Revision) else ""
     try:
         title = f" of {names}{under} [{sides[0].environment}]"
-        comparison = now.judged(sides, job, until, _Log(), title=title, most=most, margin=options.factor - 1)
+        comparison = now.judged(sides, job, title=title, most=most, margin=options.factor - 1)
         if comparison is None:
             raise job.nothing_selected()
         return comparison
     except TensorcopyError:
-        if not job.failed:
+        if not job.sides.failed:
             raise
         return None
     finally:
@@ -368,8 +364,10 @@ def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace
 
 
 @contextmanager
-def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
+def _job(conf: Any, options: Namespace, given: Namespace) -> Iterator[Job]:
     """Yield the launches that options ask for; their folder is a temporary one where they are not kept.
+
+    given : the settings that environment variables give
 
     Raises TensorcopyError for options that a launch cannot have.
     """
@@ -394,11 +392,11 @@ def _job(conf: Any, options: Namespace, device: str | None) -> Iterator[Job]:
     named = settings.checked("--machine", settings.machine_name, options.machine) if options.machine is not None else None
     machine = _machine(named, reader.load_results(paths.results, own.releases))
     selection = "|".join(f"(?:{settings.checked('--bench', settings.expression, each)})" for each in options.bench or ())
-    selection = plan.on_device(selection, device) if device else selection
+    selection = plan.on_device(selection, given.device) if given.device else selection
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
-        required = device or runners.device_of(machine)
-        yield Job(own, paths, machine, selection, device=required, folder=None if kept else Path(folder))
+        sides, until = Sides(own, paths, given.device or runners.device_of(machine)), monotonic() + given.budget
+        yield Job(sides, machine, selection, folder=None if kept else Path(folder), until=until, report_progress=_Log())
 
 
 def _rounds(options: Namespace, usual: int) -> int:

@@ -20,7 +20,7 @@ from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import now, plan, revisions
 from tensorcopy.measure.revisions import Revision
-from tensorcopy.measure.taking import Job
+from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import pr_comment
 from tensorcopy.report.pr_comment import Document, Pair
@@ -139,7 +139,8 @@ def measure_and_judge(
     until : when no further launch begins, on the clock of `time.monotonic`
     """
     folder, device = revisions.results_of(paths), "" if request.device == "cpu" else request.device
-    job = Job(campaign, paths, platform.node(), request.selection, device=device, folder=folder)
+    every = Sides(campaign, paths, device)
+    job = Job(every, platform.node(), request.selection, folder=folder, until=until, report_progress=report_progress)
     sides = pair.before, pair.after
     try:
         if pair.is_of_code:
@@ -148,15 +149,13 @@ def measure_and_judge(
         comparison = now.judged(
             sides,
             job,
-            until,
-            report_progress,
             title=f" of {pair.before.name} and {pair.after.name}",
             most=request.launches,
             margin=MARGIN_OF_CODE if pair.is_of_code else MARGIN_OF_RELEASE,
             resumes=True,
         )
     except TensorcopyError as error:
-        failed = job.failed or {pair.after: error}
+        failed = every.failed or {pair.after: error}
         pair.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in sides if each in failed}
         return
     if comparison:

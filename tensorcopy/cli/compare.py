@@ -202,10 +202,11 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         return bool(re.search(options.case, case.name)) and case.device == device
 
     with output.progress_bar() as report_progress:
-        job = taking.Job(own, paths, now.MACHINE, device=options.device, folder=folder)
-        taking.open_all(sides, job, report_progress)
-        for error in job.failed.values():
+        opened = taking.Sides(own, paths, options.device)
+        opened.open(sides, report_progress)
+        for error in opened.failed.values():
             raise error
+        job = taking.Job(opened, now.MACHINE, folder=folder, until=until, report_progress=report_progress)
         every = [case for case in now.cases(sides, job) if case.spec.torch]
         device = options.device or next((each for each in DEVICES if each in {case.device for case in every}), "")
         cases = [case for case in every if wanted(case)]
@@ -215,7 +216,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
             allowed = some(kinds_of_cases(every))
             raise TensorcopyError("no case to measure", got=_selection(options), allowed=allowed, next=following)
         job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
-        comparison = now.judged(sides, job, until, report_progress, margin=margin, everywhere=everywhere)
+        comparison = now.judged(sides, job, margin=margin, everywhere=everywhere)
     assert comparison is not None  # there is a first launch
     return replace(comparison.selected(device=device), machine=now.MACHINE)
 

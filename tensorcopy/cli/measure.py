@@ -112,27 +112,28 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     for line in skipped:
         console.print(line)
     # without a reference: for a first look it would double what is installed
-    job = taking.Job(own, paths, _own_name(options.machine, own, paths), own.quick if options.quick else "")
+    machine, selection = _own_name(options.machine, own, paths), own.quick if options.quick else ""
     plan.confirm_installing(chosen, paths, len(chosen), partial(console.print, soft_wrap=True), asks=not options.yes)
     count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
-        taking.open_all(chosen, job, report_progress)
+        job = taking.Job(taking.Sides(own, paths), machine, selection, report_progress=report_progress)
+        job.sides.open(chosen, report_progress)
         suites = job.suites(chosen)
         there = taking.Missing(chosen, job, count, suites).counts()
         wanted = max(there[each.place] for each in chosen) + count if options.again else count
         for each in chosen:
             if there[each.place] >= wanted:
                 console.print(f"{each} was measured on this machine; --again adds launches")
-        taken = history.take(taking.Missing(chosen, job, wanted, suites), counts=None, report_progress=report_progress)
+        taken = history.take(taking.Missing(chosen, job, wanted, suites), counts=None)
         counting = replace(job, selection=own.memory)
         memory = counting.suites(chosen, timed=False)
-        _, problems = taking.take_counts(chosen, counting, memory, report_progress=report_progress)
+        _, problems = taking.take_counts(chosen, counting, memory)
         report_progress(0.8, "publishing the site")
         _publish(own, paths)
     print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results, own.releases).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
-    for line in taken.notes(inf):
+    for line in taken.notes:
         console.print(line, soft_wrap=True)
     console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
@@ -209,13 +210,14 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     for line in lines:
         console.print(line)
     selection = plan.on_device(options.bench, options.device) if options.device else options.bench
-    job = taking.Job(own, paths, machine, selection, reference, device)
     every = [*dict.fromkeys([*measurements, *filter(None, [reference])])]
     size = options.environments or len(every)
     plan.confirm_installing(every, paths, size, partial(console.print, soft_wrap=True), asks=not options.yes)
     whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
     with progress_bar(console) as report_progress:
-        taking.open_all(measurements[-1:], job, report_progress)
+        sides = taking.Sides(own, paths, device)
+        job = taking.Job(sides, machine, selection, reference, until=until, report_progress=report_progress)
+        sides.open(measurements[-1:], report_progress)
         suites, counts = job.all_suites(measurements)
         if options.no_counts and not suites:
             raise TensorcopyError(
@@ -225,8 +227,8 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
                 next="leave --no-counts out",
             )
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
-        taking.open_all(every if size >= len(every) else measurements[-1:], job, report_progress)
-        devices = {device for each in job.opened.values() for device in each.report["ledger"]["accelerators"]}
+        sides.open(every if size >= len(every) else measurements[-1:], report_progress)
+        devices = {device for each in sides.opened.values() for device in each.report["ledger"]["accelerators"]}
         parallel = options.parallel or plan.parallel(min(size, len(every)), devices)
         for line in taking.outlook(missing, size, parallel, twice=whole):
             console.print(line, soft_wrap=True)
@@ -237,8 +239,6 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
             with_functions=not options.bench or own.is_shipped,  # another campaign's are those of all its operations, whatever is selected
             twice=whole,
             parallel=parallel,
-            until=until,
-            report_progress=report_progress,
         )
     print_warnings(taken.without)
     print_errors(taken.problems)
@@ -247,7 +247,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     _print_counts(measurements, missing, suites, console)
     if taken.profiled:
         console.print(f"functions of {counted(taken.profiled, 'release')} counted, in {results_folder()}/{machine}")
-    for line in taken.notes(until):
+    for line in taken.notes:
         console.print(line, soft_wrap=True)
     return 2 if taken.problems or failed else 0
 
@@ -304,7 +304,7 @@ def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Sui
 
 def _print_what_is_not_measured(job: Job, console: Console) -> None:
     """Print a line for each device that is there and that a release's torch cannot use."""
-    for measurement, environment in job.opened.items():
+    for measurement, environment in job.sides.opened.items():
         for device, reason in environment.report["ledger"].get("unsupported", {}).items():
             console.print(f"torch {measurement.release.version} is not measured on {device}: {reason}", soft_wrap=True)
 

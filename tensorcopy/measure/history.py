@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from itertools import pairwise
-from math import exp, inf, log
-from time import monotonic
+from math import exp, log
+from typing import Any
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change
-from tensorcopy.measure import plan, profiling, taking
+from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.taking import Missing, Suites
+from tensorcopy.measure.taking import Job, Missing, Suites
 from tensorcopy.numbers import counted
+from tensorcopy.releases import interpreters
+from tensorcopy.releases.environments import Environment
+from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.launches import Launch
+from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.series_key import by_series
 from tensorcopy.worker import hardware
-from tensorcopy.worker.processes import ReportProgress
 
 # Half of the interval of a difference of two neighbours above which a case gets as many launches again, up to 2^20 elements and beyond. The
 # first halves the undecided cases up to 2^14, which take a third of the time
@@ -39,33 +42,19 @@ class Taken:
     launches : of times and counts
     problems : of environments, counts and functions
     without : why the reference could not be measured, if it could not
-    profiled : releases whose functions were counted
-    left : launches that are still missing
+    profiled : the number of releases whose functions were counted
+    notes : what a user has to know of it
     """
 
     launches: list[Launch] = field(default_factory=list)
     problems: list[TensorcopyError] = field(default_factory=list)
     without: list[TensorcopyError] = field(default_factory=list)
     profiled: int = 0
-    left: int = 0
-
-    def notes(self, until: float) -> list[str]:
-        """Return what a user has to know of a run that began no launch after `until`."""
-        left = f"stopped at the end of its time: {counted(self.left, 'launch')} left; the same command takes them"
-        is_unpaired = any(each.kind == "times" and len(each.sides) == 1 for each in self.launches)
-        return [*([UNPAIRED] if is_unpaired else []), *([left] if self.left and monotonic() >= until else [])]
+    notes: list[str] = field(default_factory=list)
 
 
 def take(
-    missing: Missing,
-    *,
-    most: int = 0,
-    counts: Suites | None,
-    with_functions: bool = False,
-    twice: bool = False,
-    parallel: int = 1,
-    until: float = inf,
-    report_progress: ReportProgress,
+    missing: Missing, *, most: int = 0, counts: Suites | None, with_functions: bool = False, twice: bool = False, parallel: int = 1
 ) -> Taken:
     """Take what is missing of releases.
 
@@ -74,7 +63,6 @@ def take(
     with_functions : whether functions are counted, where Valgrind is installed
     twice : whether inexact cases get as many launches again
     parallel : launches at a time
-    until : when no further launch begins, on the clock of `time.monotonic`
     """
     job, taken = missing.job, Taken()
     every = {*missing.measurements, *filter(None, [job.reference])}
@@ -82,33 +70,31 @@ def take(
 
     def finish(group: Sequence[Measurement]) -> None:
         own = [each for each in missing.measurements if each in group or each == job.reference]  # which is in no group
-        if twice and monotonic() < until and not missing.of(group):
-            of_group = plan.groups(own, job.reference, most or len(every))
-            taken.launches += _take_of_wide(missing, of_group, parallel, until, report_progress)
+        if twice and not job.is_over and not missing.of(group):
+            taken.launches += _take_of_wide(missing, plan.groups(own, job.reference, most or len(every)), parallel)
         if counts is None:
             return
-        launches, problems = taking.take_counts(own, job, counts, count=missing.launches, until=until, report_progress=report_progress)
+        launches, problems = taking.take_counts(own, job, counts, count=missing.launches)
         taken.launches += launches
         taken.problems += problems
-        if with_functions and not hardware.missing_valgrind() and monotonic() < until:
-            written, problems = profiling.count_all(profiling.not_counted(own, job), job, report_progress)
+        if with_functions and not hardware.missing_valgrind() and not job.is_over:
+            profiled, problems = _take_functions(without_functions(own, job), job)
             taken.problems += problems
-            taken.profiled += len(written)
+            taken.profiled += profiled
 
     together = len(every) <= (most or len(every))
-    taken.launches += taking.take_missing(
-        missing, groups, together=together, finish=finish, parallel=parallel, until=until, report_progress=report_progress
-    )
-    taken.left = sum(missing.of(group) for group in groups)
-    if job.reference and job.reference in job.failed and job.reference not in missing.measurements:
-        taken.without = [job.failed.pop(job.reference)]
-    taken.problems = [*dict.fromkeys(job.failed.values()), *missing.problems, *taken.problems]
+    taken.launches += taking.take_missing(missing, groups, together=together, finish=finish, parallel=parallel)
+    if job.reference and job.reference in job.sides.failed and job.reference not in missing.measurements:
+        taken.without = [job.sides.failed.pop(job.reference)]
+    taken.problems = [*dict.fromkeys(job.sides.failed.values()), *missing.problems, *taken.problems]
+    if any(each.kind == "times" and len(each.sides) == 1 for each in taken.launches):
+        taken.notes.append(UNPAIRED)
+    if job.is_over and (left := sum(missing.of(group) for group in groups)):
+        taken.notes.append(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
     return taken
 
 
-def _take_of_wide(
-    missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int, until: float, report_progress: ReportProgress
-) -> list[Launch]:
+def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int) -> list[Launch]:
     """Take as many launches again of the cases that are inexact between two neighbours of these groups.
 
     A case is chosen by the width of its interval, whatever the difference is: a choice by the verdict would have to share the chance of a
@@ -127,7 +113,7 @@ def _take_of_wide(
         return []
     own = replace(job, selection=plan.expression_of(sorted(wide, key=str)))
     again = Missing(missing.measurements, own, 2 * missing.launches, own.suites([each for group in groups for each in group]))
-    taken = taking.take_missing(again, groups, together=True, parallel=parallel, until=until, report_progress=report_progress)
+    taken = taking.take_missing(again, groups, together=True, parallel=parallel)
     missing.problems += again.problems
     return taken
 
@@ -138,3 +124,56 @@ def _is_wide(case: Case, change: Change) -> bool:
         return False
     half = exp(log(change.interval[1] / change.interval[0]) / 2) - 1
     return half > (WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE)
+
+
+def without_functions(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
+    """Return the measurements whose instructions were counted, or whose operations were timed, and whose functions were not counted."""
+    machines: dict[Place, set[str]] = {}
+    for each in [*job.stored(), *job.counted()]:
+        if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items()):
+            for side in each.sides:
+                machines.setdefault(side.place, {job.machine}).add(each.machine)
+
+    def is_profiled(place: Place) -> bool:
+        return any(function_profiles.paths_of(job.results / machine, *place[:2]) for machine in machines[place])
+
+    return [each for each in measurements if each.place in machines and not is_profiled(each.place)]
+
+
+def _is_profiled(suite: str) -> bool:
+    """Return whether the functions of a suite's cases are counted: of what has instructions, and of operations."""
+    spec = suite_specs.find(suite)
+    return spec.metric == suite_specs.INSTRUCTIONS or (spec.shipped and spec.methods == suite_specs.OWN)
+
+
+def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[int, list[TensorcopyError]]:
+    """Count the functions of each release, and write a file of each; return the number of files, and the errors of the other releases."""
+    problems = list[TensorcopyError]()
+    for index, measurement in enumerate(measurements):
+        job.report_progress(index / len(measurements), f"functions of {measurement}")
+        try:
+            job.sides.of(measurement)
+            path = function_profiles.path_of(job.results / job.machine, *measurement.place[:2])
+            function_profiles.write(path, functions(job.sides.opened[measurement], job.campaign.profiler, job.campaign.profiled))
+        except DiskError:
+            raise  # the next file could not be stored either
+        except TensorcopyError as error:
+            problems.append(error)
+    return len(measurements) - len(problems), problems
+
+
+def functions(environment: Environment, profiler: str, pattern: str = "") -> dict[str, Any]:
+    """Return the functions of an environment's cases, as `results.function_profiles.Profiles` describes them.
+
+    profiler : the probe that counts them
+    pattern : a regular expression on the names of cases; default: all
+
+    Raises TensorcopyError where no case runs.
+    """
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    document = interpreters.run_probe(environment.python, profiler, pattern, variables=environment.variables())
+    if not document["cases"]:
+        raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
+    provenance = environment.report["ledger"]
+    of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")}
+    return {"version": function_profiles.VERSION, **of_release, "started": started, **document}

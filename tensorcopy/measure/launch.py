@@ -15,7 +15,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -39,6 +39,7 @@ from tensorcopy.results.cases import device_of
 from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Side, Suite
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.operations import FILE
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.turns import usual
 
 # Of a case and side, of which the fastest third counts. Variance times cost is least with 6 to 10: a case's setup costs as much as three
@@ -60,8 +61,6 @@ ANOTHER = -2  # in place of a case's number, of a side that has another version 
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
 chance = SystemRandom()
-
-ReportCase = Callable[[int, int, str], None]  # cases done, of how many, and the suite that is timed
 
 
 @dataclass(frozen=True)
@@ -345,7 +344,7 @@ def take(
     selection: str = "",
     reference: int | None = None,
     core: int | None = None,
-    report_case: ReportCase = lambda done, of, suite: None,
+    report_progress: ReportProgress = ignore_progress,
 ) -> Launch:
     """Let all sides time the cases of a selection in turns, and return the launch.
 
@@ -365,7 +364,7 @@ def take(
         jobs = _jobs(suites, of_side)
         for of_device in jobs:
             for name, text, alone in of_device:
-                report_case(len(by_case), sum(map(len, jobs)), name)
+                report_progress(len(by_case) / sum(map(len, jobs)), name)
                 suite, of_sides = suites[name], [places.get(text) for places in of_side]
                 others = {number: launches.OTHER_VERSION for number, place in enumerate(of_sides) if place == ANOTHER}
                 of_sides = [None if place == ANOTHER else place for place in of_sides]
@@ -395,17 +394,23 @@ def take(
 def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str, int]]) -> list[list[tuple[str, str, bool]]]:
     """Return the selected cases that a side has, by device, in random order: suite, name, and whether it is alone.
 
-    A case that is alone has a fork for itself: of another's suite, and of large tensors. The others of a device share one: a fork costs as
-    much as the turns of a case, and a CUDA context ten times as much.
+    A case that is alone has a fork for itself: of an unknown suite, and of large tensors. The others of a device share one.
     """
     jobs: dict[str, list[tuple[str, str, bool]]] = {}
     for name, suite in suites.items():
-        shipped = suite_specs.find(name).shipped
         for (text, nbytes), values in zip(sizes_of(name, suite).items(), product(*suite["params"])):
             if text in suite["selected"] and any(text in places for places in of_side):
-                job = (name, text, not shipped or nbytes > LARGEST_SHARED)
+                job = (name, text, has_own_fork(name) or nbytes > LARGEST_SHARED)
                 jobs.setdefault(device_of(name, dict(zip(suite["param_names"], values))), []).append(job)
     return [chance.sample(of_device, len(of_device)) for of_device in chance.sample([*jobs.values()], len(jobs))]
+
+
+def has_own_fork(suite: str) -> bool:
+    """Return whether each case of a suite has a fork for itself: all but those of the table of suites, which leave nothing behind.
+
+    These share one: a fork takes 30 ms, as long as the turns of a case or a count, and a CUDA context ten times as long.
+    """
+    return not suite_specs.find(suite).shipped
 
 
 def sizes_of(name: str, suite: Mapping[str, Any]) -> dict[str, int]:
@@ -423,12 +428,12 @@ def count(
     machine: str,
     *,
     selection: str = "",
-    report: Mapping[str, Any] = MappingProxyType({}),
-    report_case: ReportCase = lambda done, of, suite: None,
+    observed: Mapping[str, Any] = MappingProxyType({}),
+    report_progress: ReportProgress = ignore_progress,
 ) -> Launch:
     """Run every benchmark of a selection that counts something, once, and return the launch. Raises SideFailed.
 
-    report : of the probe of the environment, with what its methods were observed to do
+    observed : the report of the environment's probe, with what its methods were observed to do
     """
     now = datetime.now(timezone.utc)
     stored: dict[str, Suite] = {}
@@ -436,7 +441,7 @@ def count(
         suites = selected(_suites([side], [process])[0], selection, devices_of([side]), timed=False)
         jobs = [(name, index) for name, suite in suites.items() for index in suite["selected"].values()]
         for done, (name, index) in enumerate(jobs):
-            report_case(done, len(jobs), name)
+            report_progress(done / len(jobs), name)
             suite = stored.setdefault(name, described(suites[name]))
             if reason := suites[name].get("refused"):
                 suite.failed[str(index)] = {ALL: reason}
@@ -447,11 +452,10 @@ def count(
                 suite.values[str(index)] = answer["value"]
             else:
                 (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: process.reason(answer)}
-            # one fork counts all of tensorcopy's: it takes 30 ms, as long as most counts. Another's benchmark has a fork to itself
-            if not suite_specs.find(name).shipped:
+            if has_own_fork(name):
                 process.end_fork()
     taken = document([side], {}, {}, machine=machine, **_times(now))
-    return structs.replace(taken, kind="counts", suites=stored, methods=report.get("methods", {}), article=report.get("article", {}))
+    return structs.replace(taken, kind="counts", suites=stored, methods=observed.get("methods", {}), article=observed.get("article", {}))
 
 
 def suites_of(side: LocalSide) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 
 from tensorcopy.campaign import Campaign
@@ -15,9 +14,7 @@ from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
-from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, cases_of
-from tensorcopy.worker.processes import ReportProgress
 
 LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
 ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
@@ -31,8 +28,6 @@ Take = Callable[[int, Sequence[Case]], bool]
 def judged(
     sides: Sequence[Measurement],
     job: Job,
-    until: float,
-    report_progress: ReportProgress,
     *,
     title: str = "",
     most: int = LOOKS[-1],
@@ -42,8 +37,7 @@ def judged(
 ) -> Comparison | None:
     """Take launches of two sides until every case is decided, and return their comparison; None where one has no launch.
 
-    job : with the selection of the first look
-    until : when no launch begins, on the clock of `time.monotonic`; one is always taken
+    job : with the selection of the first look; whenever it is over, one launch is taken
     title : ends each step of the progress
     most : launches, the last of the looks
     margin, everywhere : see `Question`
@@ -61,10 +55,10 @@ def judged(
         selected = replace(job, selection=plan.expression_of(sorted(cases, key=str))) if cases else job
         if resumes:
             taken = max(taken, _stored(sides, selected))
-        while taken < look and (not taken or monotonic() < until):
+        while taken < look and not (taken and job.is_over):
             taken += 1
-            step = f"launch {taken} of at most {most}{title}"
-            taking.take_launches(sides, selected, all_or_none=True, report_case=taking.case_reporter(report_progress, step))
+            report = job.step(f"launch {taken} of at most {most}{title}")
+            taking.take_launch(sides, selected, all_or_none=True, report_progress=report)
         return taken >= look
 
     def compared() -> Comparison | None:
@@ -77,7 +71,7 @@ def judged(
             raise loaded.problems[0]
         return None
 
-    if not _take_values(sides, job, until, report_progress):
+    if not _take_values(sides, job):
         return compared()
     return judge(looks, take, compared)
 
@@ -106,12 +100,11 @@ def judge(looks: Sequence[int], take: Take, compared: Callable[[], Comparison | 
     return comparison
 
 
-def _take_values(sides: Sequence[Measurement], job: Job, until: float, report_progress: ReportProgress) -> bool:
+def _take_values(sides: Sequence[Measurement], job: Job) -> bool:
     """Take the launches of tracked values that two sides lack, and return whether there is something to time."""
     for side in sides:
-        suites = {name: suite for name, suite in job.suites([side], timed=False).items() if not suite_specs.find(name).shipped}
-        if suites:
-            taking.take_counts([side], job.only(suites), suites, count=taking.OF_VALUES, until=until, report_progress=report_progress)
+        if suites := taking.varying(job.suites([side], timed=False)):
+            taking.take_counts([side], job.only(suites), suites, count=taking.OF_VALUES)
     return any(job.suites([side]) for side in sides)
 
 
@@ -132,7 +125,7 @@ def cases(sides: Sequence[Measurement], job: Job) -> Iterator[Case]:
 
 def known_cases(job: Job) -> Iterator[Case]:
     """Yield every case of the suites that a job has asked for, also of devices that are not here."""
-    for suites in job.described.values():
+    for suites in job.sides.described.values():
         for name, suite in suites.items():
             yield from _cases(name, suite)
 

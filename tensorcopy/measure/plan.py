@@ -22,7 +22,7 @@ from typing import Any
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.launch import LocalSide, described, names_of, sizes_of, usable_cores
+from tensorcopy.measure.launch import LocalSide, described, has_own_fork, names_of, sizes_of, usable_cores
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment
@@ -290,10 +290,9 @@ def seconds_of_side(suites: Mapping[str, Mapping[str, Any]]) -> float:
     """Return about how long a side takes in a launch of the selected cases of these suites."""
     total = START_SECONDS
     for name, suite in suites.items():
-        shipped = suite_specs.find(name).shipped
         for text, nbytes in sizes_of(name, suite).items():
             if text in suite["selected"]:
-                total += CASE_SECONDS + BYTE_SECONDS * nbytes if shipped else OWN_FORK_SECONDS
+                total += OWN_FORK_SECONDS if has_own_fork(name) else CASE_SECONDS + BYTE_SECONDS * nbytes
     return total
 
 

@@ -16,7 +16,7 @@ from tensorcopy import campaign as campaigns
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.measure import git, launch, plan
+from tensorcopy.measure import git, plan
 from tensorcopy.measure.launch import LocalSide
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
@@ -179,11 +179,10 @@ def with_suites_of(before: Revision, after: Revision, job: Job) -> tuple[Revisio
     So a benchmark whose body has changed is the same on both sides. Raises DiskError.
     """
     shared = replace(before, suites_from=after.folder)
-    if shared not in job.usable([before]):
-        return before, ""  # it cannot be measured, and `job.failed` has the reason
+    if shared not in job.sides.usable([before]):
+        return before, ""  # it cannot be measured, and `job.sides.failed` has the reason
     try:
-        side = job.side(shared)
-        job.described.setdefault(side.benchmarks, launch.suites_of(side))
+        job.sides.suites(job.sides.of(shared))
     except DiskError:
         raise
     except TensorcopyError as error:

@@ -24,7 +24,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, plan
-from tensorcopy.measure.launch import SideFailed, chance
+from tensorcopy.measure.launch import LocalSide, SideFailed, chance
 from tensorcopy.measure.plan import Measurement, Shard
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
@@ -35,7 +35,7 @@ from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.reader import Results
 from tensorcopy.results.series_key import may_be_of
 from tensorcopy.worker import hardware
-from tensorcopy.worker.processes import ReportProgress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 NAMED = 3  # benchmarks that an error shows
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
@@ -43,66 +43,115 @@ OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchma
 Suites = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class Job:
-    """What launches have in common, and the environments that they have opened.
+class Sides:
+    """The environments that a run has opened, each once, and why others could not be opened."""
 
-    campaign : whose suites they run
-    machine : its name in results
-    selection : a regular expression on asv's names; "" for every case
-    reference : the side of every launch; None for launches without one
-    device : that must be usable; "" for none
-    results : the folder of launch files
-    looks : how many looks at the launches share the chance of a false alarm, see `Launch`
-    """
+    def __init__(self, campaign: Campaign, paths: Paths, device: str = "") -> None:
+        """Open none yet; device : that each must be able to use, "" for none."""
+        self.campaign, self.paths, self.device = campaign, paths, device
+        self.opened: dict[Measurement, Environment] = {}
+        self.failed: dict[Measurement, TensorcopyError] = {}
+        self.described: dict[Hashable, dict[str, dict[str, Any]]] = {}  # the benchmarks by `LocalSide.benchmarks`
 
-    campaign: Campaign
-    paths: Paths
-    machine: str
-    selection: str = ""
-    reference: Measurement | None = None
-    device: str = ""
-    folder: Path | None = None
-    looks: int = 1
-    opened: dict[Measurement, Environment] = field(default_factory=dict)
-    described: dict[Hashable, dict[str, dict[str, Any]]] = field(default_factory=dict)  # by `LocalSide.benchmarks`
-    failed: dict[Measurement, TensorcopyError] = field(default_factory=dict)  # with the reason why no launch has it
-
-    @property
-    def results(self) -> Path:
-        """The folder of launch files."""
-        return self.folder or self.paths.results
-
-    def read(self) -> Results:
-        """Return what the folder of launch files has."""
-        return reader.load_results(self.results, self.campaign.releases)
-
-    def side(self, measurement: Measurement) -> launch.LocalSide:
-        """Return the side of a measurement, whose environment is opened once. Raises TensorcopyError."""
+    def of(self, measurement: Measurement) -> LocalSide:
+        """Return the side of a measurement. Raises TensorcopyError."""
         if measurement not in self.opened:
             environment = measurement.opened(self.campaign, self.paths)
             environments.require(environment, self.device or "cpu")
             self.opened[measurement] = environment
         return measurement.side(self.opened[measurement], self.campaign, self.paths)
 
-    def only(self, suites: Suites) -> Job:
-        """Return the job with only the selected cases of these suites."""
-        names = [re.escape(text) for suite in suites.values() for text in suite["selected"]]
-        return replace(self, selection=f"^({'|'.join(names)})$")
-
-    def usable(self, measurements: Iterable[Measurement]) -> dict[Measurement, launch.LocalSide]:
+    def usable(self, measurements: Iterable[Measurement]) -> dict[Measurement, LocalSide]:
         """Return the sides that can be opened; the others are `failed`. Raises DiskError."""
         sides = {}
         for measurement in dict.fromkeys(measurements):
             if measurement in self.failed:
                 continue
             try:
-                sides[measurement] = self.side(measurement)
+                sides[measurement] = self.of(measurement)
             except DiskError:
                 raise
             except TensorcopyError as error:
                 self.failed[measurement] = error
         return sides
+
+    def open(self, measurements: Iterable[Measurement], report_progress: ReportProgress) -> None:
+        """Open environments, and install those that are missing. Raises DiskError.
+
+        Installed ones are asked for their provenance at the same time.
+        """
+        closed = [each for each in dict.fromkeys(measurements) if each not in self.opened and each not in self.failed]
+        if installed := [each for each in closed if each.is_installed(self.paths)]:
+            report_progress(0.0, f"checking {counted(len(installed), 'environment')}")
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                list(pool.map(lambda each: self.usable([each]), installed))
+        closed = [each for each in closed if each not in installed]
+        for number, measurement in enumerate(closed):
+            report_progress(number / len(closed), f"installing {measurement}")
+            self.usable([measurement])
+
+    def suites(self, side: LocalSide) -> dict[str, dict[str, Any]]:
+        """Return the benchmarks of a side by name, as asv describes them. Raises SideFailed."""
+        if side.benchmarks not in self.described:
+            self.described[side.benchmarks] = launch.suites_of(side)
+        return self.described[side.benchmarks]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the launches of a run have in common.
+
+    sides : the environments that they may have
+    machine : its name in results
+    selection : a regular expression on asv's names; "" for every case
+    reference : the side of every launch; None for launches without one
+    folder : of launch files; None for that of asv.conf.json
+    looks : how many looks at the launches share the chance of a false alarm, see `Launch`
+    until : when no further launch begins, on the clock of `time.monotonic`
+    report_progress : is told what the run does
+    """
+
+    sides: Sides
+    machine: str
+    selection: str = ""
+    reference: Measurement | None = None
+    folder: Path | None = None
+    looks: int = 1
+    until: float = inf
+    report_progress: ReportProgress = ignore_progress
+
+    @property
+    def campaign(self) -> Campaign:
+        """The campaign whose suites the launches run."""
+        return self.sides.campaign
+
+    @property
+    def paths(self) -> Paths:
+        """The folders of the campaign."""
+        return self.sides.paths
+
+    @property
+    def results(self) -> Path:
+        """The folder of launch files."""
+        return self.folder or self.paths.results
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further launch begins."""
+        return monotonic() >= self.until
+
+    def read(self) -> Results:
+        """Return what the folder of launch files has."""
+        return reader.load_results(self.results, self.campaign.releases)
+
+    def only(self, suites: Suites) -> Job:
+        """Return the job with only the selected cases of these suites."""
+        names = [re.escape(text) for suite in suites.values() for text in suite["selected"]]
+        return replace(self, selection=f"^({'|'.join(names)})$")
+
+    def step(self, title: str, done: int = 0, of: int = 1) -> ReportProgress:
+        """Return the function that reports the progress within a launch; done, of : launches."""
+        return lambda share, suite: self.report_progress((done + share) / of, f"{title}: {suite}")
 
     def stored(self) -> list[Launch]:
         """Return this machine's launches; those that cannot be read have no part in a plan."""
@@ -131,11 +180,9 @@ class Job:
         An installed one is preferred. Raises TensorcopyError where none can be opened.
         """
         for measurement in sorted(measurements, key=lambda each: (each.is_installed(self.paths), each.release))[::-1]:
-            for side in self.usable([measurement]).values():
-                if side.benchmarks not in self.described:
-                    self.described[side.benchmarks] = launch.suites_of(side)
-                return launch.selected(self.described[side.benchmarks], self.selection, launch.devices_of([side]), timed=timed)
-        raise self.failed[measurements[0]]
+            for side in self.sides.usable([measurement]).values():
+                return launch.selected(self.sides.suites(side), self.selection, launch.devices_of([side]), timed=timed)
+        raise self.sides.failed[measurements[0]]
 
     def all_suites(self, measurements: Sequence[Measurement]) -> tuple[Suites, Suites]:
         """Return the timed suites of the selection, and those that count something. Raises TensorcopyError where it has no case."""
@@ -146,85 +193,64 @@ class Job:
 
     def nothing_selected(self) -> TensorcopyError:
         """Return the error of a selection without a case."""
-        got, names = f"no case that matches {self.selection!r}", sorted({name for suites in self.described.values() for name in suites})
-        allowed = f"a regular expression on names such as {', '.join(names[:NAMED])}"
-        return TensorcopyError("nothing to measure", got=got, allowed=allowed, next="name one of these")
+        names = sorted({name for suites in self.sides.described.values() for name in suites})
+        return TensorcopyError(
+            "nothing to measure",
+            got=f"no case that matches {self.selection!r}",
+            allowed=f"a regular expression on names such as {', '.join(names[:NAMED])}",
+            next="name one of these",
+        )
 
 
-def open_all(measurements: Iterable[Measurement], job: Job, report_progress: ReportProgress) -> None:
-    """Open the environments of measurements, and install those that are missing; `job.failed` has errors. Raises DiskError.
-
-    Installed ones are asked for their provenance at the same time.
-    """
-    closed = [each for each in dict.fromkeys(measurements) if each not in job.opened and each not in job.failed]
-    if installed := [each for each in closed if each.is_installed(job.paths)]:
-        report_progress(0.0, f"checking {counted(len(installed), 'environment')}")
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda each: job.usable([each]), installed))
-    closed = [each for each in closed if each not in installed]
-    for number, measurement in enumerate(closed):
-        report_progress(number / len(closed), f"installing {measurement}")
-        job.usable([measurement])
-
-
-def case_reporter(report_progress: ReportProgress, title: str, done: int = 0, of: int = 1) -> launch.ReportCase:
-    """Return the function that reports the cases of a launch; done, of : launches."""
-    return lambda cases, of_cases, suite: report_progress((done + cases / of_cases) / of, f"{title}: {suite}")
-
-
-def take_launches(
+def take_launch(
     measurements: Sequence[Measurement],
     job: Job,
     *,
-    count: int = 1,
-    until: float = inf,
     all_or_none: bool = False,
     core: int | None = None,
-    report_case: launch.ReportCase = lambda done, of, suite: None,
-) -> list[Launch]:
-    """Take launches of these environments together, beside the job's reference, and write each into the results.
+    report_progress: ReportProgress = ignore_progress,
+) -> Launch:
+    """Take a launch of these environments together, beside the job's reference, write it into the results, and return it.
 
     Everything that measures does so here: `tensorcopy measure`, `dashboard` and `compare --now`, and asv's own `asv run`, `asv
-    continuous` and `asv find`. So `asv run v2.15.0^! --bench copies` is
+    continuous` and `asv find`. So a launch of `asv run v2.15.0^! --bench copies` is
 
         measurement, reason = plan.installable(release, paths.pythons)
-        job = Job(campaign, paths, machine, "copies", reference=plan.reference(campaign.releases, paths.pythons))
-        take_launches([measurement], job)
+        reference = plan.reference(campaign.releases, paths.pythons)
+        take_launch([measurement], Job(Sides(campaign, paths), machine, "copies", reference))
 
-    `asv continuous A B` names two measurements. An environment that cannot be opened, and a side that cannot start, is left out of the
-    launches: `job.failed` has its error. A launch that has one side only is unpaired.
+    `asv continuous A B` names two measurements. An environment that cannot be opened, and a side that cannot start, is left out:
+    `job.sides.failed` has its error. A launch that has one side only is unpaired.
 
-    count : of launches
-    until : when no further launch begins, on the clock of `time.monotonic`
     all_or_none : whether no launch is taken without one of the sides
-    core : to which the sides are pinned; by default one at random for each launch
+    core : to which the sides are pinned; by default one at random
+    report_progress : is told the share of the cases that are timed, and the suite
 
-    Returns the launches. Raises the error of a side where none is left, or it must not be left out, and DiskError.
+    Raises the error of a side where none is left, or it must not be left out, and DiskError.
     """
-    taken: list[Launch] = []
-    while len(taken) < count and monotonic() < until:
-        sides = job.usable(measurements)
+    failed = job.sides.failed
+    while True:
+        sides = job.sides.usable(measurements)
         if not sides or (all_or_none and len(sides) < len(measurements)):
-            raise next(job.failed[each] for each in measurements if each in job.failed)
+            raise next(failed[each] for each in measurements if each in failed)
         if job.reference:
-            sides |= job.usable([job.reference])
+            sides |= job.sides.usable([job.reference])
         number = [*sides].index(job.reference) if job.reference in sides else None
         try:
-            document = launch.take(
+            taken = launch.take(
                 [*sides.values()],
                 job.machine,
                 selection=job.selection,
                 reference=number,
                 core=core,
-                report_case=report_case,
+                report_progress=report_progress,
             )
         except SideFailed as error:
-            job.failed.update({each: error for each, side in sides.items() if side is error.side})
+            failed.update({each: error for each, side in sides.items() if side is error.side})
             continue
-        document = structs.replace(document, looks=job.looks)
-        launches.write(job.results, document)
-        taken.append(document)
-    return taken
+        taken = structs.replace(taken, looks=job.looks)
+        launches.write(job.results, taken)
+        return taken
 
 
 @dataclass
@@ -259,7 +285,7 @@ class Missing:
         counts = self.counts()
         if not self.suites:
             return 0  # only counts were selected
-        own = [each for each in self.measurements if (each in group or each == self.job.reference) and each not in self.job.failed]
+        own = [each for each in self.measurements if (each in group or each == self.job.reference) and each not in self.job.sides.failed]
         return max([0, *(self._wanted[each] - counts[each.place] for each in own)])
 
 
@@ -291,32 +317,28 @@ def take_missing(
     together: bool,
     finish: Callable[[Sequence[Measurement]], object] = len,
     parallel: int = 1,
-    until: float = inf,
-    report_progress: ReportProgress,
 ) -> list[Launch]:
-    """Take the launches that are missing, and return them; `missing.job.failed` has what could not be measured.
+    """Take the launches that are missing, and return them; `missing.job.sides.failed` has what could not be measured.
 
     groups : of measurements that are sides of the same launches
     together : whether the environments of all groups have room on the disk: then their launches alternate at random. Otherwise each group
         is finished, and its environments are removed unless the next group has them
     finish : called with measurements that have all their launches, before their environments are removed
     parallel : launches at a time, each on another core
-    until : when no further launch begins, on the clock of `time.monotonic`
     """
-    job, taken = missing.job, list[Launch]()
+    job, sides, taken = missing.job, missing.job.sides, list[Launch]()
     try:
         for number, joint in enumerate([groups] if together else [[group] for group in groups]):
             left = {place: missing.of(group) for place, group in enumerate(joint)}
-            if any(left.values()) and monotonic() < until:
-                sides = [measurement for place, group in enumerate(joint) if left[place] for measurement in group]
-                open_all([*sides, *filter(None, [job.reference])], job, report_progress)
-            while any(left.values()) and monotonic() < until:
+            if any(left.values()) and not job.is_over:
+                needed = [measurement for place, group in enumerate(joint) if left[place] for measurement in group]
+                sides.open([*needed, *filter(None, [job.reference])], job.report_progress)
+            while any(left.values()) and not job.is_over:
                 places = _next(left, parallel)
                 total = len(taken) + sum(left.values())
                 title = f"{_name(joint[places[0]], job)}, launch {len(taken) + 1} of {total}"
-                report_progress(len(taken) / total, title)
-                report_case = case_reporter(report_progress, title, len(taken), total)
-                documents = _take_together([joint[place] for place in places], job, report_case)
+                job.report_progress(len(taken) / total, title)
+                documents = _take_together([joint[place] for place in places], job, job.step(title, len(taken), total))
                 taken += documents
                 now = {other: missing.of(each) for other, each in enumerate(joint)}
                 if stuck := {place for place in places if now[place] >= left[place] > 0}:  # it would never end
@@ -324,7 +346,7 @@ def take_missing(
                     joint = [each for other, each in enumerate(joint) if other not in stuck]
                     now = {other: missing.of(each) for other, each in enumerate(joint)}
                 left = now
-            if monotonic() >= until:
+            if job.is_over:
                 break  # the environments are needed for the rest
             finish([measurement for group in (groups if together else [groups[number]]) for measurement in group])
             if not together:
@@ -332,9 +354,9 @@ def take_missing(
                 for each in groups[number]:
                     if each not in kept:
                         environments.remove(each.path(job.paths))
-                        job.opened.pop(each, None)
+                        sides.opened.pop(each, None)
     except DiskError as error:
-        error.earlier = [*dict.fromkeys(job.failed.values())]
+        error.earlier = [*dict.fromkeys(sides.failed.values())]
         raise
     return taken
 
@@ -380,31 +402,31 @@ def _next(left: Mapping[int, int], parallel: int) -> list[int]:
     return places
 
 
-def _take_together(groups: Sequence[Sequence[Measurement]], job: Job, report_case: launch.ReportCase) -> list[Launch]:
-    """Take a launch of each group, all at the same time, each on another core, and return them; `job.failed` has what failed.
+def _take_together(groups: Sequence[Sequence[Measurement]], job: Job, report_progress: ReportProgress) -> list[Launch]:
+    """Take a launch of each group, all at the same time, each on another core, and return them; `job.sides.failed` has what failed.
 
     They begin together, so that the state of the page cache is drawn anew before. An interrupt ends all of them at their next case.
     """
     interrupted = Event()
 
-    def take(group: Sequence[Measurement], core: int | None, report: launch.ReportCase) -> list[Launch]:
-        def report_unless_interrupted(done: int, of: int, suite: str) -> None:
+    def take(group: Sequence[Measurement], core: int | None, report: ReportProgress) -> list[Launch]:
+        def report_unless_interrupted(share: float, suite: str) -> None:
             if interrupted.is_set():
                 raise KeyboardInterrupt
-            report(done, of, suite)
+            report(share, suite)
 
         try:
-            return take_launches(group, job, core=core, report_case=report_unless_interrupted)
+            return [take_launch(group, job, core=core, report_progress=report_unless_interrupted)]
         except DiskError:
             raise
         except TensorcopyError as error:
-            job.failed.update({measurement: error for measurement in group if measurement not in job.failed})
+            job.sides.failed.update({measurement: error for measurement in group if measurement not in job.sides.failed})
             return []
 
     cores = launch.usable_cores()
     if len(groups) == 1 or len(cores) < len(groups):
-        return [each for group in groups for each in take(group, None, report_case)]
-    reports = [report_case, *[lambda *_: None] * (len(groups) - 1)]
+        return [each for group in groups for each in take(group, None, report_progress)]
+    reports = [report_progress, *[ignore_progress] * (len(groups) - 1)]
     with ThreadPoolExecutor(len(groups)) as pool:
         waiting = [pool.submit(take, *each) for each in zip(groups, chance.sample(cores, len(groups)), reports)]
         try:
@@ -425,33 +447,41 @@ def _name(group: Sequence[Measurement], job: Job) -> str:
     return f"torch {group[0].release.version} to {group[-1].release.version} on Python {group[0].python}{beside}"
 
 
+def varying(suites: Suites) -> dict[str, Mapping[str, Any]]:
+    """Return the suites whose values vary from launch to launch: what the table of suites does not describe is not known to be exact."""
+    return {name: suite for name, suite in suites.items() if not suite_specs.find(name).shipped}
+
+
 def take_counts(
-    measurements: Sequence[Measurement], job: Job, suites: Suites, *, count: int = 1, until: float = inf, report_progress: ReportProgress
+    measurements: Sequence[Measurement], job: Job, suites: Suites, *, count: int = 1
 ) -> tuple[list[Launch], list[TensorcopyError]]:
     """Take the launches of counts that each measurement lacks of these suites, and return them, and the errors.
 
     suites : that count something, or track a value; without any, a launch has what methods were observed to do
     count : of launches that tracked values shall have, at most `OF_VALUES`; an exact count is taken once
     """
-    values = {name: suite for name, suite in suites.items() if not suite_specs.find(name).shipped}
-    taken, problems = list[Launch](), list[TensorcopyError]()
+    values, taken, problems = varying(suites), list[Launch](), list[TensorcopyError]()
     for number in range(1, min(count, OF_VALUES) + 1 if values else 2):
         wanted, own = (suites, job) if number == 1 else (values, job.only(values))
         stored = job.counted()
         counts = plan.taken(stored, wanted, "counts")
         there = {side.place for each in stored for side in each.sides}
         lacking = [each for each in measurements if each.place not in there or (wanted and counts[each.place] < number)]
-        missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
+        missing = [each for each in dict.fromkeys(lacking) if each not in job.sides.failed]
         for place, measurement in enumerate(missing):
-            if monotonic() >= until:
+            if job.is_over:
                 break
             title = f"counting {measurement}"
-            report_progress(place / len(missing), title)
-            report = case_reporter(report_progress, title, place, len(missing))
+            job.report_progress(place / len(missing), title)
             try:
-                side, observed = own.side(measurement), own.opened[measurement].report
-                document = launch.count(side, own.machine, selection=own.selection, report=observed, report_case=report)
-                launches.write(own.results, document)
+                document = launch.count(
+                    job.sides.of(measurement),
+                    job.machine,
+                    selection=own.selection,
+                    observed=job.sides.opened[measurement].report,
+                    report_progress=job.step(title, place, len(missing)),
+                )
+                launches.write(job.results, document)
                 taken.append(document)
             except DiskError:
                 raise

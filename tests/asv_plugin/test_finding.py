@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from math import inf, log
+from math import log
 from pathlib import Path
 from threading import Thread
 
@@ -20,7 +20,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.taking import Job
+from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases import environments, release_table, uv, wheel_index
 from tensorcopy.releases.environments import Environment
 from tests import launch_files
@@ -110,9 +110,9 @@ def called(tmp_path, monkeypatch):
 
     def new(sign=1, versions=RELEASES, selection="copies"):
         sides = {version: Measurement(release_table.load().find(version), "3.11") for version in versions}
-        job = Job(shipped(), paths, "box", selection, folder=tmp_path / "kept")
+        job = Job(Sides(shipped(), paths), "box", selection, folder=tmp_path / "kept")
         environment = sides[versions[0]].environment
-        return Search(sign, job, inf, [(paths.results, "box", environment), (tmp_path / "kept", "box", environment)], sides, added)
+        return Search(sign, job, [(paths.results, "box", environment), (tmp_path / "kept", "box", environment)], sides, added)
 
     return new, paths.results, taken, logged, removed, added
 

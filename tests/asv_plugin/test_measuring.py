@@ -70,6 +70,6 @@ def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):
     """As in `asv run`, and not an exit code alone."""
     monkeypatch.setattr(now, "judged", lambda *_, **__: None)
     side = SimpleNamespace(release=SimpleNamespace(tag="v2.15.0"), environment="py3.11-cuda")
-    job = taking.Job(shipped(), Paths(tmp_path, tmp_path, tmp_path, ()), "box", "nope")
+    job = taking.Job(taking.Sides(shipped(), Paths(tmp_path, tmp_path, tmp_path, ())), "box", "nope")
     with pytest.raises(TensorcopyError, match="nothing to measure: got no case that matches 'nope'; allowed"):
-        measuring._judged((side, side), job, Namespace(quick=False, attribute=None, factor=1.1), 0.0)
+        measuring._judged((side, side), job, Namespace(quick=False, attribute=None, factor=1.1))

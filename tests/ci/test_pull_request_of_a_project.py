@@ -20,7 +20,7 @@ from tensorcopy.cli import main
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import launch, plan, revisions
 from tensorcopy.measure.launch import LocalSide
-from tensorcopy.measure.taking import Job
+from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases import release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report import pr_comment
@@ -143,12 +143,14 @@ def two_suites(folder, monkeypatch) -> tuple[revisions.Revision, revisions.Revis
     measurement, own = plan.Measurement(release_table.load().find("2.8.0"), "3.11"), campaign.read(folder)
     made = [revisions.of(measurement, sha(folder, name), name, own, configuration.paths()) for name in ("HEAD~1", "HEAD")]
     opened = Environment(Path(sys.executable), {"ledger": {"accelerators": {}}, "torch_folder": "torch"})
-    return made[0], made[1], Job(own, configuration.paths(), "box", opened=dict.fromkeys(made, opened))
+    sides = Sides(own, configuration.paths())
+    sides.opened.update(dict.fromkeys(made, opened))
+    return made[0], made[1], Job(sides, "box")
 
 
 def body_of(revision: revisions.Revision, job: Job) -> str:
     """Return the body of the benchmark that a revision runs."""
-    init = (job.side(revision).suites / "__init__.py").read_text(encoding="utf-8")
+    init = (job.sides.of(revision).suites / "__init__.py").read_text(encoding="utf-8")
     return (Path(re.findall(r"['\"](/.*?)['\"]", init)[0]) / "ones.py").read_text(encoding="utf-8")
 
 
@@ -174,7 +176,7 @@ def test_a_commit_that_cannot_import_the_later_one_s_suites_runs_its_own(two_sui
     assert body_of(own, job) == suite("sum([1])")
     assert note.startswith("HEAD~1 runs its own suites: the suites cannot be imported in py3.11-cuda")
     assert note.endswith("No module named 'later'")
-    assert job.failed == {}
+    assert job.sides.failed == {}
 
 
 def error_of(capsys, *arguments: str) -> str:

@@ -249,7 +249,7 @@ def test_a_setup_cache_runs_once_on_each_side(taken, sides, tmp_path):
     """Benchmarks run in the folder where it ran, as with asv. One that fails is not tried again: it may take minutes."""
     (row,) = taken[0].suites["several.Cached.time_nothing"].rows.values()
     assert None not in row.effects
-    counted = launch.count(sides[0], "box", report={"methods": {"clone": CLONE}, "article": {"cpu": HOLDS}})
+    counted = launch.count(sides[0], "box", observed={"methods": {"clone": CLONE}, "article": {"cpu": HOLDS}})
     assert counted.suites["several.Cached.track_value"].values == {"0": 35.0}
     assert counted.suites["several.Cached.track_twice"].values == {"0": 14.0}
     assert [(tmp_path / name).read_text() for name in ("cache-fast", "badly-fast")] == ["x", "x"]
@@ -538,11 +538,11 @@ def processes(suites: Path) -> list[str]:
 def test_nothing_runs_on_after_an_interrupted_launch(sides):
     """Neither the sides nor their forks."""
 
-    def interrupt(done: int, of: int, suite: str) -> None:
+    def interrupt(share: float, suite: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        launch.take(sides, "box", selection="time_sleep", report_case=interrupt)
+        launch.take(sides, "box", selection="time_sleep", report_progress=interrupt)
     assert processes(sides[0].suites) == []
 
 

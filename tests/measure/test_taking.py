@@ -30,7 +30,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import launch, now, plan, profiling, revisions, taking
+from tensorcopy.measure import history, launch, now, plan, revisions, taking
 from tensorcopy.measure.launch import LocalSide, SideFailed, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -148,7 +148,7 @@ def machine(tmp_path, monkeypatch) -> Machine:
     monkeypatch.setattr(Measurement, "opened", lambda measurement, campaign, paths: made.opened(measurement, paths))
     for name, stand_in in (("take", made.take), ("count", made.count), ("suites_of", lambda side: made.suites)):
         monkeypatch.setattr(launch, name, stand_in)
-    for module in ("measure.taking", "measure.now", "measure.history", "cli.measure", "cli.compare"):
+    for module in ("measure.taking", "cli.measure", "cli.compare"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
@@ -389,10 +389,10 @@ def test_functions_are_counted_of_what_has_instructions(machine):
     (path,) = launch_files.write_counts(
         Path("results"), newest.release.version, {"instructions.BySize.track_instructions tensor 16 False": 5}
     )
-    job = taking.Job(shipped(), configuration.paths(), "box")
-    assert profiling.not_counted(FIVE, job) == [newest]
+    job = taking.Job(taking.Sides(shipped(), configuration.paths()), "box")
+    assert history.without_functions(FIVE, job) == [newest]
     path.write_text(path.read_text().replace('"values":{"0":5.0}', '"failed":{"0":{"*":"no valgrind"}}'))
-    assert profiling.not_counted(FIVE, job) == []
+    assert history.without_functions(FIVE, job) == []
 
 
 def test_two_commits_are_measured_with_a_torch_that_both_know(machine, monkeypatch):
@@ -479,12 +479,12 @@ def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, monkeypat
     monkeypatch.setattr(launch, "usable_cores", lambda: [3, 5])
     ended = []
 
-    def take(sides, machine, *, report_case, core, **options):
+    def take(sides, machine, *, report_progress, core, **options):
         if core == 3:
             raise DiskError("disk full", got="0 B", allowed="some", next="free some")
         try:
             while True:
-                report_case(0, 1, BY_SIZE)
+                report_progress(0.0, BY_SIZE)
         finally:
             ended.append(core)
 
@@ -744,8 +744,8 @@ def test_no_launch_is_taken_of_one_side_of_two(machine):
     """Where two are compared, one alone says nothing: the error of the other is raised."""
     first, second = FIVE[-2:]
     machine.fails[second.release.version] = TensorcopyError("no libtorch", got="a", allowed="b", next="c")
-    job = taking.Job(shipped(), Paths(Path("results"), Path("site"), Path("env"), ()), "box")
+    job = taking.Job(taking.Sides(shipped(), Paths(Path("results"), Path("site"), Path("env"), ())), "box")
     with pytest.raises(TensorcopyError, match="no libtorch"):
-        taking.take_launches([first, second], job, all_or_none=True)
+        taking.take_launch([first, second], job, all_or_none=True)
     assert machine.taken == []
-    assert len(taking.take_launches([first, second], job)) == 1
+    assert len(taking.take_launch([first, second], job).sides) == 1
