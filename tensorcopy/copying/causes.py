@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from tensorcopy.copying.shipped import of_folder
@@ -12,14 +13,16 @@ from tensorcopy.report.explanation import Cause
 from tensorcopy.results import select
 
 
-def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
+def why(case: str, before: str, after: str, *, machine: str = "", device: str = "") -> Cause:
     """Return which functions make the difference of a case between two releases.
 
     case : a method such as "detach", or a name or regular expression of one case
     before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
-    machine : a machine in results; by default the one with the longest history of those that measured both
+    machine : a machine in results; by default the one with the longest history of the device, of those that measured both
+    device : whose results are meant; by default the CPU where both were measured on it
 
-    Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
+    Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, a side was not measured on the device, or its
+    functions were not counted.
     """
     try:
         re.compile(case)  # before the results are read
@@ -28,4 +31,6 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
             "no regular expression", got=f"{case!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
         ) from error
     own = of_folder(Path.cwd())
-    return explanation.of_pair(select.pair(before, after, Path("results"), own.releases, machine), case, own.verdicts)
+    command = shlex.join(["tensorcopy", "why", case, before, after])
+    pair = select.pair(before, after, Path("results"), own.releases, machine, device, command=command)
+    return explanation.of_pair(pair, case, own.verdicts)
