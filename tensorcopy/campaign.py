@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from keyword import iskeyword
 from pathlib import Path
@@ -118,6 +118,7 @@ class Campaign:
     releases : those of the package's table, and of `table`, whose rows replace those of the same version
     table : the file that a user adds releases to; it may not exist yet
     operations : the user's own
+    methods : names that no operation can have, since the program itself measures something under them
     left_out : by name, why other operations are none: a row that cannot be used costs no other
     suites : the folder of an asv suite; None where the operations are all that is measured
     requires : packages for the environment of every release; one that begins with "." is the folder of a package
@@ -150,6 +151,7 @@ class Campaign:
     pages: str = ""
     quick: str = ""
     memory: str = ""
+    methods: frozenset[str] = frozenset()
     left_out: Mapping[str, TensorcopyError] = field(default_factory=dict, compare=False)
 
     def requirements(self) -> list[str]:
@@ -176,10 +178,11 @@ class Campaign:
         return {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
 
 
-def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
+def read(folder: Path, shipped: Campaign | None = None, methods: frozenset[str] = frozenset()) -> Campaign:
     """Return the campaign of a folder.
 
     shipped : to which a tensorcopy.toml without [project] and [suites] adds
+    methods : names that no operation can have
 
     Raises TensorcopyError for an invalid tensorcopy.toml, and for a folder that declares no campaign where there is no shipped one. An
     invalid [[operation]] is left out.
@@ -197,29 +200,35 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
         made = replace(shipped, folder=folder)
     else:
         raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
-    operations, left_out = _operations(document, path)
-    return replace(made, operations=operations, left_out=left_out, verdicts=_verdicts(document, path, made.releases))
+    operations, left_out = _operations(document, path, methods)
+    return replace(made, operations=operations, methods=methods, left_out=left_out, verdicts=_verdicts(document, path, made.releases))
 
 
-def _operations(document: Mapping[str, Any], path: Path) -> tuple[tuple[Operation, ...], dict[str, TensorcopyError]]:
-    """Return the operations that can be used, and by name why others cannot."""
+def _operations(
+    document: Mapping[str, Any], path: Path, methods: Collection[str]
+) -> tuple[tuple[Operation, ...], dict[str, TensorcopyError]]:
+    """Return the operations that can be used, and by name why others cannot.
+
+    methods : names that are in use otherwise
+    """
     rows = document.get("operation", [])
     if not isinstance(rows, list):
         raise _refused(f"operation = {rows!r}", "[[operation]] tables")
     for row in rows:
         if not isinstance(row, dict):
             raise _refused(f"operation = {row!r}", "[[operation]] tables")
-    declared, left_out = list[Operation](), dict[str, TensorcopyError]()
+    declared, left_out = dict[str, Operation](), dict[str, TensorcopyError]()
     for number, row in enumerate(rows, 1):
         try:
-            declared.append(_checked_operation(row, path))
+            operation = _checked_operation(row, path)
+            if operation.name in methods or operation.name in declared:
+                raise _refused(f"the name of {'an earlier row' if operation.name in declared else 'another method'}", "a name of its own")
+            declared[operation.name] = operation
         except TensorcopyError as error:
             name = str(row.get("name") or f"number {number}")
+            name = f"{name} (row {number})" if name in {*declared, *left_out} else name
             left_out[name] = TensorcopyError(f"the operation {name} is left out", got=error.got, allowed=error.allowed, next=error.next)
-    names = [operation.name for operation in declared]
-    if duplicates := [name for name in names if names.count(name) > 1]:
-        raise TensorcopyError("two operations have the same name", got=duplicates[0], allowed="distinct names", next=GUIDE)
-    return tuple(declared), left_out
+    return tuple(declared.values()), left_out
 
 
 def _document(path: Path) -> dict[str, Any]:

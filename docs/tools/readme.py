@@ -27,7 +27,7 @@ from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
-from tensorcopy.report import explanation
+from tensorcopy.report import explanation, words
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader
@@ -66,7 +66,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
         BADGE: data_files.badge(landing.BADGE_LABEL, landing.badge_message(content)),
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
-        explanation.CODES: json.dumps(codes, indent=2) + "\n",
+        words.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -10,7 +11,9 @@ from pathlib import Path
 from tensorcopy import campaign
 from tensorcopy.campaign import Campaign
 from tensorcopy.releases import interpreters, release_table
+from tensorcopy.report import words
 from tensorcopy.results import suite_specs
+from tensorcopy.worker.operations import BASELINE
 
 OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
 OWN_ONLY = "--own-only"  # an argument of the observer's probe
@@ -34,6 +37,7 @@ def shipped() -> Campaign:
         pages="tensorcopy.copying.pages",
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
+        methods=frozenset([*json.loads(words.CODES.read_text(encoding="utf-8")), BASELINE]),
     )
 
 
@@ -42,7 +46,7 @@ def of_folder(folder: Path) -> Campaign:
 
     Operations are observed and profiled as this campaign's methods are. Raises TensorcopyError for an invalid file.
     """
-    declared = campaign.read(folder, shipped())
+    declared = campaign.read(folder, shipped(), shipped().methods)
     if declared.is_shipped or not declared.operations:
         return declared
     names = "|".join(operation.name for operation in declared.operations)

@@ -85,7 +85,7 @@ def of_folder(folder: Path, campaign: Campaign) -> Campaign:
 
     Raises TensorcopyError for an invalid one, and for an invalid operation: left out on one side, it would look as if it were removed.
     """
-    made = campaigns.read(folder, campaign if campaign.is_shipped else None)
+    made = campaigns.read(folder, campaign if campaign.is_shipped else None, campaign.methods)
     for error in made.left_out.values():
         raise error
     return made if campaign.is_shipped else replace(made, observers=campaign.observers, profiler=campaign.profiler)

@@ -23,6 +23,7 @@ from tensorcopy.judge.comparisons import Question, word
 from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_interval, signed_percent
+from tensorcopy.report import words
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import function_profiles
@@ -320,7 +321,6 @@ def _interval(change: Change) -> str:
 # What shows a change to others: a script, and an issue.
 
 TEMPLATE = Path(__file__).with_name("repro.py.txt")
-CODES = Path(__file__).with_name("codes.json")
 VERSION = re.compile(r"\d+(\.\w+)*")
 NAME = re.compile(r"\w+ \d+ \w+ \w+( grad)?")
 SCRIPT = "repro.py"
@@ -405,7 +405,7 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
             allowed="two results of the same Python",
             next=f"tensorcopy why {cause.method} A@{pythons[1]} B@{pythons[1]} --script",
         )
-    expected = json.loads(CODES.read_text(encoding="utf-8")).get(cause.method)
+    expected = json.loads(words.CODES.read_text(encoding="utf-8")).get(cause.method)
     if cause.code != expected:
         return TensorcopyError(
             "no script shows this case",

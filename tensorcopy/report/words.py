@@ -9,6 +9,7 @@ from tensorcopy import files
 
 LANGUAGES = ("en", "ja")
 TABLE = Path(__file__).with_name("words.toml")
+CODES = Path(__file__).with_name("codes.json")  # the expression of each method of this package, by its name
 
 
 @cache

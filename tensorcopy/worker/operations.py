@@ -16,6 +16,7 @@ VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all operatio
 FILE = "tensorcopy.toml"  # that declares them
 GUIDE = "docs/own-operation.md has an example"
 OF_THE_LOOP = ("calls", "clock", "repeat", "seconds", "start", "wait")  # names that the timed loop uses itself
+BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
 SIZE = "n"  # stands for the size of a case
 SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have several dimensions
 

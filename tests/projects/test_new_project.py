@@ -538,7 +538,7 @@ OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
         ("[[operation]]\nname = 1", "got name = 1; allowed: a string"),
         ('[[operation]]\nname = "a', "is refused"),
         ('operation = ["x"]', "got operation = 'x'; allowed: [[operation]] tables"),
-        (OPERATION + OPERATION, "two operations have the same name"),
+        (OPERATION + OPERATION, "the operation a (row 2) is left out: got the name of an earlier row"),
         (f"{OPERATION}group = 'copy'", "a group that is not one of the registry's"),
         (f"{OPERATION}beside = 'cakes'", "copies or conversions"),
         (f"{OPERATION}colour = 'red'", "got colour; allowed: name, code"),

@@ -15,7 +15,7 @@ from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_interval
 from tensorcopy.releases import release_table, uv
-from tensorcopy.report import explanation
+from tensorcopy.report import explanation, words
 from tensorcopy.results import select
 from tests.conftest import ROOT
 
@@ -59,7 +59,7 @@ def test_a_script_makes_the_tensor_that_was_measured(name, expression):
 
 
 def test_the_script_s_codes_are_those_of_the_registry():
-    assert json.loads(explanation.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
+    assert json.loads(words.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
 
 
 def renamed(cause: explanation.Cause, **provenance: str) -> explanation.Cause:

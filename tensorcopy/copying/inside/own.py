@@ -22,8 +22,6 @@ from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import operations
 from tensorcopy.worker.operations import GUIDE, OF_THE_LOOP, SIZE, Input, Operation
 
-BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
-
 
 @cache
 def own_operations() -> Mapping[str, Method]:
@@ -68,8 +66,6 @@ def find_method(name: str) -> Method:
 
 
 def _method(operation: Operation) -> Method:
-    if operation.name in METHODS or operation.name == BASELINE:
-        raise TensorcopyError("an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=GUIDE)
     names = dict(NAMES)
     if operation.folder and operation.folder not in sys.path:
         sys.path.append(operation.folder)

@@ -21,10 +21,11 @@ import torch
 from tensorcopy.copying.inside import conformance, values
 from tensorcopy.copying.inside.loop import MOVED, Loop, take_turns
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, code_on, exists
-from tensorcopy.copying.inside.own import BASELINE, find_method, groups, own_groups, own_operations
+from tensorcopy.copying.inside.own import find_method, groups, own_groups, own_operations
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import devices, operations
+from tensorcopy.worker.operations import BASELINE
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.turns import usual
 
