@@ -31,7 +31,7 @@ from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Effects
+from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
 from tensorcopy.site import render, writer
@@ -364,8 +364,7 @@ def measured(
         cases[Case(suite, (("method", method), ("numel", str(numel))))] = len(cases)
     starts = tuple(f"2026-11-21T0{number}:00:00+00:00" for number in range(len(LAYOUTS)))
     logs = np.array([[[log(time) + np.roll(LAYOUTS, number)[each] for number, time in enumerate(times.values())]] for each in range(8)])
-    column = release.sha, f"py{python}-cuda", ""
-    effects = Effects(starts, starts, {column: 0}, cases, logs)
+    column = Column(Effects(starts, starts, {(release.sha, f"py{python}-cuda", ""): 0}, cases, logs), 0)
     methods = {
         method: {**launch_files.observed(code=f"code of {method}"), "code_on_accelerator": f"code of {method} there"} for method, _ in times
     }
@@ -377,7 +376,7 @@ def measured(
         build="cuda",
         environment=f"py{python}-cuda",
         release=release,
-        timings=effects.timings(0),
+        timings=column.timings(),
         provenance={
             **PROVENANCE,
             **{"torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", "started": starts[-1]},
@@ -385,8 +384,7 @@ def measured(
         },
         methods=methods,
         article={"cpu": {"statements": 3, "hold": 3, "fail": []}},
-        effects=effects,
-        column=0,
+        column=column,
         launches=starts,
     )
 

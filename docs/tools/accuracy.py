@@ -44,8 +44,9 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import counted, percent
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import differences, launches, reader, select, suite_specs
+from tensorcopy.results import effects, launches, reader, select, suite_specs
 from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Column
 from tensorcopy.results.result import Result
 
 FILE = Path("docs/accuracy.json")
@@ -217,7 +218,7 @@ def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
                 comparison = _in_halves(result, random if way else None)
                 if comparison is None:
                     continue
-                changes = [change for change in comparison.changes.values() if change.interval and change.way != differences.UNPAIRED]
+                changes = [change for change in comparison.changes.values() if change.interval and change.way != effects.UNPAIRED]
                 alarms.append(any(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in changes))
                 covered += [covers(change) for change in changes]
                 if not way:
@@ -255,9 +256,9 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
 
     random : divides at random; otherwise odd and even launches
     """
-    whole, column = result.effects, result.column
-    if whole is None or column is None:
+    if result.column is None:
         return None
+    whole, column = result.column.effects, result.column.number
     there = ~np.isnan(whole.logs).all(axis=2)
     numbers = [int(number) for number in np.flatnonzero(there[:, column])]
     if not (there[numbers] == there[numbers[0]]).all():
@@ -272,8 +273,8 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
     extra = (result.sha, result.environment, TWIN)
     divided = replace(whole, logs=logs, columns={**whole.columns, extra: logs.shape[1] - 1})
     first, second = (
-        replace(result, revision=revision, effects=divided, column=number, timings=divided.timings(number))
-        for revision, number in (("", column), (TWIN, logs.shape[1] - 1))
+        replace(result, revision=revision, column=half, timings=half.timings())
+        for revision, half in (("", Column(divided, column)), (TWIN, Column(divided, logs.shape[1] - 1)))
     )
     return comparisons.between(Question(first, second))
 
@@ -286,16 +287,15 @@ def covers(change: Change, ratio: float = 1.0) -> bool:
 
 def occasions(before: Result, after: Result) -> dict[Case, Change]:
     """Return by how much the difference of two releases differs between the first and the second half of their launches."""
-    whole = before.effects
-    if whole is None or before.column is None or after.column is None:
+    if before.column is None or after.column is None:
         return {}
     apart = {}
-    for case, number in whole.cases.items():
-        within = whole.logs[:, after.column, number] - whole.logs[:, before.column, number]
+    for case in before.column.effects.cases:
+        within = after.column.logs_of(case) - before.column.logs_of(case)
         within = within[~np.isnan(within)]
         half = len(within) // 2
         if case.spec.torch and half >= paired.FEWEST:
-            apart[case] = differences.unpaired(within[:half], within[-half:])
+            apart[case] = effects.unpaired(within[:half], within[-half:])
     return paired.judge(apart, kind=comparisons.kind)
 
 

@@ -31,7 +31,7 @@ from tensorcopy.report import explanation, words
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader
-from tensorcopy.results.cases import Timing
+from tensorcopy.results.effects import Timing
 from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, data_files, render

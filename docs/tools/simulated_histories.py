@@ -22,7 +22,7 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import MARGIN, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Effects, fit
+from tensorcopy.results.effects import Column, Effects, fit
 from tensorcopy.results.result import Result
 
 DRAWS = 200  # histories
@@ -97,10 +97,11 @@ def rows(axis: Sequence[Result]) -> Iterator[Row]:
 
 def errors(axis: Sequence[Result]) -> tuple[list[Case], Numbers]:
     """Return the cases that launches have of every release of an axis, and their errors by launch, release and case; NaN where absent."""
-    whole, columns = axis[-1].effects, [result.column for result in axis]
-    if whole is None or None in columns:
+    columns = [result.column for result in axis if result.column]
+    if len(columns) < len(axis):
         return [], np.empty((0, 0, 0))
-    logs = whole.logs[:, columns]
+    whole = columns[-1].effects
+    logs = whole.logs[:, [column.number for column in columns]]
     used = (~np.isnan(logs).all(axis=2)).all(axis=1)  # launches that have every release
     logs = logs[used]
     absent = np.isnan(logs)
@@ -130,8 +131,8 @@ def drawn(axis: Sequence[Result], cases: Sequence[Case], residuals: Numbers, pla
     names = tuple(f"{number}" for number in range(len(residuals)))
     effects = Effects(names, names, columns, {case: number for number, case in enumerate(cases)}, logs)
     return tuple(
-        replace(result, effects=effects, column=number, timings=effects.timings(number), counts={}, count_repeats={})
-        for number, result in enumerate(axis)
+        replace(result, column=column, timings=column.timings(), counts={}, count_repeats={})
+        for column, result in zip((Column(effects, number) for number in range(len(axis))), axis)
     )
 
 

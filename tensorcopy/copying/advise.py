@@ -26,7 +26,7 @@ from tensorcopy.numbers import count, duration, percent, signed_interval, two_di
 from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case, baseline_case
-from tensorcopy.results.effects import Effects
+from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
@@ -189,6 +189,7 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
     logs = np.log(np.array(list(seconds.values())).T)[:, None, :]
     parts = tuple(map(str, range(len(logs))))
     effects = Effects(parts, parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs, in_turns=True)
+    column = Column(effects, 0)
     result = Result(
         folder=Path("here"),
         machine="here",
@@ -196,10 +197,9 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
         python=benchmark["python"],
         build="",
         environment="here",
-        timings=effects.timings(0),
+        timings=column.timings(),
         methods=benchmark["methods"],
-        effects=effects,
-        column=0,
+        column=column,
     )
     return of_options(request, numel, recommend.options_by_size(result, request).get(numel, ()), "here", benchmark)
 

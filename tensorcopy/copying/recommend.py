@@ -15,7 +15,8 @@ from typing import Any
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Change
 from tensorcopy.results import suite_specs
-from tensorcopy.results.cases import Case, Timing, memory_case
+from tensorcopy.results.cases import Case, memory_case
+from tensorcopy.results.effects import Timing
 from tensorcopy.results.result import Result
 
 GROUPS = ("copy", "conversion", "primitive", "alternative", "transfer")

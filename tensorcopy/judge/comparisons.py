@@ -20,10 +20,10 @@ from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import counts, paired
 from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Reason, Verdict
-from tensorcopy.results import conditions, differences, suite_specs
+from tensorcopy.results import conditions, effects, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.conditions import FieldDifference
-from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
+from tensorcopy.results.effects import PAIRED, UNPAIRED, Difference
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.result import Result
 
@@ -51,7 +51,7 @@ class Question:
     @property
     def looks(self) -> int:
         """How many looks share the chance of a false alarm: those that are planned, or more that the stored launches had."""
-        return max(self.planned_looks, differences.looks(self.before, self.after))
+        return max(self.planned_looks, effects.looks(self.before.column, self.after.column))
 
     @property
     def alpha(self) -> float:
@@ -151,7 +151,7 @@ def between(question: Question) -> Comparison:
     """
     before, after = question.before, question.after
     cases = _cases(before, after)
-    measured = differences.between(before, after)
+    measured = effects.between(before.column, after.column)
     unknown = {case: change for case in cases if (change := _incomparable(before, after, case, measured.get(case)))}
     testable = {case: difference for case, difference in measured.items() if difference and case in cases and case not in unknown}
     judged = paired.judge(testable, margin=question.margin_of, kind=kind, alpha=question.alpha)
@@ -230,21 +230,22 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
     question = Question(pairs[0][0], pairs[-1][1], verdicts)
     if len(pairs) == 1:
         return between(question).changes
-    links = [(before, after, differences.between(before, after)) for before, after in pairs]
+    links = [(before, after, effects.between(before.column, after.column)) for before, after in pairs]
     _, _, of_first = links[0]
     total = {}
     for case in of_first:
         measured = [difference for *_, of_link in links if (difference := of_link.get(case))]
         is_whole = len(measured) == len(links) and case.spec.torch
         if is_whole and not any(_incomparable(before, after, case, of_link[case]) for before, after, of_link in links):
-            total[case] = differences.summed(measured)
+            total[case] = effects.summed(measured)
     alpha = min(Question(*pair).alpha for pair in pairs)
     return paired.judge(total, margin=question.margin_of, kind=kind, alpha=alpha)
 
 
 def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
     """Return the change of the geometric mean of some cases; None of two sides that were not measured on one machine."""
-    return paired.judge(differences.of_means(before, after, {"mean": cases}), alpha=Question(before, after).alpha).get("mean")
+    measured = effects.of_means(before.column, after.column, {"mean": cases})
+    return paired.judge(measured, alpha=Question(before, after).alpha).get("mean")
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,7 @@ def _compared_methods(question: Question) -> list[Case]:
 
 def _means(question: Question, groups: Mapping[MeanKey, Sequence[Case]]) -> list[Mean]:
     several = {key: cases for key, cases in groups.items() if len(cases) > 1}
-    measured = differences.of_means(question.before, question.after, several)
+    measured = effects.of_means(question.before.column, question.after.column, several)
     changes = paired.judge(measured, margin=lambda _: question.margin, kind=lambda key: key[1], alpha=question.alpha)
     return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
 
@@ -356,7 +357,7 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
     Only measured cases are judged, all together: by their differences within each launch of the result.
     """
     measured = [case for case in cases if case in result.timings]
-    if not measured or result.effects is None or result.column is None:
+    if not measured or result.column is None:
         return {}
     fastest = min(measured, key=lambda case: result.timings[case].seconds)
     judged = of_pairs(result, [(fastest, case) for case in measured if case != fastest])
@@ -369,16 +370,16 @@ def of_pairs(result: Result, pairs: Iterable[tuple[Case, Case]]) -> dict[tuple[C
 
     All are judged together: by their differences within each launch.
     """
-    effects, column = result.effects, result.column
-    if effects is None or column is None:
+    column = result.column
+    if column is None:
         return {}
     within: dict[tuple[Case, Case], Difference] = {}
     for first, second in pairs:
-        in_launches = effects.logs[:, column, effects.cases[second]] - effects.logs[:, column, effects.cases[first]]
+        in_launches = column.logs_of(second) - column.logs_of(first)
         together = in_launches[~np.isnan(in_launches)]
         if len(together):
-            is_unpaired = not effects.in_turns and result.is_unpaired(second)
-            within[first, second] = replace(differences.of_launches(together), way=UNPAIRED if is_unpaired else PAIRED)
+            is_unpaired = not column.effects.in_turns and column.is_unpaired(second)
+            within[first, second] = replace(effects.of_launches(together), way=UNPAIRED if is_unpaired else PAIRED)
     return paired.judge(within, kind=lambda pair: kind(pair[1]))
 
 

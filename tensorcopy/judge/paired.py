@@ -16,8 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from tensorcopy.results.conditions import FieldDifference
-from tensorcopy.results.differences import PAIRED, UNPAIRED, Difference
-from tensorcopy.results.effects import Numbers
+from tensorcopy.results.effects import PAIRED, UNPAIRED, Difference, Numbers
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 MARGIN = 0.03  # relative, the smallest change of a time to report

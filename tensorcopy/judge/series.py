@@ -449,10 +449,7 @@ def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSer
         return None
     values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
     cases = tuple(series.case for series in complete)
-    spreads = tuple(
-        0.0 if result.effects is None or result.column is None else result.effects.spread_of_mean(result.column, cases)
-        for result in longest.results
-    )
+    spreads = tuple(0.0 if result.column is None else result.column.spread_of_mean(cases) for result in longest.results)
     steps = change_points.steps(values, spreads)
     changes = {step.index: comparisons.of_mean(*longest.sides(step.index), cases) for step in steps}
     return GroupSeries(group, cases, values, spreads, _sized(steps, values, changes))

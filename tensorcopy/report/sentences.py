@@ -39,7 +39,7 @@ from tensorcopy.numbers import (
     tracked,
     tracked_difference,
 )
-from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED
+from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS, is_tracked, sections
 

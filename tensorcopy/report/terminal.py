@@ -45,7 +45,7 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case
-from tensorcopy.results.differences import PAIRED, UNPAIRED, Point, points
+from tensorcopy.results.effects import PAIRED, UNPAIRED, Point, points
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
@@ -161,7 +161,7 @@ def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
     if change.reason is Reason.NEVER_MET:
         return []
     by_launch: dict[str, list[Point]] = {}
-    for point in points(comparison.before, comparison.after, case):
+    for point in points(comparison.before.column, comparison.after.column, case):
         by_launch.setdefault(point.started, []).append(point)
     if not by_launch:
         return []

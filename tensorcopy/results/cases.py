@@ -1,4 +1,4 @@
-"""A case, the time of one, and other cases: those of a suite, those that belong to it, and those that a pattern selects by name. Pure.
+"""A case, and other cases: those of a suite, those that belong to it, and those that a pattern selects by name. Pure.
 
 To a timed case belong an exact count, and the memcpy baseline of the same bytes: which suites have them stands in the table of suites.
 """
@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice, product
-from math import exp
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
@@ -20,7 +19,6 @@ from tensorcopy.results.suite_specs import NUMEL, N, SuiteSpec
 from tensorcopy.worker.devices import DEVICES
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
-LEVEL = 0.95  # of the interval of a time
 DEFAULTS = {"requires_grad": "False", "layout": "contiguous", "dtype": "float32"}  # of suites without these parameters
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
 NAMED = 6  # names in an error
@@ -69,43 +67,7 @@ class Case:
         return device_of(self.suite, dict(self.parameters))
 
 
-@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
-class Timing:
-    """The time of one case with one release.
-
-    seconds : a call's, at the machine's usual speed
-    error : relative standard error of the release's part in it, its distance from the mean of all sides; 0 or NaN where that is unknown
-    launches : in how many it was measured
-    freedom : degrees of freedom of the error; 0 where it is unknown
-    spread : as `error`, of the release by itself: the difference of two releases varies by the squares of both together
-    """
-
-    seconds: float
-    error: float = 0.0
-    launches: int = 1
-    freedom: float = 0.0
-    spread: float = 0.0
-
-    def factor(self, level: float = LEVEL) -> float:
-        """Return the factor by which the ends of an interval are away from the time; 1 where its error is unknown."""
-        return exp(_quantile(self.freedom, level) * self.error) if self.freedom and self.error > 0 else 1.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the time; both ends are the time itself where its error is unknown."""
-        factor = self.factor()
-        return self.seconds / factor, self.seconds * factor
-
-
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
-
-
-@cache  # a site has a hundred thousand times, with a few degrees of freedom
-def _quantile(freedom: float, level: float) -> float:
-    """Return how many standard errors an interval by Student's t has on either side."""
-    from scipy.special import stdtrit  # only where a time is shown with its error
-
-    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def device_of(suite: str, parameters: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import conditions, effects, launches, shared_counts
 from tensorcopy.results.cases import Case, Cases, stored_cases
 from tensorcopy.results.conditions import Differences, Pooled
+from tensorcopy.results.effects import Column
 from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.result import Result
 from tensorcopy.results.series_key import machine_names, may_be_of, two_machines
@@ -184,12 +185,13 @@ def _of_machine(
     left_out = {(id, place): cases for place, of_side in pooled.items() for id, cases in of_side.left_out.items()}
     timed = effects.gathered([each for each in current if each[0].kind == "times"], left_out)
     results = []
-    for (sha, environment, revision), members in by_place.items():
-        column, of_side = timed.columns.get((sha, environment, revision)), pooled[sha, environment, revision]
+    for place, members in by_place.items():
+        (sha, environment, revision), of_side = place, pooled[place]
+        column = Column(timed, timed.columns[place]) if place in timed.columns else None
         of_times = [each for each in members if each[0].kind == "times"]
         newest, _, side_number = (of_times or members)[-1]
         ids = {*of_side.newest.values()}
-        counting = [*((launch, cases, 0) for launch, cases in borrowed if launch.sides[0].place == (sha, environment, revision)), *members]
+        counting = [*((launch, cases, 0) for launch, cases in borrowed if launch.sides[0].place == place), *members]
         counts = _counts(counting, of_side)
         failures, skips = _reasons(counting)
         observed = next((launch for launch, _, _ in reversed(counting) if launch.methods), None)
@@ -202,7 +204,7 @@ def _of_machine(
             environment=environment,
             release=releases.of(sha),
             revision=revision,
-            timings=timed.timings(column) if column is not None else {},
+            timings=column.timings() if column else {},
             counts={case: (fmean if case.tracked else min)(values) for case, values in counts.items()},
             count_repeats=counts,
             failures=failures,
@@ -212,7 +214,6 @@ def _of_machine(
             provenances={launch.id: _shared(launch.provenance_of(number)) for launch, _, number in members if launch.id in ids},
             methods=_shared(observed.methods) if observed else {},
             article=observed.article if observed else {},
-            effects=timed,
             column=column,
             launches=tuple(launch.started for launch, _, _ in members),
             counted_on=tuple(dict.fromkeys(launch.machine for launch, _, _ in counting if launch.kind == "counts")),

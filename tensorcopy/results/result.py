@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results.cases import Case, Timing, baseline_case, counted_case, nbytes
-from tensorcopy.results.effects import Effects
+from tensorcopy.results.cases import Case, baseline_case, counted_case, nbytes
+from tensorcopy.results.effects import Column, Timing
 from tensorcopy.results.series_key import SeriesKey
 from tensorcopy.worker.devices import DEVICES
 
@@ -66,7 +66,7 @@ class Result:
     provenance : of the newest launch that timed anything, else of the newest
     under : the newest launch that has a case, where not all have the same conditions: it is pooled with those under its own
     provenances : of those launches, by id
-    effects : of the machine; column : this result's place in them, None where nothing was timed
+    column : its place in the effects of the machine; None where nothing was timed
     launches : the starts of those that have it
     counted_on : the machines whose counts it has
     """
@@ -89,8 +89,7 @@ class Result:
     provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
-    effects: Effects | None = None
-    column: int | None = None
+    column: Column | None = None
     launches: tuple[str, ...] = ()
     counted_on: tuple[str, ...] = ()
 
@@ -124,7 +123,7 @@ class Result:
 
     def is_unpaired(self, case: Case) -> bool:
         """Return whether a case was timed without another side in each of its launches."""
-        return self.effects is not None and self.column is not None and self.effects.is_unpaired(self.column, case)
+        return self.column is not None and self.column.is_unpaired(case)
 
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""

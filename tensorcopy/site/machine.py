@@ -16,7 +16,8 @@ from tensorcopy.judge.standings import OpenRegression, Standing
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import function_profiles, select, suite_specs
-from tensorcopy.results.cases import Case, Timing, counted_case, own_groups
+from tensorcopy.results.cases import Case, counted_case, own_groups
+from tensorcopy.results.effects import Timing
 from tensorcopy.results.function_profiles import Profiles
 from tensorcopy.results.result import Result
 from tensorcopy.results.series_key import SeriesKey, by_history, by_series

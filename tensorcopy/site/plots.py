@@ -119,9 +119,9 @@ def _launches(series: Series, case: Case, versions: Sequence[str]) -> list[tuple
 
 def launch_times(result: Result, case: Case) -> list[float]:
     """Return the time of a case in each launch of a result, without what disturbed all sides of the launch."""
-    if result.effects is None or result.column is None or case not in result.timings:
+    if result.column is None or case not in result.timings:
         return []
-    return result.effects.launch_times(result.column, case)
+    return result.column.launch_times(case)
 
 
 def of_components(

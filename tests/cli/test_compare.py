@@ -22,8 +22,7 @@ from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import git, plan
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.report import explanation, pr_comment, sentences
-from tensorcopy.results import differences
-from tensorcopy.results.differences import within
+from tensorcopy.results.effects import between
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.site import render
 from tensorcopy.worker.devices import DEVICES
@@ -77,8 +76,8 @@ def test_json_has_all_of_a_change_and_the_provenance_of_both_sides(folder, capsy
 def test_the_mean_of_a_group_is_that_of_all_its_compared_cases(folder, capsys):
     """The failed one is left out. It has a verdict of its own; a selection of cases has no mean, for it is not that of all copies."""
     before, after = (result for result in launch_files.load(folder, *NAMES))
-    numbers = [number for case, number in before.effects.cases.items() if case["method"] != "empty_like_copy"]
-    within = (before.effects.logs[:, after.column] - before.effects.logs[:, before.column])[:, numbers].mean(axis=1)
+    numbers = [number for case, number in before.column.effects.cases.items() if case["method"] != "empty_like_copy"]
+    within = (after.column.logs - before.column.logs)[:, numbers].mean(axis=1)
     half = stdtrit(len(within) - 1, 0.975) * within.std(ddof=1) / len(within) ** 0.5
     low, high = exp(within.mean() - half), exp(within.mean() + half)
     assert main(["compare", *NAMES, "--format", "json"]) == 0
@@ -257,7 +256,7 @@ def test_launches_that_were_looked_at_several_times_stay_judged_so(tmp_path):
     assert Question(of["2.15.0"], *launch_files.load(tmp_path, machine="other")).looks == 3
     assert [Question(of["2.14.1"], of["2.15.0"], planned_looks=planned).looks for planned in (2, 5)] == [3, 5]
     (change,) = comparisons.between(Question(of["2.14.1"], of["2.15.0"])).changes.values()
-    (once,) = paired.judge(differences.between(of["2.14.1"], of["2.15.0"])).values()
+    (once,) = paired.judge(between(of["2.14.1"].column, of["2.15.0"].column)).values()
     assert change.interval[0] < once.interval[0] < once.interval[1] < change.interval[1]
 
 
@@ -518,8 +517,7 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
     assert "adjusted for 100 cases (Holm)" in evidence
     before, after = launch_files.load(tmp_path / "results", *NAMES)
     (case,) = (case for case in before.timings if case["method"] == "tensor")
-    logs = before.effects.logs[:, :, [before.effects.cases[case]]]
-    alone = paired.judge(within(logs, before.column, after.column))[0]
+    alone = paired.judge({case: between(before.column, after.column)[case]})[case]
     assert alone.verdict is Verdict.SLOWER
 
 

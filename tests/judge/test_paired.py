@@ -10,7 +10,7 @@ from tensorcopy.judge import paired
 from tensorcopy.judge.paired import ALPHA, MARGIN, Change, CountPair, Reason, Verdict, judge, moderated
 from tensorcopy.measure import history, now
 from tensorcopy.results.cases import Case
-from tensorcopy.results.differences import JOINED, PAIRED, UNPAIRED, Difference, summed, within
+from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED, Difference, summed, within
 
 VARIANCES = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1]
 NAN = float("nan")

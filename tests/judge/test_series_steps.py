@@ -18,7 +18,7 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.results import select
-from tensorcopy.results.effects import Effects
+from tensorcopy.results.effects import Column, Effects
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
 from tests import launch_files
@@ -59,8 +59,8 @@ def test_in_flat_series_with_heavy_tails_no_step_but_those_of_comparisons_is_see
         logs = releases + 0.01 * random.standard_normal((12, len(axis), len(cases))) - 12
         effects = Effects(names, names, columns, {case: number for number, case in enumerate(cases)}, logs)
         results = [
-            replace(result, effects=effects, column=column, timings=effects.timings(column), counts={}, count_repeats={}, failures={})
-            for column, result in enumerate(axis)
+            replace(result, column=column, timings=column.timings(), counts={}, count_repeats={}, failures={})
+            for column, result in zip((Column(effects, number) for number in range(len(axis))), axis)
         ]
         for case_series in series.joined([results]).values():
             for step in case_series.steps:

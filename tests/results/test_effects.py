@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Effects
+from tensorcopy.results.effects import Column, Effects
 
 NAN = float("nan")
 CASE = Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "1")))
@@ -18,7 +18,7 @@ def effects(logs):
 
 
 def seconds(logs):
-    return [timing.seconds for column in range(np.shape(logs)[1]) for timing in effects(logs).timings(column).values()]
+    return [timing.seconds for column in range(np.shape(logs)[1]) for timing in Column(effects(logs), column).timings().values()]
 
 
 def test_the_ratio_of_two_releases_is_that_within_launches():
@@ -44,22 +44,22 @@ def test_a_side_that_was_alone_counts_as_no_evidence():
     from tensorcopy.results.effects import _without_lone
 
     logs = _without_lone(np.log([[1.0, 1.5], [7.0, NAN], [1.0, 1.5]])[:, :, None])
-    timing = effects(logs[:, :, 0]).timings(0)[CASE]
+    timing = Column(effects(logs[:, :, 0]), 0).timings()[CASE]
     assert (timing.seconds, timing.launches) == (pytest.approx(1.0), 2)
 
 
 def test_a_side_that_was_alone_in_all_of_its_launches_is_unpaired():
     """And one that was not measured is not."""
     made = effects(np.log([[1.0, 1.5, NAN, NAN], [NAN, NAN, 2.0, NAN], [1.0, 1.5, NAN, NAN]]))
-    assert [made.is_unpaired(column, CASE) for column in range(4)] == [False, False, True, False]
-    assert made.launch_times(2, CASE) == pytest.approx([2.0])
-    assert not made.is_unpaired(2, Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "2"))))
+    assert [Column(made, column).is_unpaired(CASE) for column in range(4)] == [False, False, True, False]
+    assert Column(made, 2).launch_times(CASE) == pytest.approx([2.0])
+    assert not Column(made, 2).is_unpaired(Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "2"))))
 
 
 def test_the_times_of_unpaired_launches_show_how_much_the_machine_varies():
     """With another side, what disturbs both is taken out of each; alone, nothing tells it from the side's own time."""
-    assert effects(np.log([[1.0], [1.45], [1.0]])).launch_times(0, CASE) == pytest.approx([1.0, 1.45, 1.0])
-    assert effects(np.log([[1.0, 2.0], [1.45, 2.9], [1.0, 2.0]])).launch_times(0, CASE) == pytest.approx([1.0, 1.0, 1.0])
+    assert Column(effects(np.log([[1.0], [1.45], [1.0]])), 0).launch_times(CASE) == pytest.approx([1.0, 1.45, 1.0])
+    assert Column(effects(np.log([[1.0, 2.0], [1.45, 2.9], [1.0, 2.0]])), 0).launch_times(CASE) == pytest.approx([1.0, 1.0, 1.0])
 
 
 def many(logs):
@@ -72,7 +72,7 @@ def many(logs):
 
 def coverage(made):
     """Return the share of intervals that cover the truth, 0, of a time relative to all sides together; None where none is printed."""
-    timings = [list(made.timings(column).values()) for column in range(len(made.columns))]
+    timings = [list(Column(made, column).timings().values()) for column in range(len(made.columns))]
     logs = np.log([[timing.seconds for timing in of_column] for of_column in timings])
     halves = np.log([[timing.factor() for timing in of_column] for of_column in timings])
     distances = np.abs(logs - logs.mean(axis=0) if len(logs) > 1 else logs)
@@ -103,7 +103,7 @@ def test_two_releases_differ_by_both_of_their_spreads(columns):
     """That is what a step between them is judged by: of 12 launches, and whatever all releases of a launch share."""
     random = np.random.default_rng(1)
     logs = random.standard_normal((12, 1, 2000)) + 0.01 * random.standard_normal((12, columns, 2000))
-    first, second = (list(many(logs).timings(column).values()) for column in (0, 1))
+    first, second = (list(Column(many(logs), column).timings().values()) for column in (0, 1))
     differences = np.log([b.seconds / a.seconds for a, b in zip(first, second)])
     expected = np.sqrt(np.mean([a.spread**2 + b.spread**2 for a, b in zip(first, second)]))
     assert np.std(differences) == pytest.approx(expected, rel=0.05)
@@ -115,12 +115,12 @@ def test_the_spread_of_a_mean_is_that_of_its_cases():
     logs = random.standard_normal((12, 1, 400)) + 0.01 * random.standard_normal((12, 3, 400)) + np.log([1, 1, 2])[:, None]
     logs[6:, 2] = NAN
     made = many(logs)
-    spreads = [made.spread_of_mean(0, list(made.cases)[start : start + 4]) for start in range(0, 400, 4)]
+    spreads = [Column(made, 0).spread_of_mean(list(made.cases)[start : start + 4]) for start in range(0, 400, 4)]
     assert np.sqrt(np.mean(np.square(spreads))) == pytest.approx(0.01 / (12 * 4) ** 0.5, rel=0.12)
 
 
 def test_one_launch_tells_no_error():
-    timing = effects(np.log([[1.0, 1.1]])).timings(0)[CASE]
+    timing = Column(effects(np.log([[1.0, 1.1]])), 0).timings()[CASE]
     assert np.isnan(timing.error)
     assert timing.interval == (timing.seconds, timing.seconds)
 
@@ -128,6 +128,6 @@ def test_one_launch_tells_no_error():
 def test_launches_of_a_single_release_vary_as_the_machine_does():
     """Its time is their median, whose variance is 0.298 times theirs, where that of the mean is a quarter."""
     logs = np.log([[1.0], [1.1], [0.9], [1.05]])
-    timing = effects(logs).timings(0)[CASE]
+    timing = Column(effects(logs), 0).timings()[CASE]
     assert timing.error == pytest.approx(np.std(logs, ddof=1) * 0.2982**0.5, rel=0.01)
     assert np.log(timing.interval[1] / timing.seconds) == pytest.approx(3.1824 * timing.error, rel=1e-3)  # Student's t, 3 degrees

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.results.cases import Timing, baseline_case, nbytes
+from tensorcopy.results.cases import baseline_case, nbytes
+from tensorcopy.results.effects import Timing
 from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import costs
 from tests import launch_files

@@ -62,14 +62,14 @@ def test_a_cell_is_the_mean_over_the_sizes_of_a_method(tables, content):
     for device, rows in zip(BY_SIZE, tables.values()):
         for address, cells in rows:
             comparison = content.comparisons[address]
-            effects, before, after = comparison.before.effects, comparison.before.column, comparison.after.column
+            before, after = comparison.before.column, comparison.after.column
             sizes = [
                 case
                 for case, change in comparison.changes.items()
                 if change.interval and case.suite == BY_SIZE[device] and case["method"] == "detach_clone"
             ]
-            within = effects.logs[:, after] - effects.logs[:, before]
-            expected = np.expm1(np.mean([np.nanmean(within[:, effects.cases[case]]) for case in sizes]))
+            within = after.logs - before.logs
+            expected = np.expm1(np.mean([np.nanmean(within[:, before.effects.cases[case]]) for case in sizes]))
             (evidence,) = [evidence for _, evidence, code, _ in cells if code == "x.detach().clone()"]
             assert evidence.endswith(f"geometric mean of {len(sizes)} cases")
             assert float(evidence.split(" %")[0].replace("−", "-")) == pytest.approx(100 * expected, abs=0.1)

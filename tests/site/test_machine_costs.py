@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.copying.inside import semantics
-from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Timing
 from tensorcopy.site.machine import SizeCost, machines
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import SEEN

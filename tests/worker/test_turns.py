@@ -20,7 +20,7 @@ from tensorcopy.measure import history, launch
 from tensorcopy.measure.launch import LocalSide, Turns, differing_in_faults
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case
-from tensorcopy.results.differences import of_launches
+from tensorcopy.results.effects import of_launches
 from tensorcopy.results.launches import UNIT
 from tensorcopy.worker import turns
 from tensorcopy.worker.turns import fastest, usual, waiting
