@@ -25,7 +25,6 @@ from math import exp, log, prod
 from pathlib import Path
 from random import SystemRandom
 from statistics import fmean, median, median_high
-from threading import Thread
 from time import monotonic
 from types import MappingProxyType
 from typing import Any
@@ -56,7 +55,6 @@ LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk tha
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
-KEPT_OUTPUT = 65536  # bytes of what a side prints
 ANOTHER = -2  # in place of a case's number, of a side that has another version of the benchmark
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
@@ -112,44 +110,21 @@ class Turns:
 class SideFailed(CannotRun):
     """A side that cannot import torch, or its suites, or whose process ends before its launch does."""
 
-    side: LocalSide
-
-    @staticmethod
-    def of(side: LocalSide, got: str) -> SideFailed:
-        """Return the error of a side that cannot import torch or its suites."""
-        command = [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)]
-        following = f"PYTHONPATH={shlex.quote(side.variables.get('PYTHONPATH', ''))} {shlex.join(command)} shows the full error"
-        if missing := re.search(r"No module named '(\w+)", got):
-            package = f'requires = ["{missing[1]}"] in [project] of {FILE}, or the package that has it'
-            is_own = side.environment.endswith(launches.OF_INTERPRETER)
-            following = f"{shlex.quote(str(side.python))} -m pip install {missing[1]}" if is_own else package
-        error = SideFailed(
-            f"the suites cannot be imported in {side}",
-            got=got,
-            allowed="torch, numpy, and what the suites import",
-            next=following,
-        )
-        error.side = side
-        return error
+    def __init__(self, side: LocalSide, what: str, **parts: str) -> None:
+        super().__init__(what, **parts)
+        self.side = side
 
 
-class _Tail:
-    """The last `KEPT_OUTPUT` bytes that are written to a pipe, whatever a suite prints."""
-
-    def __init__(self, reading: int) -> None:
-        self._reading, self._kept = reading, b""
-        self._thread = Thread(target=self._read, daemon=True)  # what a benchmark has started may hold the other end
-        self._thread.start()
-
-    def _read(self) -> None:
-        while data := os.read(self._reading, KEPT_OUTPUT):
-            self._kept = (self._kept + data)[-KEPT_OUTPUT:]
-        os.close(self._reading)
-
-    def text(self) -> str:
-        """Return them, once the process that writes them has ended or has had a second to write."""
-        self._thread.join(1.0)
-        return self._kept.decode(errors="replace")
+def cannot_import(side: LocalSide, got: str) -> SideFailed:
+    """Return the error of a side that cannot import torch or its suites."""
+    command = [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)]
+    following = f"PYTHONPATH={shlex.quote(side.variables.get('PYTHONPATH', ''))} {shlex.join(command)} shows the full error"
+    if missing := re.search(r"No module named '(\w+)", got):
+        package = f'requires = ["{missing[1]}"] in [project] of {FILE}, or the package that has it'
+        is_own = side.environment.endswith(launches.OF_INTERPRETER)
+        following = f"{shlex.quote(str(side.python))} -m pip install {missing[1]}" if is_own else package
+    what, allowed = f"the suites cannot be imported in {side}", "torch, numpy, and what the suites import"
+    return SideFailed(side, what, got=got, allowed=allowed, next=following)
 
 
 class _SideProcess:
@@ -157,25 +132,22 @@ class _SideProcess:
 
     def __init__(self, side: LocalSide, folder: str) -> None:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
-        self._side = side
-        reading, writing = os.pipe()
-        self._errors = _Tail(reading)
+        self._side, self._buffer, self._fork = side, b"", 0
+        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - of an import; later nothing is written
         try:
             self._process = subprocess.Popen(
                 [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=writing,
+                stderr=self._errors,
                 env={**side.variables, **own},
                 cwd=folder,
                 bufsize=0,
                 start_new_session=True,  # Ctrl-C at a terminal does not reach it
             )
         except OSError as error:  # another program may have removed the environment
-            raise SideFailed.of(side, str(error)) from error
-        finally:
-            os.close(writing)
-        self._buffer, self._fork = b"", 0
+            self._errors.close()
+            raise cannot_import(side, str(error)) from error
 
     def pin(self, cores: Collection[int]) -> None:
         """Let the process and its forks run on these cores only."""
@@ -255,18 +227,18 @@ class _SideProcess:
             self._process.wait(LONGEST_END)
         status = self._process.returncode
         got = "no answer" if status is None else signal.Signals(-status).name if status < 0 else f"exit code {status}"
-        error = SideFailed(
+        return SideFailed(
+            self._side,
             f"the process of {self._side} ended during a launch",
             got=got,
             allowed="a process that runs until its launch has ended",
             next="free some memory, then repeat: finished launches are kept",
         )
-        error.side = self._side
-        return error
 
     def errors(self) -> str:
-        """Return the end of what the process has written to standard error."""
-        return self._errors.text()
+        """Return what the process has written to standard error before it was ready."""
+        self._errors.seek(0)
+        return self._errors.read()
 
     def close(self) -> None:
         """End the process and its fork, each with what it has started."""
@@ -274,7 +246,7 @@ class _SideProcess:
             with suppress(ProcessLookupError, PermissionError):  # macOS refuses where all of them have ended
                 os.killpg(group, signal.SIGKILL)
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
             assert stream is not None
             stream.close()
 
@@ -303,7 +275,7 @@ def started(sides: Sequence[LocalSide], core: int | None = None, *, draws_pages:
             processes = [by_number[number] for number in range(len(sides))]
             for side, process in zip(sides, processes):
                 if "ready" not in process.answer(LONGEST_START):
-                    raise SideFailed.of(side, exception_line(process.errors()) or "no output")
+                    raise cannot_import(side, exception_line(process.errors()) or "no output")
                 if core is not None:
                     process.pin({core})
             yield processes
@@ -366,16 +338,13 @@ def take(
             for name, text, alone in of_device:
                 report_progress(len(by_case) / sum(map(len, jobs)), name)
                 suite, of_sides = suites[name], [places.get(text) for places in of_side]
-                others = {number: launches.OTHER_VERSION for number, place in enumerate(of_sides) if place == ANOTHER}
-                of_sides = [None if place == ANOTHER else place for place in of_sides]
-                longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
-                turns = by_case[name, suite["selected"][text]] = (
-                    Turns({}, 0, failed={number: suite["refused"] for number, place in enumerate(of_sides) if place is not None})
-                    if "refused" in suite
-                    else time_case(processes, name, of_sides, longest, alone=alone)
-                )
-                if others:
-                    by_case[name, suite["selected"][text]] = replace(turns, skipped={**turns.skipped, **others})
+                if "refused" in suite:
+                    there = [number for number, place in enumerate(of_sides) if place is not None]
+                    turns = Turns({}, 0, failed=dict.fromkeys(there, suite["refused"]))
+                else:
+                    longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
+                    turns = time_case(processes, name, of_sides, longest, alone=alone)
+                by_case[name, suite["selected"][text]] = turns
                 if full := of_text(" ".join(turns.failed.values()), NOWHERE):
                     raise full  # the case is not at fault
             for process in processes:
@@ -508,7 +477,7 @@ def _suites(sides: Sequence[LocalSide], processes: Sequence[_SideProcess]) -> tu
         process.begin({"suites": True})
         answer = process.answer(LONGEST_START)
         if "suites" not in answer:
-            raise SideFailed.of(sides[number], process.reason(answer))
+            raise cannot_import(sides[number], process.reason(answer))
         process.end_fork()
         indices = of_place[places[number]] = {}
         described = {each["name"]: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
@@ -562,7 +531,7 @@ def time_case(
 ) -> Turns:
     """Let all sides time one case in turns, in random order.
 
-    indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case
+    indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case, `ANOTHER`
     longest : seconds that a side may take to set it up
     alone : whether it has forks for itself
 
@@ -607,10 +576,10 @@ def differing_in_faults(faults: Mapping[int, float]) -> set[int]:
 def _turns(processes: Sequence[_SideProcess], name: str, indices: Sequence[int | None], longest: float) -> Turns:
     """Let the fork of each side time one case in turns."""
     calls = 0  # in a turn: the first side that can run the case calibrates it for all
-    skipped: dict[int, str] = {}
+    skipped = {number: launches.OTHER_VERSION for number, index in enumerate(indices) if index == ANOTHER}
     failed: dict[int, str] = {}
     alive: list[int] = []
-    for number in _shuffled(number for number, of_side in enumerate(indices) if of_side is not None):
+    for number in _shuffled(number for number, index in enumerate(indices) if index not in (None, ANOTHER)):
         process = processes[number]
         process.begin({"case": name, "index": indices[number], "calls": calls})
         answer = process.answer(longest)

@@ -18,7 +18,7 @@ from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch, plan
-from tensorcopy.measure.launch import SideFailed
+from tensorcopy.measure.launch import cannot_import
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases import environments, release_table, uv, wheel_index
@@ -91,7 +91,7 @@ def called(tmp_path, monkeypatch):
     def take(sides, machine, **_):
         versions = [side.provenance["torch"] for side in sides]
         if "2.8.0" in versions and "2.11.0" in versions:
-            raise SideFailed.of(sides[versions.index("2.8.0")], "ImportError: no symbol")
+            raise cannot_import(sides[versions.index("2.8.0")], "ImportError: no symbol")
         taken.append(versions)
         folder, start = tmp_path / "made" / str(len(taken)), launch_files.START.replace(second=len(taken))
         (path,) = launch_files.write(folder, {CASE: {each: LEVELS[each] for each in versions}}, launches=1, start=start, machine="box")

@@ -168,7 +168,7 @@ def test_a_commit_that_cannot_import_the_later_one_s_suites_runs_its_own(two_sui
     """And says why: they may import what only the later commit has."""
 
     def refuse(side: LocalSide) -> dict[str, Any]:
-        raise launch.SideFailed.of(side, "ModuleNotFoundError: No module named 'later'")
+        raise launch.cannot_import(side, "ModuleNotFoundError: No module named 'later'")
 
     base, head, job = two_suites
     monkeypatch.setattr(launch, "suites_of", refuse)

@@ -31,7 +31,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import history, launch, now, plan, revisions, taking
-from tensorcopy.measure.launch import LocalSide, SideFailed, Turns
+from tensorcopy.measure.launch import LocalSide, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
@@ -105,7 +105,7 @@ class Machine:
         names = [f"{side.provenance['torch'].partition('+')[0]}@{side.environment[2:].partition('-')[0]}" for side in sides]
         for name, side in zip(names, sides):
             if name == self.cannot_start:
-                raise SideFailed.of(side, "no libtorch")
+                raise launch.cannot_import(side, "no libtorch")
         suites = launch.selected(self.suites, selection, launch.devices_of(sides))
         self.now += 60
         number = len(self.taken)
