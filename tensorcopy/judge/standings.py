@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 
 from tensorcopy.judge import change_points, comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.judge.series import CaseSeries
 from tensorcopy.results.suite_specs import SECONDS
+
+LAST = 8  # releases, with the newest, whose slowdowns are recent: some two years of them
+
+
+class Age(Enum):
+    """When an open case last became slower: with the newest release, with another of the last `LAST`, or earlier."""
+
+    NEW = "new"
+    RECENT = "recent"
+    OLDER = "older"
 
 
 @dataclass(frozen=True)
@@ -59,10 +71,20 @@ class Standing:
         """Those that no later release took back; none where only what is left of several adds up."""
         return tuple(step for step in self.slower if step.until is None)
 
+    @cached_property
+    def age(self) -> Age:
+        """The age of the last of its open slowdowns, or of all without one; older where none of these is a step either."""
+        return min((self._age_of(step) for step in self.open or self.slower), key=[*Age].index, default=Age.OLDER)
+
+    def _age_of(self, step: Step) -> Age:
+        if step.index == self.newest:
+            return Age.NEW
+        return Age.RECENT if step.index > self.newest - LAST else Age.OLDER
+
     @property
-    def new(self) -> Step | None:
-        """The open slowdown that came with the newest release; None without one."""
-        return next((step for step in self.open if step.index == self.newest), None)
+    def latest(self) -> Step | None:
+        """The largest of its open slowdowns of its age; None without one."""
+        return max((step for step in self.open if self._age_of(step) is self.age), key=lambda step: step.ratio, default=None)
 
     @property
     def closed(self) -> tuple[Step, ...]:
@@ -150,17 +172,15 @@ class OpenRegression:
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property
-    def new(self) -> OpenRegression | None:
-        """Its cases that became slower with the newest release; None without one."""
-        return self._of([each for each in self.standings if each.new])
+    def number_acknowledged(self) -> int:
+        """How many of its cases are known and stay."""
+        return sum(bool(each.acknowledged) for each in self.standings)
 
-    @property
-    def older(self) -> OpenRegression | None:
-        """Its cases that are slower since earlier releases alone; None without one."""
-        return self._of([each for each in self.standings if not each.new])
-
-    def _of(self, standings: list[Standing]) -> OpenRegression | None:
-        return OpenRegression(tuple(standings)) if standings else None
+    @cached_property
+    def by_age(self) -> dict[Age, OpenRegression]:
+        """Its cases of each age that has any, the newest first."""
+        ages = {age: tuple(each for each in self.standings if each.age is age) for age in Age}
+        return {age: OpenRegression(members) for age, members in ages.items() if members}
 
     @property
     def method(self) -> str:
@@ -178,3 +198,10 @@ def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
             by_method.setdefault((dict(case.parameters).get("method", case.suite), case.device), []).append(each)
     regressions = (OpenRegression(tuple(sorted(members, key=lambda each: -each.ratio))) for members in by_method.values())
     return sorted(regressions, key=lambda each: -each.worst.ratio)
+
+
+def by_age(regressions: Iterable[OpenRegression]) -> dict[Age, list[OpenRegression]]:
+    """Return the open cases of each age that has any by method, the newest first, and the most expensive method first."""
+    parts = [each.by_age for each in regressions]
+    ages = {age: [ages[age] for ages in parts if age in ages] for age in Age}
+    return {age: sorted(of_age, key=lambda each: -each.worst.ratio) for age, of_age in ages.items() if of_age}

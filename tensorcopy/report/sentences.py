@@ -26,7 +26,7 @@ from tensorcopy.judge.paired import (
     Verdict,
 )
 from tensorcopy.judge.series import DISPATCHER, CaseGroup, ReleaseChange
-from tensorcopy.judge.standings import OpenRegression, Standing
+from tensorcopy.judge.standings import LAST, Age, OpenRegression, Standing
 from tensorcopy.numbers import (
     change_size,
     count,
@@ -39,6 +39,7 @@ from tensorcopy.numbers import (
     tracked,
     tracked_difference,
 )
+from tensorcopy.report.words import translate
 from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS, is_tracked, sections
@@ -94,8 +95,28 @@ def sentence(change: Change) -> str:
 
 
 def acknowledged_text(each: Change | Standing | OpenRegression) -> str:
-    """Return why a slowdown is known and stays: "; acknowledged: the price of a correct warning"; "" where it is not."""
-    return f"; acknowledged: {each.acknowledged}" if each.acknowledged else ""
+    """Return why a slowdown is known and stays: "; acknowledged: the price of a correct warning"; "" where it is not.
+
+    Of a method with other cases it is their number: "; 1 of 3 cases acknowledged".
+    """
+    if each.acknowledged:
+        return f"; acknowledged: {each.acknowledged}"
+    some = each.number_acknowledged if isinstance(each, OpenRegression) else 0
+    return f"; {some} of {len(each.standings)} cases acknowledged" if isinstance(each, OpenRegression) and some else ""
+
+
+def age_text(age: Age, newest: str, language: str = "en") -> str:
+    """Return the heading of the open regressions of an age; `newest` is the newest release."""
+    return translate(f"open_{age.value}", language, torch=newest, last=LAST)
+
+
+def ages_text(regressions: Iterable[OpenRegression]) -> str:
+    """Return how many open cases are of each age: "14 new, 26 with the last 8 releases, 103 older; none acknowledged"."""
+    standings = [standing for regression in regressions for standing in regression.standings]
+    number = Counter(standing.age for standing in standings)
+    known = sum(bool(standing.acknowledged) for standing in standings)
+    recent = f"{number[Age.RECENT]} with the last {LAST} releases"
+    return f"{number[Age.NEW]} new, {recent}, {number[Age.OLDER]} older; {known or 'none'} acknowledged"
 
 
 def margins(changes: Iterable[Change]) -> str:

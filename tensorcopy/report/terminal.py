@@ -17,7 +17,7 @@ from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.judge.series import CaseSeries, changes_by_release, direction, releases_of
-from tensorcopy.judge.standings import open_regressions, standing
+from tensorcopy.judge.standings import by_age, open_regressions, standing
 from tensorcopy.numbers import INSIDE, counted, duration, level, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
     BY_LEVELS,
@@ -29,6 +29,8 @@ from tensorcopy.report.sentences import (
     WORK,
     acknowledged_text,
     against_text,
+    age_text,
+    ages_text,
     caption,
     change_text,
     cost_text,
@@ -285,7 +287,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
 
 
 def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
-    """Return the methods whose newest release is slower than their best one, the most expensive first.
+    """Return the methods whose newest release is slower than their best one: what is new first, of that the most expensive first.
 
     all_cases : list every case, and not only the `LARGEST` of a method
     """
@@ -296,25 +298,26 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) ->
         return Prose(translate("nothing_compared"))
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
-    methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}"
-    if acknowledged := sum(bool(each.acknowledged) for regression in regressions for each in regression.standings):
-        methods += f", {acknowledged} of them acknowledged"
+    methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}, each against its lowest level"
+    methods += f"; {ages_text(regressions)}" if regressions else ""
     newest = releases_of(each.series for each in known)[-1]
     first = next(iter(by_case.values()))
     scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.series) for each in known) else ""
-    lines = [f"Open regressions on {first.on}{scaled}", f"torch {newest}: {methods}, each against its lowest level"]
-    for regression in regressions:
-        lines += ["", f"{regression.method}: {extent_text(regression)}"]
-        for each in regression.standings if all_cases else regression.standings[:LARGEST]:
-            before, after = map(duration, each.times)
-            since = ", ".join(f"{each.series.releases[step.index]} ({step_size(step, SECONDS)}{against_text(step)})" for step in each.open)
-            lines += [
-                f"  {_name(each.series.case)}",
-                f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
-                f"    since {since}" if since else "    no single release",
-            ]
-        more = 0 if all_cases else len(regression.standings) - LARGEST
-        lines += [f"  and {more} more: --all lists them"] if more > 0 else []
+    lines = [f"Open regressions on {first.on}{scaled}", f"torch {newest}: {methods}"]
+    for age, of_age in by_age(regressions).items():
+        lines += ["", age_text(age, newest)]
+        for regression in of_age:
+            lines += ["", f"{regression.method}: {extent_text(regression)}"]
+            for each in regression.standings if all_cases else regression.standings[:LARGEST]:
+                before, after = map(duration, each.times)
+                steps = [(each.series.releases[step.index], f"{step_size(step, SECONDS)}{against_text(step)}") for step in each.open]
+                lines += [
+                    f"  {_name(each.series.case)}",
+                    f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
+                    f"    since {', '.join(f'{release} ({size})' for release, size in steps)}" if steps else "    no single release",
+                ]
+            more = 0 if all_cases else len(regression.standings) - LARGEST
+            lines += [f"  and {more} more: --all lists them"] if more > 0 else []
     if any(step.by_levels for regression in regressions for each in regression.standings for step in each.open):
         lines += ["", f"{MARK} {BY_LEVELS}"]
     return Prose("\n".join(lines))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tensorcopy.numbers import count
 from tensorcopy.report.words import texts, translate
@@ -33,6 +34,7 @@ COUNTED = {  # by metric, as a part of a name
     "device_allocations": "device allocations",
     "cuda_peak": "CUDA peak memory",
 }
+ISSUE = re.compile(r"https?://[\w./#?=&;%+-]*[\w/]|(?P<name>(?:[\w-]+/)?[\w.-]*\w)#(?P<number>\d+)\b", re.ASCII)
 SHORT_NAME = 5  # characters: "x", "np", "torch"
 
 
@@ -78,6 +80,18 @@ def translator(language: str) -> Translate:
 def code_markup(code: str) -> Markup:
     """Return code as a <code> element that may wrap between calls."""
     return Markup("<code>{}</code>").format(breakable(code))
+
+
+def with_links(text: str) -> Markup:
+    """Return a text whose addresses, and issues such as "pytorch#1" and "owner/name#2", are links."""
+    parts, end = list[Markup](), 0
+    for found in ISSUE.finditer(text):
+        name = found["name"] or ""
+        repository = name if "/" in name else f"{name}/{name}"
+        address = f"https://github.com/{repository}/issues/{found['number']}" if name else found[0]
+        parts += [escape(text[end : found.start()]), Markup('<a href="{}" rel="external noreferrer">{}</a>').format(address, found[0])]
+        end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
 
 
 def breakable(code: str) -> Markup:

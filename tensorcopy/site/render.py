@@ -23,7 +23,7 @@ from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import machines
-from tensorcopy.site.page import File, Page, breakable, circumstances, environment_text, parameters, translator
+from tensorcopy.site.page import File, Page, breakable, circumstances, environment_text, parameters, translator, with_links
 from tensorcopy.site.svg import ENDS, SHAPES
 
 LINKED_DOCS = ("index", "guide", "guide.ja", "glossary", "glossary.ja")  # from other pages
@@ -98,6 +98,7 @@ def templates_of(content: Content) -> Environment:
         size=size,
         percent=lambda ratio: unbroken(signed_percent(ratio)),
         breakable=breakable,
+        with_links=with_links,
         circumstances=circumstances,
         parameters=parameters,
         values_of=values_of,

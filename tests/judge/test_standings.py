@@ -134,6 +134,30 @@ def test_a_chain_of_pythons_is_judged_by_the_most_looks_of_its_links(tmp_path, l
     assert change.level == pytest.approx(1 - 0.05 / 3)
 
 
+def test_open_cases_are_new_recent_or_older(tmp_path):
+    """By the last of their open slowdowns: each in one group, with the largest slowdown of its age; the last eight have the newest."""
+    last = len(RELEASES) - 1
+    slowdowns = {"m0": [last], "m1": [last - 7], "m2": [last - 8], "m3": [1, last], "m4": [1, last - 2], "m5": []}
+    cases = {
+        f"copies.BySize.time_copy {method} 16": {name: 1.3 ** sum(index >= at for at in places) for index, name in enumerate(RELEASES)}
+        for method, places in slowdowns.items()
+    }
+    launch_files.write(tmp_path, {**cases, "copies.BySize.time_copy m2 1024": cases["copies.BySize.time_copy m0 16"]}, noise=0.002)
+    by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
+    known = [each for each in map(standings.standing, by_case.values()) if each]
+    groups = standings.by_age(standings.open_regressions(known))
+    places = {
+        age.value: [(part.method, each.series.case["numel"], each.latest.index) for part in of_age for each in part.standings]
+        for age, of_age in groups.items()
+    }
+    assert [*places] == ["new", "recent", "older"]
+    assert sorted(places["new"]) == [("m0", "16", last), ("m2", "1024", last), ("m3", "16", last)]
+    assert sorted(places["recent"]) == [("m1", "16", last - 7), ("m4", "16", last - 2)]
+    assert places["older"] == [("m2", "16", last - 8)]
+    assert groups[standings.Age.NEW][0].method == "m3"  # which costs most
+    assert sum(map(len, places.values())) == sum(each.is_open for each in known) == 6
+
+
 def test_what_the_comparison_calls_unchanged_is_no_step(tmp_path):
     """Levels before and after differ by more than the margin, but no release from the one before it."""
     times = [1.0] * 4 + [1.02] + [1.04] * 4

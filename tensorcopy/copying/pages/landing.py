@@ -18,9 +18,9 @@ from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import SIZES, sensitivity
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.judge.series import DISPATCHER, CaseSeries, ReleaseChange
-from tensorcopy.judge.standings import OpenRegression, change, standing
+from tensorcopy.judge.standings import LAST, OpenRegression, by_age, change, standing
 from tensorcopy.numbers import count, duration, percent, signed_interval, signed_percent, unbroken
-from tensorcopy.report.sentences import LIKELY, TIME, UNMEASURED, by_word
+from tensorcopy.report.sentences import LIKELY, TIME, UNMEASURED, age_text, by_word
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
@@ -28,14 +28,13 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.data_files import NOT_MEASURED
 from tensorcopy.site.machine import CostTable, DeviceResults, Machine, case_of
-from tensorcopy.site.page import Page, Translate, code_markup, translator
+from tensorcopy.site.page import Page, Translate, code_markup, translator, with_links
 from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.plots import spark_span, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short
-REGRESSIONS = 5  # open ones that are listed, for the same reason; at least one of them is older where there is one
-LAST = 8  # releases, with the newest, among which a cell of the grid has its best
+REGRESSIONS = 5  # open ones that are listed, for the same reason; at least one of each age
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
 NUMEL = 2**14  # of the article's largest tensor, and of the chart on the landing page
@@ -155,7 +154,7 @@ def _translated(content: Content, results: DeviceResults, shared: Mapping[str, A
     translate, page = translator(language), addresses.translated(addresses.LANDING, language)
     return {
         **_answer(results, translate),
-        "regressions": _regressions(content, results, translate),
+        "regressions": _regressions(content, results, language),
         "chart_data": _chart_data(shared["chart_documents"], translate),
         "own_text": _own_text(results, shared["own"], translate),
         "news": _news(results, translate),
@@ -294,34 +293,33 @@ def _time(option: Option, translate: Translate) -> Markup:
     return translate(form, code=code_markup(option.code), time=duration(option.time), numel=count(int(option.case["numel"])))
 
 
-def _regressions(content: Content, results: DeviceResults, translate: Translate) -> list[tuple[Markup, list[dict[str, Any]]]]:
-    """Return the open regressions that cost most by heading: those that are new with the newest release, and the older ones."""
-    new = [each for regression in results.regressions if (each := regression.new)]
-    older = [each for regression in results.regressions if (each := regression.older)]
-    new = new[: REGRESSIONS - min(1, len(older))]
-    groups = {"open_new": new, "open_older": older[: REGRESSIONS - len(new)]}
-    return [
-        (
-            translate(heading, torch=results.newest.version),
-            [_regression(content, results, each, translate) for each in sorted(several, key=lambda each: -each.worst.ratio)],
-        )
-        for heading, several in groups.items()
-        if several
-    ]
+def _regressions(content: Content, results: DeviceResults, language: str) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the open regressions that cost most by heading: of each age, those with the newest release first."""
+    ages, groups, room = by_age(results.regressions), list[tuple[str, list[dict[str, Any]]]](), REGRESSIONS
+    for number, (age, of_age) in enumerate(ages.items(), 1):
+        shown = of_age[: room - (len(ages) - number)]  # at least one of each later age
+        room -= len(shown)
+        rows = [_regression(content, results, each, translator(language)) for each in shown]
+        groups.append((age_text(age, results.newest.version, language), rows))
+    return groups
 
 
 def _regression(content: Content, results: DeviceResults, regression: OpenRegression, translate: Translate) -> dict[str, Any]:
-    """Return a method's slowdowns: what the worst costs, and the one that came with the newest release, or else the largest."""
-    worst = regression.worst
-    step = worst.new or worst.largest
+    """Return a method's slowdowns of one age: what the worst costs, and the largest that came then."""
+    worst, number = regression.worst, regression.number_acknowledged
+    step, state = worst.latest, ""
+    if regression.acknowledged:
+        state = translate("acknowledged", why=with_links(regression.acknowledged))
+    elif number:
+        state = translate("acknowledged_some", number=number, cases=len(regression.standings))
     return {
         "code": results.machine.case_code(worst.series.case),
-        "address": f"{regressions.address_of(content, results.machine, results.device)}#{regressions.anchor(regression)}",
+        "address": regressions.row_address(content, results, regression),
         "line": regressions.line(results, regression),
         "cost": whole_percent(worst.ratio),
         "interval": _interval(worst.cost),
         "cases": len(regression.standings),
-        "acknowledged": translate("acknowledged", why=regression.acknowledged) if regression.acknowledged else "",
+        "acknowledged": state,
         "release": _releases(step.against, worst.series.releases[step.index]) if step else "",
         "size": whole_percent(step.ratio) if step else "",
         "size_interval": _interval(step),

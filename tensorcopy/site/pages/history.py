@@ -177,8 +177,9 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "standing": machine.standings.get(case),
         "regression": next(
             (
-                f"{regressions.address_of(content, machine, case.device)}#{regressions.anchor(each)}"
-                for each in machine.regressions
+                regressions.row_address(content, machine.devices[case.device], each)
+                for whole in machine.regressions
+                for each in whole.by_age.values()
                 if case in [standing.series.case for standing in each.standings]
             ),
             "",

@@ -7,10 +7,10 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.change_points import Step
-from tensorcopy.judge.standings import OpenRegression, Standing
+from tensorcopy.judge.standings import OpenRegression, Standing, by_age
 from tensorcopy.report import explanation
 from tensorcopy.report.findings import Finding
-from tensorcopy.report.sentences import acknowledged_text, against_text, extent_text, margins, step_size
+from tensorcopy.report.sentences import acknowledged_text, against_text, age_text, ages_text, extent_text, margins, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
@@ -69,24 +69,37 @@ def part_anchor(results: DeviceResults) -> str:
 
 def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, ...]) -> dict[str, Any]:
     """Return the part of the page about a device."""
-    rows = [row(content, results, regression, known) for regression in results.regressions]
+    newest = results.newest.version
+    groups = [
+        (age_text(age, newest), [row(content, results, each, known) for each in of_age])
+        for age, of_age in by_age(results.regressions).items()
+    ]
     return {
         "results": results,
         "machine": results.machine,
         "anchor": part_anchor(results),
         "suffix": "" if results.device == "cpu" else f"-{results.device}",
-        "rows": rows,
-        "new": sum(row["new"] for row in rows),
+        "groups": groups,
+        "methods": len(results.regressions),
+        "open": sum(len(each.standings) for each in results.regressions),
+        "ages": ages_text(results.regressions),
         "fixed": _fixed(results),
         "number": len(results.standings),
         "margins": margins(each.cost for each in results.standings.values() if each.cost).replace(" %", "\u202f%"),
     }
 
 
-def anchor(regression: OpenRegression) -> str:
-    """Return the anchor of a method's regression."""
-    device = regression.worst.series.case.device
-    return addresses.slug(regression.method if device == "cpu" else f"{regression.method}-{device}")
+def anchor(results: DeviceResults, regression: OpenRegression) -> str:
+    """Return the anchor of a method's open cases of one age; those of the newest age have that of the method."""
+    method, age = regression.method, regression.worst.age
+    whole = next(each for each in results.regressions if each.method == method)
+    name = method if age is next(iter(whole.by_age)) else f"{method}-{age.value}"
+    return addresses.slug(name if results.device == "cpu" else f"{name}-{results.device}")
+
+
+def row_address(content: Content, results: DeviceResults, regression: OpenRegression) -> str:
+    """Return the address of a method's open cases of one age."""
+    return f"{address_of(content, results.machine, results.device)}#{anchor(results, regression)}"
 
 
 def line(results: DeviceResults, regression: OpenRegression) -> str:
@@ -96,18 +109,14 @@ def line(results: DeviceResults, regression: OpenRegression) -> str:
 
 
 def row(content: Content, results: DeviceResults, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
-    """Return a method with its cases, the largest slowdown that is open in the worst of them, and what explains its slowdowns.
-
-    new : the number of cases that became slower with the newest release
-    """
+    """Return a method with its cases of one age, the largest slowdown of that age in the worst of them, and what explains its slowdowns."""
     worst, machine = regression.worst, results.machine
-    largest = worst.largest
+    largest = worst.latest
     return {
-        "anchor": anchor(regression),
+        "anchor": anchor(results, regression),
         "code": machine.case_code(worst.series.case),
         "method": regression.method,
         "extent": extent_text(regression),
-        "new": len(regression.new.standings) if regression.new else 0,
         "acknowledged": acknowledged_text(regression),
         "line": line(results, regression),
         "release": worst.series.releases[largest.index] if largest else "",
@@ -139,13 +148,15 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
 
 
 def _explained(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> Iterator[dict[str, Any]]:
-    """Yield the largest open slowdown of the worst case that has a profile, and each that has a finding; the largest first.
+    """Yield the open slowdowns of the worst case that are explained: the first that has a profile, and each that has a finding.
 
-    Each has its release, its findings, its functions, and the issue to file about it; "" where none can be.
+    The one that is shown with the method comes first, then the largest. Each has its release, its findings, its functions, and the issue
+    to file about it; "" where none can be.
     """
-    series = regression.worst.series
+    worst = regression.worst
+    series, shown = worst.series, worst.latest
     code, has_functions = machine.case_code(series.case), False
-    for largest in sorted(regression.worst.open, key=lambda step: -step.ratio):
+    for largest in sorted(worst.open, key=lambda step: (step is not shown, -step.ratio)):
         before, release = (result.version for result in series.sides(largest.index))
         links = [
             link
