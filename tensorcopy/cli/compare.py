@@ -70,6 +70,7 @@ def add(commands: Any) -> None:
     )
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than at its lowest level")
+    history.add_argument("--format", choices=("text", "json"), default="text", help="of --open; default: text")
     failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
     history.add_argument("--fail-on", choices=("slower",), help=failing)
     history.set_defaults(command=_history)
@@ -225,13 +226,15 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the stored history of one case or of several: that on the site."""
     from tensorcopy.judge import series
     from tensorcopy.judge.standings import standing
-    from tensorcopy.report import sentences, terminal
+    from tensorcopy.report import formats, sentences, terminal
     from tensorcopy.results import reader, select
     from tensorcopy.results.cases import kinds_of_cases, matching, some, spelling
     from tensorcopy.results.reader import concerning
 
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
+    if options.format != "text" and not options.open:
+        raise TensorcopyError("--format needs --open", got=f"--format {options.format} alone", allowed="--open with it", next="add --open")
     own = campaign()
     results = reader.load_results(results_folder(), own.releases)
     print_warnings([*results.warnings, *(own.verdicts.unmatched(reader.cases(results.results)) if options.open else ())])
@@ -246,14 +249,20 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         following = spelling(options.case, cases) or " ".join(["tensorcopy list times", *_results(options)])
         allowed = some(kinds_of_cases(cases.values()))
         raise TensorcopyError("no such case", got=repr(options.case), allowed=allowed, next=following)
-    if options.open:
-        table = terminal.open_text(selected, all_cases=options.all)
+    standings = [each for of_case in selected.values() if (each := standing(of_case))] if options.open else []
+    if options.format == "json":
+        output.write_json(formats.as_json(formats.open_document(standings, device)))
     else:
-        table = terminal.case_table(*selected.values()) if len(selected) == 1 else terminal.summary_text(selected, all_cases=options.all)
-    console.print(table)
-    for line in sentences.not_included(problems):
-        console.print(line, soft_wrap=True)
-    is_open = options.open and any((each := standing(of_case)) and each.is_open and not each.acknowledged for of_case in selected.values())
+        if options.open:
+            table = terminal.open_text(selected, all_cases=options.all)
+        elif len(selected) == 1:
+            table = terminal.case_table(*selected.values())
+        else:
+            table = terminal.summary_text(selected, all_cases=options.all)
+        console.print(table)
+        for line in sentences.not_included(problems):
+            console.print(line, soft_wrap=True)
+    is_open = any(each.is_open and not each.acknowledged for each in standings)
     return 2 if problems else int(is_open and options.fail_on == "slower")
 
 

@@ -1,4 +1,4 @@
-"""A comparison as Markdown, as JSON and as CSV; `terminal` has the terminal.
+"""A comparison as Markdown, as JSON and as CSV, and open regressions as JSON; `terminal` has the terminal.
 
 The Markdown is a GitHub comment that is read in five seconds. All text in it that comes from results is escaped: on GitHub it stays text,
 mentions no user, links nowhere and closes no issue.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from math import isfinite
@@ -17,6 +17,7 @@ from typing import Any
 
 from tensorcopy.judge.comparisons import Comparison, Mean, group_means
 from tensorcopy.judge.paired import APART, FAILED, ONE_SIDED, Change, Reason, Verdict
+from tensorcopy.judge.standings import Standing, by_age, open_regressions
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import (
     CHANGED,
@@ -115,7 +116,7 @@ def as_csv(comparison: Comparison) -> str:
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {
     "markdown": markdown,
-    "json": lambda comparison: json.dumps(document(comparison), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+    "json": lambda comparison: as_json(document(comparison)),
     "csv": as_csv,
 }  # of `compare --format`, beside text
 
@@ -164,6 +165,54 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
             "verdict": count.verdict.value,
         },
     }
+
+
+def open_document(standings: Iterable[Standing], device: str) -> dict[str, Any]:
+    """Return the open regressions as a document: what is new with the newest release first, and of that the most expensive method.
+
+    compared : of the timed cases, those of which a change could be seen
+    """
+    every = [*standings]
+    groups = by_age(open_regressions(every))
+    return {
+        "device": device,
+        "cases": len(every),
+        "compared": sum(each.series.is_compared for each in every),
+        "regressions": [
+            {"method": each.method, "age": age.value, "cases": [_open_case(standing) for standing in each.standings]}
+            for age, of_age in groups.items()
+            for each in of_age
+        ],
+    }
+
+
+def _open_case(standing: Standing) -> dict[str, Any]:
+    """Return an open case as a document; its costs are against its best release."""
+    series, cost = standing.series, standing.cost
+    low, high = (cost.interval if cost else None) or (None, None)
+    since = [
+        {"release": series.releases[step.index], "against": series.sides_of(step)[0].version, "ratio": _six(step.ratio)}
+        for step in standing.open
+    ]
+    return {
+        "case": series.case.name,
+        "machine": series.results[-1].machine,
+        "release": series.releases[standing.newest],
+        "best": standing.best_release,
+        "ratio": _six(standing.ratio),
+        "low": _six(low),
+        "high": _six(high),
+        "before": _six(standing.times[0]),
+        "after": _six(standing.times[1]),
+        "since": since,
+        "state": "acknowledged" if standing.acknowledged else "open",
+        "acknowledged": standing.acknowledged,
+    }
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """Return a document as JSON."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _six(number: float | None) -> float | None:

@@ -51,8 +51,9 @@ def test_the_history_is_printed(folder, capsys, arguments, golden):
         (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach, "),
         (["Clone_Detach"], "next: did you mean clone_detach?"),
         (["--fail-on", "slower"], "--fail-on needs --open"),
+        (["--format", "json"], "--format needs --open"),
     ],
-    ids=["no case", "another spelling", "not open"],
+    ids=["no case", "another spelling", "not open", "a format of what is not open"],
 )
 def test_a_refused_argument_is_an_error(folder, capsys, arguments, message):
     """An unknown case lists the first cases."""
@@ -71,6 +72,24 @@ def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, caps
         shown = capsys.readouterr().out
         assert "No two releases could be compared." in shown
         assert "0.0 %" not in shown
+
+
+def test_open_regressions_are_json(folder, capsys):
+    """Each with the release and the size of its slowdown, and its state in tensorcopy.toml."""
+    row = '[[acknowledged]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
+    for written, state, why in (("", "open", ""), (row, "acknowledged", "a check: pytorch#1")):
+        (folder.parent / "tensorcopy.toml").write_text(written, encoding="utf-8")
+        assert main(["history", "--open", "--format", "json", "--fail-on", "slower"]) == (state == "open")
+        document = json.loads(capsys.readouterr().out)
+        assert (document["device"], document["cases"], document["compared"]) == ("cpu", 3, 3)
+        (method,) = document["regressions"]
+        (case,) = method["cases"]
+        assert (method["method"], method["age"]) == ("clone_detach", "recent")
+        assert (case["case"], case["state"], case["acknowledged"]) == ("copies.BySize clone_detach numel=16", state, why)
+        assert case["low"] < case["ratio"] < case["high"]
+        assert case["ratio"] == pytest.approx(1.7 / 1.4, rel=0.01)
+        (since,) = case["since"]
+        assert (since["release"], since["against"]) == ("2.12.1", case["best"])
 
 
 @pytest.fixture
