@@ -35,6 +35,7 @@ DOCS = "docs/index.html"
 DATA = "data.html"
 FEED = "changes.xml"
 OPEN_FEED = "regressions.xml"  # in place of asv's own feed, which is not judged
+NEW_FEED = "slowdowns.xml"
 BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
 MISSING = "404.html"  # what a web server answers for an address without a page

@@ -1,4 +1,4 @@
-"""The Atom feeds of changes and of open regressions (RFC 4287). Pure."""
+"""The Atom feeds of changes, of open regressions, and of the slowdowns that the newest release brought (RFC 4287). Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from tensorcopy import __version__
-from tensorcopy.report.sentences import cost_text, extent_text
+from tensorcopy.judge.standings import Age, by_age
+from tensorcopy.numbers import counted
+from tensorcopy.report.sentences import acknowledged_text, cost_text, extent_text, step_size
+from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, MachineChange, changes_of, found
 from tensorcopy.site.machine import Machine
@@ -30,14 +33,17 @@ class Entry(NamedTuple):
 
 
 def feeds(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each feed: all changes, and what is slower with the newest release than with an earlier one."""
+    """Yield the address and the text of each feed: all changes, what is slower than with an earlier release, and what of it is new."""
     changes = [change for machine in content.machines for change in changes_of(content, machine)]
     changes.sort(key=lambda change: DEVICES.index(change.change.group.device))  # of one day, those of the CPU first
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)
     yield addresses.FEED, _feed(content, addresses.FEED, "changes", addresses.HISTORIES, [_change(change) for change in changes])
-    still = sorted((each for machine in content.machines for each in _open(content, machine)), key=lambda each: DEVICES.index(each.device))
-    still.sort(key=lambda entry: entry.day, reverse=True)
-    yield addresses.OPEN_FEED, _feed(content, addresses.OPEN_FEED, "regressions", addresses.REGRESSIONS, still)
+    still = [each for machine in content.machines for each in _open(content, machine)]
+    still.sort(key=lambda each: DEVICES.index(each[1].device))
+    still.sort(key=lambda each: each[1].day, reverse=True)
+    still.sort(key=lambda each: [*Age].index(each[0]))
+    yield addresses.OPEN_FEED, _feed(content, addresses.OPEN_FEED, "regressions", addresses.REGRESSIONS, [entry for _, entry in still])
+    yield addresses.NEW_FEED, _feed(content, addresses.NEW_FEED, "slowdowns", addresses.REGRESSIONS, [*_new(content)])
 
 
 def _change(change: MachineChange) -> Entry:
@@ -65,22 +71,55 @@ def _change(change: MachineChange) -> Entry:
     )
 
 
-def _open(content: Content, machine: Machine) -> Iterator[Entry]:
-    """Yield an entry for each method that has an open regression."""
+def _open(content: Content, machine: Machine) -> Iterator[tuple[Age, Entry]]:
+    """Yield an entry for each method that has an open regression, with the newest age of its cases."""
     for regression in machine.regressions:
         worst, largest = regression.worst, regression.worst.largest
+        age, of_age = next(iter(regression.by_age.items()))
         series = worst.series
         release = series.releases[largest.index if largest else worst.newest]
         since = f", since {', '.join(worst.since)}" if worst.since else ""
         device, results = series.case.device, machine.devices[series.case.device]
         text = f"{machine.case_code(series.case)}: {extent_text(regression)} against its lowest level"
+        yield (
+            age,
+            Entry(
+                ("open", machine.name, device, regression.method, release),
+                device,
+                found(*series.sides(largest.index if largest else worst.newest)),
+                f"torch {results.newest.version} on {device}: {text}",
+                regressions.row_address(content, results, of_age),
+                f"{results.hardware} ({machine.name}): {text}; largest: {circumstances(series.case)}, {cost_text(worst)}{since}",
+            ),
+        )
+
+
+def _new(content: Content) -> Iterator[Entry]:
+    """Yield an entry for each device on which the newest release brought slowdowns.
+
+    A reader shows it once: its id has the device and the release alone, and its day is that of the release's first launch.
+    """
+    for results in content.devices:
+        new = by_age(results.regressions).get(Age.NEW, [])
+        steps = [max((each.latest for each in of_method.standings if each.latest), key=lambda step: step.ratio) for of_method in new]
+        if not new:
+            continue
+        series, device = new[0].worst.series, results.device
+        before, after = series.sides(new[0].worst.newest)
+        number = sum(len(each.standings) for each in new)
+        largest = step_size(max(steps, key=lambda step: step.ratio), SECONDS, within=True)
+        methods = [
+            f"{results.machine.case_code(each.worst.series.case)}: {step_size(step, SECONDS, within=True)}"
+            f" in {counted(len(each.standings), 'case')}{acknowledged_text(each)}"
+            for each, step in zip(new, steps)
+        ]
         yield Entry(
-            ("open", machine.name, device, regression.method, release),
+            ("new", device, after.version),
             device,
-            found(*series.sides(largest.index if largest else worst.newest)),
-            f"torch {results.newest.version} on {device}: {text}",
-            f"{regressions.address_of(content, machine, device)}#{regressions.anchor(regression)}",
-            f"{results.hardware} ({machine.name}): {text}; largest: {circumstances(series.case)}, {cost_text(worst)}{since}",
+            min(after.launches)[:10],
+            f"torch {after.version} on {device}: {counted(len(new), 'method')} slower in {counted(number, 'case')}, up to {largest}",
+            content.comparison_address(before, after) or addresses.REGRESSIONS,
+            f"{results.hardware} ({results.machine.name}), against {before.version}; largest: {'; '.join(methods)}",
         )
 
 

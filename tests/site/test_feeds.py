@@ -43,6 +43,25 @@ def parsed(content):
     return changes, still
 
 
+def test_a_subscriber_to_new_slowdowns_gets_one_entry_for_a_release(content):
+    """Its id and its day stay when more is measured; the next release brings another one, or none."""
+    newest = TABLE[-1]
+    slower = measured(newest, {("a", 16): 2.5e-6, ("a", 2**20): 1e-3})
+    entries = []
+    for again in ((), (f"{AGAIN}T08:00:00+00:00",)):
+        results = [each for each in content.machine.results if each.version != newest.version]
+        after = replace(slower, launches=(*slower.launches, *again))
+        text = dict(feeds(render.content(shipped(), [*results, after])))[addresses.NEW_FEED]
+        (entry,) = feedparser.parse(text.encode()).entries
+        assert entry.title == "torch 2.9.0 on cpu: 1 method slower in 1 case, up to +25.0 % (+23.9 to +26.1 %)"
+        assert "code of a: +25.0 %" in entry.summary
+        assert entry.link == "compare/box/py3.11-cuda/2.8.0..2.9.0.html"
+        entries.append((entry.id, entry.updated))
+    assert entries[0] == entries[1]
+    assert entries[0][1][:10] == MEASURED
+    assert feedparser.parse(dict(feeds(content))[addresses.NEW_FEED].encode()).entries == []  # 2.9.0 as it is brought nothing
+
+
 def on_the_web(content, source="", site=""):
     return replace(content, web=addresses.WebAddresses.of_configuration(source, site))
 

@@ -11,7 +11,10 @@ import pytest
 from tensorcopy.campaign import Verdicts
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge.standings import Age
 from tensorcopy.releases import release_table
+from tensorcopy.report import formats, terminal
+from tensorcopy.report.sentences import age_text
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.content import Content
 from tests import launch_files
@@ -19,7 +22,7 @@ from tests.conftest import SHIPPED, SHIPPED_GPU
 from tests.launch_files import METHODS
 from tests.whole.test_claims import text_of
 
-RELEASES = [release.version for release in release_table.load()][-8:]
+RELEASES = [release.version for release in release_table.load()][-10:]
 BEFORE, NEWEST = RELEASES[-2:]
 CARD = {"accelerators": {"cuda": "Card 9000"}}
 SMALL, LARGE = 16, 2**20
@@ -33,19 +36,19 @@ def changed(microseconds: float, factor: float = 1.0, at: int = len(RELEASES)) -
 
 CPU = {
     f"copies.BySize.time_copy clone_detach {SMALL}": changed(1.0),
-    f"copies.BySize.time_copy detach_clone {SMALL}": changed(1.2, 1.3, 3),
+    f"copies.BySize.time_copy detach_clone {SMALL}": changed(1.2, 1.3, 1),
     f"copies.BySize.time_copy clone_detach {LARGE}": changed(100.0),
     f"copies.BySize.time_copy detach_clone {LARGE}": changed(110.0),
 }
 CUDA = {
-    f"copies.Throughput.time_copy clone_detach {SMALL} cuda": changed(8.0, 1.2, 7),
+    f"copies.Throughput.time_copy clone_detach {SMALL} cuda": changed(8.0, 1.2, 9),
     f"copies.Throughput.time_copy detach_clone {SMALL} cuda": changed(9.0, 1.4, 4),
     f"copies.Throughput.time_copy clone_detach {LARGE} cuda": changed(20.0, 1 / 1.5, 2),
     f"copies.Throughput.time_copy detach_clone {LARGE} cuda": changed(22.0),
 }
 # of the planted changes: the release, and the method and its change as pages print them
-ON_CUDA = [(RELEASES[7], "clone_detach", "+20"), (RELEASES[4], "detach_clone", "+40"), (RELEASES[2], "clone_detach", "−33")]
-ON_CPU = [(RELEASES[3], "detach_clone", "+30")]
+ON_CUDA = [(RELEASES[9], "clone_detach", "+20"), (RELEASES[4], "detach_clone", "+40"), (RELEASES[2], "clone_detach", "−33")]
+ON_CPU = [(RELEASES[1], "detach_clone", "+30")]
 
 
 def write(folder, cases, machine, start=launch_files.START, counted=("cpu", "cuda")):
@@ -146,32 +149,65 @@ def test_a_change_is_in_every_view_of_its_device_alone(site, device, here, elsew
     assert f"{len(still)} method{'s' if len(still) > 1 else ''} on torch {NEWEST} ({device})" in message
 
 
+def headed(view: str) -> dict[str, str]:
+    """Return the rows of the table of open regressions by heading, as text."""
+    table = re.search(r'<table class="fit open">.*?</table>', view, re.DOTALL)[0]
+    groups = re.findall(r'<tr class="section">.*?>([^<>]+)</th></tr>(.*?)</tbody>', table, re.DOTALL)
+    return {heading: text_of(rows) for heading, rows in groups}
+
+
 def test_what_is_new_comes_before_what_is_older(site):
-    """In two groups, by the newest release; the CPU has an older one alone."""
-    table = re.search(r'<table class="fit open">.*?</table>', site.block("cuda"), re.DOTALL)[0]
-    new, older = re.findall(r"<tbody>.*?</tbody>", table, re.DOTALL)
-    assert text_of(new).startswith(f"New with torch {NEWEST}")
-    assert CODES["clone_detach"] in text_of(new)
-    assert CODES["detach_clone"] not in text_of(new)
-    assert re.match(r"Older\b", text_of(older))
-    assert CODES["detach_clone"] in text_of(older)
-    (only,) = re.findall(
-        r"<tbody>.*?</tbody>", re.search(r'<table class="fit open">.*?</table>', site.block("cpu"), re.DOTALL)[0], re.DOTALL
-    )
-    assert re.match(r"Older\b", text_of(only))
-    assert "1 of them" not in text_of(site.regressions("cpu"))
-    assert "one of them slower since this release" in text_of(site.regressions("cuda"))
+    """By the newest release, on the landing page and on that of regressions; the CPU has an older one alone."""
+    new, recent = f"New with torch {NEWEST}", f"With the last 8 releases, before torch {NEWEST}"
+    for view in (site.block("cuda"), site.regressions("cuda")):
+        groups = headed(view)
+        assert [*groups] == [new, recent]
+        assert [CODES["clone_detach"] in rows for rows in groups.values()] == [True, False]
+        assert [CODES["detach_clone"] in rows for rows in groups.values()] == [False, True]
+    for view in (site.block("cpu"), site.regressions("cpu")):
+        assert [*headed(view)] == ["Older"]
+    for device, ages in (("cpu", "1 of 4 cases: 0 new, 0 with the last 8 releases, 1 older"), ("cuda", "2 of 4 cases: 1 new, 1 with")):
+        assert f" than with an earlier release, in {ages}" in text_of(site.regressions(device))
+
+
+def test_every_output_has_the_same_open_cases_in_the_same_order(site):
+    """The page, the terminal and the JSON, by device and age; the landing page has the same methods."""
+    for results in site.content.devices:
+        document = formats.open_document(results.standings.values(), results.device)
+        in_json = [(each["age"], each["method"], each["cases"][0]["ratio"]) for each in document["regressions"]]
+        text = terminal.open_text(results.history).text
+        of_ages = {age.value: age_text(age, NEWEST) for age in Age}
+        printed = [line for line in text.splitlines() if line in of_ages.values() or re.match(r"\w+: .*in \d+ cases?", line)]
+        expected = [line for age, method, ratio in in_json for line in (of_ages[age], f"{method}: +{100 * (ratio - 1):.1f} %")]
+        assert [line.partition(" (")[0] for line in printed] == expected
+        for view in (site.block(results.device), site.regressions(results.device)):
+            groups = headed(view)
+            assert [*groups] == [of_ages[age] for age, *_ in in_json]
+            for rows, (_, method, ratio) in zip(groups.values(), in_json):
+                assert rows.startswith(CODES[method])
+                assert f"+{100 * (ratio - 1):.0f}" in rows.replace(".0", "") or f"+{100 * (ratio - 1):.1f}" in rows
+
+
+def test_the_feed_of_new_slowdowns_has_those_of_the_newest_release(site):
+    """One entry for a device, with what the release changed; none for the CPU, whose slowdown is older."""
+    (entry,) = feedparser.parse(site.files[addresses.NEW_FEED].encode()).entries
+    assert re.match(rf"torch {NEWEST} on cuda: 1 method slower in 1 case, up to \+(19|20)\.\d %", entry.title)
+    assert f"{CODES['clone_detach']}: +" in entry.summary
+    assert CODES["detach_clone"] not in entry.summary
+    assert entry.link.endswith(f"{BEFORE}..{NEWEST}.html")
+    assert entry.id.endswith(f"new:cuda:{NEWEST}")
 
 
 def test_an_acknowledged_slowdown_says_so_in_its_row(tmp_path):
-    """On the landing page and on that of regressions; the badge does not count it."""
+    """On the landing page and on that of regressions, with a link to its issue; the badge does not count it."""
     write(tmp_path, CUDA, "gpu", counted=("cuda",))
-    rows = ((re.compile("clone_detach"), NEWEST, "a check"),)
+    rows = ((re.compile("clone_detach"), NEWEST, "a check: pytorch#12"),)
     acknowledging = site_of(tmp_path, Verdicts(acknowledged=rows, releases=tuple(release.version for release in release_table.load())))
     for view in (acknowledging.block("cuda"), acknowledging.regressions("cuda")):
         rows = re.findall(r"<tr>.*?</tr>", re.search(r'<table class="fit open">.*?</table>', view, re.DOTALL)[0])
-        (row,) = [row for row in rows if "acknowledged: a check" in row]
+        (row,) = [row for row in rows if 'acknowledged: a check: <a href="https://github.com/pytorch/pytorch/issues/12"' in row]
         assert CODES["clone_detach"] in text_of(row)
+    assert "0 older; 1 acknowledged" in text_of(acknowledging.regressions("cuda"))
     assert data_files.open_message(acknowledging.content.devices) == f"1 method on torch {NEWEST} (cuda)"
 
 
@@ -241,7 +277,7 @@ def test_a_device_alone_is_shown_first(tmp_path):
     assert re.search(r'value="cuda" checked', site.files["index.html"])
     assert '<h2 id="open">' in site.block("cuda")
     assert "Not measured on cpu yet" in site.block("cpu")
-    assert "8 torch releases timed beside each other on CUDA." in site.files["index.html"]
+    assert f"{len(RELEASES)} torch releases timed beside each other on CUDA." in site.files["index.html"]
 
 
 def test_the_badge_names_the_devices(site):

@@ -83,6 +83,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     files = [
         (addresses.FEED, "Atom feed: every change, slower or faster"),
         (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
+        (addresses.NEW_FEED, "Atom feed: slowdowns that the newest release brought, one entry for each device"),
         *((address, f"{label}: {message}, as an SVG") for address, label, message in content.own_badges()),
         (addresses.OPEN_BADGE, "how many methods have an open regression on each device, as an SVG"),
     ]
