@@ -122,6 +122,11 @@ def of_comparison(before: Result, after: Result) -> str:
     return f"compare/{'/'.join(slug(left) if left == right else f'{slug(left)}..{slug(right)}' for left, right in pairs)}.html"
 
 
+def of_release(version: str) -> str:
+    """Return the address of what a release changed on every device."""
+    return f"releases/{slug(version)}.html"
+
+
 def of_cause(before: Result, after: Result, name: str) -> str:
     """Return the address of the functions behind a change; `name` is that of the profiled case."""
     releases = f"{slug(before.version)}..{slug(after.version)}"

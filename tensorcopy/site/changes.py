@@ -73,6 +73,7 @@ def changes_of_case(history: CaseSeries) -> tuple[CaseChange, ...]:
     )
 
 
+GIVEN = {"plain": "without grad", "with_grad": "that requires grad"}  # what methods are observed on
 LARGE = 2**17  # elements from which on the kernel dominates
 PLAIN = "float32 contiguous"
 
@@ -175,6 +176,39 @@ def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
             continue
         explained.setdefault(method, counts[1] - counts[0])
         yield name
+
+
+@dataclass(frozen=True)
+class OutcomeChange:
+    """What a method does otherwise with a later release.
+
+    given : the tensors that it was observed on: "without grad", "that requires grad", or both
+    field : what differs, such as "warns"; before, after : as text, "none" for nothing
+    """
+
+    method: str
+    code: str
+    device: str
+    given: str
+    field: str
+    before: str
+    after: str
+
+
+def outcome_changes(before: Result, after: Result) -> Iterator[OutcomeChange]:
+    """Yield what methods were observed to do otherwise in the later of two results, a field at a time."""
+    for method, row in after.methods.items():
+        earlier = before.methods.get(method, {}).get("observed", {})
+        for device, observed in row.get("observed", {}).items():
+            differing: dict[tuple[str, ...], list[str]] = {}
+            for kind, given in GIVEN.items():
+                first, second = earlier.get(device, {}).get(kind) or {}, observed.get(kind) or {}
+                for field in first.keys() & second.keys() - {"unobserved"}:
+                    if first[field] != second[field]:
+                        texts = tuple("none" if value in ("", None) else str(value) for value in (first[field], second[field]))
+                        differing.setdefault((field.replace("_", " "), *texts), []).append(given)
+            for (field, first_text, second_text), kinds in sorted(differing.items()):
+                yield OutcomeChange(method, str(row.get("code", method)), device, " or ".join(kinds), field, first_text, second_text)
 
 
 def profiles_of(result: Result) -> Profiles | None:

@@ -117,6 +117,11 @@ class Content:
         address = addresses.of_comparison(before, after)
         return address if address in self.comparisons else ""
 
+    @cached_property
+    def changed_releases(self) -> frozenset[str]:
+        """The releases that were compared with the one before them: each has a page of what it changed."""
+        return frozenset(after.version for series in self.series for after in series.results[1:])
+
     def histories_address(self, machine: Machine) -> str:
         """Return the address of the index of a machine's histories; that of the machine with the longest history is the main one."""
         return addresses.HISTORIES if machine is self.machine else addresses.of_index(machine.name, "cases")
@@ -158,7 +163,7 @@ class MachineChange:
     series : the series that has the release and the one before it
     date : the release's, "2026-01-21"
     found : the day of the newest launch of either release
-    comparison_address : the comparison with the release before
+    comparison_address : of the comparison with the release that it changed from, or else of what the release changed
     """
 
     machine: Machine
@@ -220,6 +225,6 @@ def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -
                 change=change,
                 date=series.releases[index].date.isoformat(),
                 found=found(before, after),
-                comparison_address=content.comparison_address(before, after) or addresses.HISTORIES,
+                comparison_address=content.comparison_address(before, after) or addresses.of_release(change.release),
             )
     return None

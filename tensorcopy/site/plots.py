@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log
@@ -10,14 +11,14 @@ from typing import TypeVar
 from tensorcopy.campaign import Verdicts
 from tensorcopy.judge import change_points
 from tensorcopy.judge.comparisons import Comparison, Question, between
-from tensorcopy.judge.series import CaseSeries, direction
-from tensorcopy.numbers import duration, signed_percent, unbroken
-from tensorcopy.report.sentences import against_text
+from tensorcopy.judge.series import CHANGED, CaseSeries, direction
+from tensorcopy.numbers import count, duration, signed_percent, unbroken
+from tensorcopy.report.sentences import SIGNS, against_text
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import N
-from tensorcopy.site.addresses import of_section
+from tensorcopy.results.suite_specs import NUMEL, N
+from tensorcopy.site.addresses import of_comparison, of_section, relative
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import CostTable, Machine, Series
 from tensorcopy.site.page import circumstances
@@ -26,8 +27,11 @@ from tensorcopy.site.svg import (
     RIGHT,
     Band,
     Bars,
+    ChangeGrid,
     Coordinates,
     Dots,
+    GridCell,
+    GridRow,
     Line,
     NameAxis,
     NumelAxis,
@@ -227,6 +231,66 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     positions = max(1, len(whiskers))
     width = EDGES + positions * max(1, round((WIDE - EDGES) / positions))  # positions at whole numbers
     return Plot(label, NameAxis(("",) * positions), RatioAxis(limit), flags=starts, whiskers=whiskers, width=width, kind="changes").svg()
+
+
+def by_method(
+    comparison: Comparison,
+    machine: Machine,
+    sections: Mapping[str, Sequence[Case]],
+    device: str,
+    by: str,
+    limit: float,
+    *,
+    has_links: bool,
+) -> str:
+    """Draw the change of each method by size on a device, with its interval; "" where none was measured by size.
+
+    sections : cases by heading
+    by : the parameter of the size
+    limit : the end of the axis, as a share
+    has_links : whether a change leads to its case, and not only a method to its first one
+
+    Of a method's other cases stands how many are slower and faster. A suite without methods has a row where a case changed.
+    """
+    compared = {
+        name: [case for case in cases if case.device == device and comparison.changes[case].interval] for name, cases in sections.items()
+    }
+    numels = sorted({int(case[by]) for cases in compared.values() for case in cases if size_parameter(case) == by})
+    if not numels:
+        return ""
+    page = of_comparison(comparison.before, comparison.after)
+
+    def address(case: Case) -> str:
+        return relative(page, machine.case_address(case))
+
+    def cell(case: Case) -> GridCell:
+        change = comparison.changes[case]
+        low, high = change.interval or (1.0, 1.0)
+        size = whole_percent(change.size) if change.verdict in CHANGED else ""
+        return GridCell(low, change.size, high, change.verdict.value, size, address(case) if size and has_links else "")
+
+    drawn: dict[str, list[GridRow]] = {}
+    for name, cases in compared.items():
+        by_code: dict[str, list[Case]] = {}
+        for case in cases:
+            by_code.setdefault(machine.case_code(case), []).append(case)
+        for code, members in by_code.items():
+            sized = {int(case[by]): case for case in members if size_parameter(case) == by}
+            others = Counter(comparison.changes[case].verdict for case in members if case not in sized.values())
+            changed = [(verdict.value, f"{SIGNS[verdict]}\u202f{others[verdict]}") for verdict in CHANGED if others[verdict]]
+            if sized or changed:
+                cells = [cell(sized[numel]) if numel in sized else None for numel in numels]
+                row = GridRow(code, address(next(iter(sized.values()), members[0])), cells, changed)
+                drawn.setdefault(name, []).append(row)
+    label = f"Change of the time of each method by {by}, from {comparison.labels[0]} to {comparison.labels[1]} on {device}"
+    columns = [count(numel) if by == NUMEL else f"n={numel}" for numel in numels]
+    return ChangeGrid(label, columns, "other cases", drawn, RatioAxis(limit)).svg()
+
+
+def size_parameter(case: Case) -> str:
+    """Return the parameter of the size of a case that its suite times by size: `NUMEL` or `N`; "" for others."""
+    methods, device = case.spec.methods, case.device
+    return next((by for by in (NUMEL, N) if methods and case.suite == suite_specs.timed_by_size(methods, device, by=by)), "")
 
 
 def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = None, verdict: str = "", span: float = SPARK_SPAN) -> str:

@@ -151,6 +151,7 @@ def _globals(content: Content) -> dict[str, Any]:
         "ends": ENDS,
         "method_address": addresses.of_method,
         "comparisons_address": addresses.of_comparisons,
+        "release_address": addresses.of_release,
         "explorer_address": addresses.of_explorer,
         "sizes_address": addresses.of_sizes,
         "data_address": addresses.of_machine_data,

@@ -8,7 +8,7 @@ pointer and to a screen reader; the label of a change is a link.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, cos, floor, log2, log10, radians, sin
@@ -25,6 +25,8 @@ CHARACTER = 6.2  # width of a letter at font size 11
 FLAG_CHARACTER, FLAG_ROW = 10.5, 17  # of a change's label on a phone, whose font is larger (see the stylesheet), in the widest usual font
 CLEAR = 6  # between the line of a flag and the point below it
 SLANTED_GAP = 11  # between slanted names, their font size
+CODE_CHARACTER = 6.7  # of a letter of code at that size
+GRID_ROW, GRID_CELL, GRID_LINE, GRID_GAP = 22, 86, 78, 16  # height and width of a cell, the width of its axis, and between columns
 ARROW = 3  # height and half the width of the arrow of an interval that ends outside
 SHAPES = (
     "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
@@ -333,6 +335,118 @@ class Plot:
     def across(self, x: float) -> float:
         """Return the horizontal coordinate of a value."""
         return LEFT + (self.width - LEFT - RIGHT) * self.x.share(x)
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """A change in a grid: a horizontal line from low to high with a dot.
+
+    kind : a class, such as a verdict
+    size : beside it, "" for none; href : where that leads, "" for nowhere
+    """
+
+    low: float
+    middle: float
+    high: float
+    kind: str
+    size: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """A row of a grid.
+
+    cells : of each column; None for an empty one
+    others : what stands in the last column, each part with its class
+    """
+
+    name: str
+    href: str
+    cells: Sequence[GridCell | None]
+    others: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class ChangeGrid:
+    """Changes by row and column, with their intervals on one axis; `label` describes them in a sentence.
+
+    others : the name of the last column
+    sections : rows by heading
+    axis : of each cell
+    """
+
+    label: str
+    columns: Sequence[str]
+    others: str
+    sections: Mapping[str, Sequence[GridRow]]
+    axis: RatioAxis
+
+    def svg(self) -> str:
+        """Return an SVG element without colours or styles."""
+        rows = [row for of_section in self.sections.values() for row in of_section]
+        left = round(CODE_CHARACTER * max(len(row.name) for row in rows)) + GRID_GAP
+        right = left + GRID_CELL * len(self.columns)
+        width, height = right + GRID_CELL + GRID_GAP, GRID_ROW * (len(rows) + len(self.sections) + 1)
+        heads = "".join(
+            f'<text x="{left + GRID_CELL * place + GRID_CELL // 2}" y="14">{escape(name)}</text>' for place, name in enumerate(self.columns)
+        )
+        heads += f'<text x="{_number((right + width) / 2)}" y="14">{escape(self.others)}</text>'
+        lines, titles, names, sizes, others = "", "", "", "", ""
+        strokes: dict[str, list[Stroke]] = {}
+        dots: dict[str, list[Coordinates]] = {}
+        y = GRID_ROW
+        for title, of_section in self.sections.items():
+            titles += f'<text x="0" y="{y + 16}">{escape(title)}</text>'
+            y += GRID_ROW
+            lines += "".join(
+                f"M{left + GRID_CELL * place + GRID_CELL // 2} {y}v{GRID_ROW * len(of_section)}" for place in range(len(self.columns))
+            )
+            for row in of_section:
+                lines += f"M0 {y}H{width}"
+                middle = y + GRID_ROW // 2
+                names += f'<a href={quoteattr(row.href)}><text x="0" y="{middle}">{escape(row.name)}</text></a>'
+                for place, cell in enumerate(row.cells):
+                    if cell:
+                        zero = left + GRID_CELL * place + GRID_CELL // 2
+                        strokes.setdefault(cell.kind, []).extend(self._whisker(cell, zero, middle))
+                        dots.setdefault(cell.kind, []).append((self._across(zero, cell.middle), middle))
+                        sizes += _size_beside(cell, zero, middle) if cell.size else ""
+                for place, (kind, text) in enumerate(row.others):
+                    x = right + GRID_GAP + place * GRID_CELL // 2
+                    others += f'<text class="{kind}" x="{x}" y="{middle}">{escape(text)}</text>'
+                y += GRID_ROW
+        whiskers = "".join(
+            f'<g class="whisker {kind}"><path d="{_joined(of_kind)}"/><path class="dot" d="{_points(dots[kind])}"/></g>'
+            for kind, of_kind in strokes.items()
+        )
+        attributes = f'xmlns="http://www.w3.org/2000/svg" class="plot by-method" viewBox="0 0 {width} {height}"'
+        return (
+            f'<svg {attributes} aria-label={quoteattr(self.label)}><path class="grid" d="{lines}"/><g class="x">{heads}</g>'
+            f'<g class="title">{titles}</g><g class="code">{names}</g>{whiskers}<g class="flags">{sizes}{others}</g></svg>'
+        )
+
+    def _across(self, zero: int, ratio: float) -> int:
+        """Return the horizontal coordinate of a ratio in a cell."""
+        return round(zero + GRID_LINE * (min(1.0, max(0.0, self.axis.share(ratio))) - 0.5))
+
+    def _whisker(self, cell: GridCell, zero: int, y: int) -> list[Stroke]:
+        """Return the line of a cell, and an arrow at each end outside the axis."""
+        low, high = self._across(zero, cell.low), self._across(zero, cell.high)
+        strokes = [Stroke((low, y), f"h{high - low}", (high, y))]
+        for is_outside, edge, arrow in ((self.axis.share(cell.low) < 0, low, ARROW), (self.axis.share(cell.high) > 1, high, -ARROW)):
+            if is_outside:
+                path = f"l{_step((0, 0), (-arrow, ARROW))}l{_step((0, 0), (arrow, ARROW))}"
+                strokes.append(Stroke((edge + arrow, y - ARROW), path, (edge + arrow, y + ARROW)))
+        return strokes
+
+
+def _size_beside(cell: GridCell, zero: int, y: int) -> str:
+    """Return the size of a change on the other side of zero than its line, with its link."""
+    is_left = cell.middle > 1
+    x, anchor = (zero - CLEAR, ' text-anchor="end"') if is_left else (zero + CLEAR, "")
+    text = f'<text class="{cell.kind}" x="{x}" y="{y}"{anchor}>{escape(cell.size)}</text>'
+    return f"<a href={quoteattr(cell.href)}>{text}</a>" if cell.href else text
 
 
 def _grid(plot: Plot) -> list[str]:

@@ -29,7 +29,7 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
-from tensorcopy.site import addresses, publisher, render, svg, writer
+from tensorcopy.site import addresses, plots, publisher, render, svg, writer
 from tensorcopy.site.content import Content
 from tensorcopy.site.page import circumstances, waiting
 from tensorcopy.site.plots import whole_percent
@@ -384,15 +384,32 @@ def test_a_comparison_counts_and_shows_every_case(shipped, content):
     assert work[1] > sum(times[:2]) > 0
     for number, verdict in enumerate(("slower", "faster")):
         assert len(re.findall(rf'<tr class="{verdict}">', page)) == times[number]
-        assert len(re.findall(rf'<td id="c\d+" class="{verdict}"', page)) == times[number]
-    assert [len(re.findall(rf'<td id="c\d+"[^>]*>[^<]*<small>{sign}', page)) for sign in "△▽"] == work[:2]
-    anchors = [int(number) for number in re.findall(r'id="c(\d+)"', page)]
-    assert sorted(anchors) == list(range(1, len(changes) + 1))
+        assert len(re.findall(rf'<td class="{verdict}"', page)) == times[number]
+    assert [len(re.findall(rf"<td[^>]*>[^<]*<small>{sign}", page)) for sign in "△▽"] == work[:2]
     assert "2.14.1@3.11@epyc-2core 2.15.0@3.11@epyc-2core" in page  # the command for more evidence: there may be several machines
+
+
+def test_a_release_is_one_picture_of_what_it_changed(shipped, content):
+    """A row for each method: its change at each size, of a significant one as a number that leads to the case; others are counted."""
+    comparison, page = content.comparisons[f"{NEWEST_PAIR}.html"], shipped[f"{NEWEST_PAIR}.html"]
+    assert "<h1>torch 2.15.0: what changed</h1>" in page
+    assert "<title>torch 2.15.0: what changed on epyc-2core, Python 3.11, cuda build" in page
     assert page.count("<svg") == 1
     drawn = re.search(r"<svg xmlns.*?</svg>", page)[0]
+    by_size = {case: change for case, change in comparison.changes.items() if plots.size_parameter(case) and change.interval}
     dots = sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn))
-    assert dots == sum(change.interval is not None for change in changes)
+    assert dots == len(by_size) > 50
+    numbers = re.findall(r'<a href="\.\./\.\./\.\./([^"]*)"><text class="(\w+)"[^>]*>([^<]*)</text></a>', drawn)
+    assert sorted(numbers) == sorted(
+        (content.machine.case_address(case), change.verdict.value, signed_percent(change.size, 0).replace(" ", "\u202f"))
+        for case, change in by_size.items()
+        if change.verdict.value in ("slower", "faster")
+    )
+    for verdict, sign in (("slower", "▲"), ("faster", "▼")):
+        others = sum(change.verdict.value == verdict for case, change in comparison.changes.items() if case not in by_size)
+        assert sum(map(int, re.findall(rf"{sign}\u202f(\d+)</text>", drawn))) == others
+    names = re.search(r'<g class="code">(.*?)</g>', drawn)[1]
+    assert set(re.findall(r"<text[^>]*>(.*?)</text>", names)) == {escape(content.machine.case_code(case), quote=False) for case in by_size}
 
 
 def test_the_changed_cases_of_a_comparison_are_sorted_by_their_factor(shipped, content):

@@ -198,6 +198,38 @@ def test_the_feed_of_new_slowdowns_has_those_of_the_newest_release(site):
     assert entry.id.endswith(f"new:cuda:{NEWEST}")
 
 
+PICTURE = re.compile(r'<svg[^>]*class="plot by-method".*?</svg>', re.DOTALL)
+NUMBER = re.compile(r'<a href="[./]*history/\w+/[\w.]+/(\w+)-(\d+)(?:-(\w+))?\.html"><text class="\w+"[^>]*>([+−]\d+)\u202f%</text></a>')
+
+
+def test_a_planted_change_is_on_the_page_of_its_release_alone(site):
+    """In its picture, and in its table of changed cases; and on the page of the release on every device, which leads there."""
+    drawn, listed, counts = set(), set(), {}
+    for address, page in site.files.items():
+        heading = re.search(r"<h1>torch ([\d.]+): what changed</h1>", page)
+        if not heading:
+            continue
+        for picture in PICTURE.findall(page):
+            drawn |= {(heading[1], device or "cpu", method, size) for method, _, device, size in NUMBER.findall(picture)}
+        for row in re.findall(r'<tr class="(?:slower|faster)">.*?</tr>', page):
+            method, device = re.search(r'/(\w+)-\d+(?:-(\w+))?\.html"', row).groups()
+            listed.add((heading[1], device or "cpu", method, f"{float(re.search('<td>([+−][0-9.]+)', row)[1].replace('−', '-')):+.0f}"))
+        if address.startswith("releases/"):
+            for part in page.split("<h2>")[1:]:
+                counts[heading[1], text_of(part).split(" ")[0]] = int(re.search(r"Time: (\d+) slower", part)[1])
+    planted = {(release, "cuda", method, size) for release, method, size in ON_CUDA} | {
+        (release, "cpu", method, size) for release, method, size in ON_CPU
+    }
+    assert drawn == planted
+    assert f"torch {ON_CPU[0][0]}: what changed" in text_of(site.files[addresses.HISTORIES])
+    assert listed == {(release, device, method, size.replace("−", "-")) for release, device, method, size in planted}
+    assert counts == {
+        (release, device.upper()): sum(each[:2] == (release, device) and each[3].startswith("+") for each in planted)
+        for release in RELEASES[1:]
+        for device in ("cpu", "cuda")
+    }
+
+
 def test_an_acknowledged_slowdown_says_so_in_its_row(tmp_path):
     """On the landing page and on that of regressions, with a link to its issue; the badge does not count it."""
     write(tmp_path, CUDA, "gpu", counted=("cuda",))

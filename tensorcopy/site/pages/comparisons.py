@@ -1,4 +1,4 @@
-"""The comparisons: an index with two selects and the permanent pairs as links for each machine, and a page for each pair."""
+"""The comparisons: an index for each machine, and a page for each pair of releases, which of neighbours is what the later one changed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from markupsafe import Markup
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Mean
 from tensorcopy.judge.paired import APART, Change, Verdict
+from tensorcopy.releases import release_table
 from tensorcopy.report import explanation, sentences
 from tensorcopy.report.sentences import (
     CHANGED,
@@ -31,10 +32,11 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import sections
+from tensorcopy.results.suite_specs import NUMEL, N, sections
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import suite_tables
-from tensorcopy.site.content import Content
+from tensorcopy.site.changes import outcome_changes
+from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.machine import Machine, Series, groups_of, methods_of
 from tensorcopy.site.page import Page, circumstances, environment_text
 from tensorcopy.site.pages.explorer import group_by_section
@@ -97,7 +99,10 @@ class MeanTable:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield an index for each machine, and one with the machine of every device, the CPU's first; each with the means of a device."""
+    """Yield an index for each machine, and one with the machine of every device, the CPU's first; then a page for each release.
+
+    An index has the means of each device.
+    """
     across = [each for each in content.comparisons.values() if each.before.series_key != each.after.series_key]
     means = {
         (machine.name, device): table
@@ -125,6 +130,45 @@ def pages(content: Content) -> Iterator[Page]:
         }
         on = f" on {shown[0].name}" if shown and address != addresses.COMPARISONS else ""
         yield Page(address, "comparisons.html", f"Compare two releases{on}", values)
+    yield from _release_pages(content)
+
+
+@dataclass(frozen=True)
+class ReleaseLink:
+    """What a release changed on a device of a machine.
+
+    hardware : of the device; on : the machine and its Python
+    headline : the number of cases by verdict
+    """
+
+    device: str
+    hardware: str
+    on: str
+    address: str
+    headline: tuple[str, ...]
+
+
+def _release_pages(content: Content) -> Iterator[Page]:
+    """Yield a page for each release that was compared with the one before it: on which device what changed, with a link to it."""
+    shown = [each.machine for each in content.devices]
+    ordered_series = sorted(content.series, key=lambda series: content.machine_of(series.newest) not in shown)
+    by_release: dict[str, list[ReleaseLink]] = {}
+    for series in ordered_series:
+        for before, after in pairwise(series.results):
+            address = content.comparison_address(before, after)
+            comparison = content.comparisons[address]
+            for device in sorted({case.device for case in comparison.changes}, key=DEVICES.index):
+                on = f"{after.machine}, {environment_text(after.environment)}, against torch {before.version}"
+                of_device = [change for case, change in comparison.changes.items() if case.device == device]
+                links = by_release.setdefault(after.version, [])
+                links.append(ReleaseLink(device, after.hardware(device), on, address, tuple(headline(of_device))))
+    versions = release_table.in_order(by_release)
+    for earlier, version, later in zip(["", *versions], versions, [*versions[1:], ""]):
+        links = sorted(by_release[version], key=lambda each: DEVICES.index(each.device))
+        around = [(each, addresses.of_release(each)) for each in (earlier, later) if each]
+        description = f"What torch {version} made slower and faster in copying tensors, on each device, against the release before it."
+        values = {"release": version, "links": links, "around": around}
+        yield Page(addresses.of_release(version), "release.html", f"torch {version}: what changed", values, description=description)
 
 
 def _mean_table(content: Content, machine: Machine, device: str) -> MeanTable | None:
@@ -197,7 +241,7 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
 class ComparedCase:
     """A case with its change.
 
-    anchor : of its row, or of its cell in the table of every case
+    anchor : of its cell in the table of every case, where the plot of all cases leads to it; "" elsewhere
     """
 
     case: Case
@@ -228,9 +272,11 @@ def _comparison_page(content: Content, address: str) -> Page:
     machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
     series = next(series for series in machine.series if after in series.results)
     by_section = group_by_section(machine, [case for case, change in changes.items() if change.timed])
+    is_release = (before, after) in pairwise(series.results)
     apart = [(case, change) for case, change in changes.items() if change.reason in APART]
     tracked = [(case, change) for case, change in ordered(changes.items()) if not change.timed and (case, change) not in apart]
-    plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
+    grids = _grids(content, comparison, by_section, is_release=is_release)
+    plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()} if not grids else {}
     rows = _compared(comparison, plotted)
     words = [word for word in words_of(TIME, by_word(row.change for row in rows.values())) if word not in UNMEASURED]
     shown = [_section(machine, name, [rows[case] for case in cases], words) for name, cases in by_section.items()]
@@ -256,9 +302,13 @@ def _comparison_page(content: Content, address: str) -> Page:
         "reasons": reasons(comparison),
         "evidence": "; ".join(sentences.launch_lines(comparison)),
         "limit": limit,
-        "svg": Markup(plots.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
+        "grids": grids,
+        "svg": Markup(plots.of_changes(comparison, plotted, limit)) if any(plotted.values()) else "",  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
         "releases": [release for release in series.releases if release.sha == after.sha],
+        "release": after.version if is_release else "",
+        "counted": [change for change in changes_of(content, machine, counted=True) if is_release and _is_of(change, series, after)],
+        "behaviour": list(outcome_changes(before, after)),
         "arguments": [_argument(content, result) for result in (before, after)],
         "causes": [
             (machine.code(each.name.split()[0]), explanation.case_text(each.name), each.address)
@@ -267,7 +317,29 @@ def _comparison_page(content: Content, address: str) -> Page:
         ],
     }
     place = f"{after.machine}, {environment_text(after.environment)}"  # what differs stands in the labels
-    return Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]} on {place}", values)
+    title = f"{comparison.labels[0]} → {comparison.labels[1]}" if not is_release else f"torch {after.version}: what changed"
+    return Page(address, "compare.html", f"{title} on {place}", values)
+
+
+def _grids(
+    content: Content, comparison: Comparison, by_section: Mapping[str, Sequence[Case]], *, is_release: bool
+) -> list[tuple[str, Markup, float]]:
+    """Return the picture of each device whose methods were timed by size: the device's name, and the end of the axis of its cells.
+
+    is_release : of a release against the one before it, whose changes lead to their cases
+    """
+    machine, grids = content.machine_of(comparison.after), []
+    for device in DEVICES:
+        for by in (NUMEL, N):
+            cases = [case for case in comparison.changes if case.device == device and plots.size_parameter(case) == by]
+            limit = axis_limit([comparison.changes[case] for case in cases])
+            if svg := plots.by_method(comparison, machine, by_section, device, by, limit, has_links=is_release) if cases else "":
+                grids.append((f"{device.upper()}, {comparison.after.hardware(device)}", Markup(svg), limit))  # noqa: S704 - our own SVG
+    return grids
+
+
+def _is_of(change: MachineChange, series: Series, after: Result) -> bool:
+    return change.release == after.version and change.series is series
 
 
 def axis_limit(changes: list[Change]) -> float:
@@ -288,9 +360,11 @@ def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:
 def _compared(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> dict[Case, ComparedCase]:
     """Return the row of each case; the plotted ones are numbered in the order of the plot."""
     timed = [case for case, change in comparison.changes.items() if change.timed]
-    cases = dict.fromkeys([*(case for cases in plotted.values() for case in cases), *timed])
-    changes = [(case, comparison.changes[case]) for case in cases]
-    return {case: ComparedCase(case, change, f"c{number}") for number, (case, change) in enumerate(changes, 1)}
+    numbers = {case: number for number, case in enumerate((case for cases in plotted.values() for case in cases), 1)}
+    return {
+        case: ComparedCase(case, comparison.changes[case], f"c{numbers[case]}" if case in numbers else "")
+        for case in dict.fromkeys([*numbers, *timed])
+    }
 
 
 def _section(machine: Machine, name: str, rows: Sequence[ComparedCase], words: Sequence[str]) -> dict[str, Any]:

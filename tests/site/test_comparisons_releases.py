@@ -1,0 +1,54 @@
+"""What a release changed besides times: exact counts, and what methods do; and the page of a release on every device."""
+
+import re
+
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.site import addresses, render
+from tests import launch_files
+from tests.whole.test_claims import text_of
+
+VERSIONS = ("2.13.0", "2.14.1", "2.15.0")
+WARNING = "UserWarning: a price"
+
+
+def write(folder):
+    """Write launches of three releases: 2.14.1 warns and allocates more, and 2.15.0 takes the warning back."""
+    cases = {f"copies.BySize.time_copy {method} 16": dict.fromkeys(VERSIONS, 1.0) for method in ("tensor", "clone_detach")}
+    launch_files.write(folder, cases)
+    for version, warns, peak in zip(VERSIONS, ("", WARNING, ""), (100, 200, 200)):
+        methods = {"tensor": launch_files.observed(warns=warns), "clone_detach": launch_files.observed()}
+        launch_files.write_counts(folder, version, {"memory.Host.track_peak tensor 1048576 cpu": peak}, methods=methods)
+
+
+def part(page: str, heading: str) -> str:
+    """Return the part of a page below a heading as text; "" without it."""
+    return text_of(page.partition(f"<h2>{heading}</h2>")[2].partition("<h2>")[0])
+
+
+def test_a_release_has_its_exact_counts_and_what_methods_do_otherwise(tmp_path):
+    """Each with the release that changed it alone, before and after."""
+    write(tmp_path)
+    files = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    older, newer = (files[f"compare/box/py3.11-cuda/{pair}.html"] for pair in ("2.13.0..2.14.1", "2.14.1..2.15.0"))
+    assert "more bytes in 1 of 1 case at numel > 2¹⁴, +100.0 %" in part(older, "Exact counts").replace("\u202f", " ")
+    assert not part(newer, "Exact counts")
+    for page, before, after in ((older, "none", WARNING), (newer, WARNING, "none")):
+        (row,) = re.findall(r'<tr><th scope="row">.*?</tr>', page.partition("<h2>What methods do</h2>")[2].partition("<h2>")[0])
+        cells = [text_of(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        assert cells[1:] == ["without grad or that requires grad, cpu", "warns", before, after]
+    both = files["compare/box/py3.11-cuda/2.13.0..2.15.0.html"]
+    assert not part(both, "Exact counts")  # of the history, which has a change with each release
+    assert "what changed</h1>" not in both
+
+
+def test_the_pages_of_releases_lead_to_each_other_and_to_their_comparisons(tmp_path):
+    """There is none of the first one, which is compared with nothing."""
+    write(tmp_path)
+    files = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    assert [address for address in files if address.startswith("releases/")] == [addresses.of_release(version) for version in VERSIONS[1:]]
+    page = files[addresses.of_release("2.14.1")]
+    links = re.findall(r'href="([^"]+)"', page.partition("<main")[2].partition("</main>")[0])
+    assert links == ["../compare/index.html", "../compare/box/py3.11-cuda/2.13.0..2.14.1.html", "2.15.0.html"]
+    assert 'name="description" content="What torch 2.14.1 made slower and faster' in page
+    comparison = files["compare/box/py3.11-cuda/2.13.0..2.14.1.html"]
+    assert 'href="../../../releases/2.14.1.html">2.14.1 on every device</a>' in comparison
