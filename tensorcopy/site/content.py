@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pkgutil import iter_modules
 from typing import Any
 
@@ -203,6 +203,17 @@ def changes_of(content: Content, machine: Machine, *, counted: bool = False) -> 
     shown = [each for each in changes if (each.group.unit != SECONDS and not is_tracked(each.group.unit)) is counted]
     with_series = [_machine_change(content, machine, change) for change in shown]
     return [change for change in reversed(with_series) if change]
+
+
+def recent(changes: Iterable[MachineChange], most: int) -> list[tuple[Sequence[MachineChange], Sequence[MachineChange]]]:
+    """Return at most so many changes by release, the newest first; with those of each release the others of it, which have no room."""
+    releases = list[tuple[Sequence[MachineChange], Sequence[MachineChange]]]()
+    for _, group in groupby(changes, key=lambda change: change.release):
+        of_release = [*group]
+        if most > 0:
+            releases.append((of_release[:most], of_release[most:]))
+        most -= len(of_release)
+    return releases
 
 
 def found(before: Result, after: Result) -> str:

@@ -5,7 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.site import svg
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.site import render, svg
+from tests import launch_files
+from tests.conftest import write_pages
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +107,7 @@ def test_an_index_of_histories_is_short_and_its_search_opens_folds(page, publish
 
 
 def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
-    """A history shows its release; a comparison its case; a click leads to the row."""
+    """A history shows its release, and a click leads to its row."""
     page.goto((published_site / CASE).as_uri())
     plot = page.locator(".plot.case").first
     plot.scroll_into_view_if_needed()
@@ -113,13 +116,31 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     expect(page.locator(".tip:visible")).to_contain_text("2.15.0, Python 3.11: ")
     page.mouse.click(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
     page.wait_for_url("**#2.15.0")
-    page.goto((published_site / COMPARISON).as_uri())
-    page.locator(".plot.changes").scroll_into_view_if_needed()
-    box = page.locator(".plot.changes").bounding_box()
-    width = page.locator(".plot.changes").evaluate("plot => plot.viewBox.baseVal.width")
+
+
+def test_a_plot_of_all_cases_leads_to_the_case_under_the_pointer(page, tmp_path):
+    """Of a suite without methods, as others' are."""
+    launch_files.write(tmp_path / "results", {f"several.time_{name}": {"2.14.1": 1.0, "2.15.0": 1.1} for name in ("one", "other")})
+    site = write_pages(tmp_path / "site", render.content(shipped(), launch_files.load(tmp_path / "results")), "comparisons")
+    page.goto((site / "compare/box/py3.11-cuda/2.14.1..2.15.0.html").as_uri())
+    plot = page.locator(".plot.changes")
+    plot.scroll_into_view_if_needed()
+    box, width = plot.bounding_box(), plot.evaluate("plot => plot.viewBox.baseVal.width")
     page.mouse.click(box["x"] + box["width"] * (svg.LEFT + 1) / width, box["y"] + box["height"] / 2)
     page.wait_for_url("**#c1")
     assert page.locator("#c1").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_reader_of_the_landing_page_sees_what_a_release_changed_in_one_picture(offline, published_site, width):
+    """By two clicks; a number of the picture leads to its case."""
+    page = offline(published_site / "index.html", width)
+    page.get_by_role("link", name="torch 2.15.0: what changed").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("torch 2.15.0: what changed")
+    assert page.locator(".by-method").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator(".by-method .flags a").first.click()
+    page.wait_for_url("**/history/epyc-2core/*/*.html")
 
 
 def test_two_releases_are_chosen(page, published_site):

@@ -27,10 +27,10 @@ from tensorcopy.numbers import duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
-from tensorcopy.results import reader
+from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots, publisher, render, svg, writer
-from tensorcopy.site.content import Content
+from tensorcopy.site.content import Content, changes_of
 from tensorcopy.site.page import circumstances, waiting
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
@@ -56,6 +56,7 @@ def is_shown(case: Case) -> bool:
     return parameters.get("numel", SIZES[0]) in SIZES
 
 
+MORE = r'<li><span></span><a href="([^"]*)">and (\d+) more with torch ([\d.]+)</a></li>'
 NEWEST_PAIR = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0"
 SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js"}
 SCRIPT = "<script>alert(1)</script>"
@@ -318,6 +319,20 @@ def test_a_change_on_the_landing_page_names_its_methods(shipped):
         if re.search(r"as a group, [+−]\d+\u202f%", text) and "<code>" not in text:
             continue
         assert re.search(r"</a>: \w+ .* (faster|slower).*[:;] ?.*<code>.*</code> [+−]\d+\u202f% in \d+ cases?", text), text
+
+
+def test_the_landing_page_leaves_out_no_change_of_a_release_in_silence(shipped, content):
+    """All changes of a release are listed, or the number of the others with a link to the page that has them."""
+    block = re.split(r'(?=<div class="device" data-device=)', shipped["index.html"])[1]
+    listed = re.search(r'<ul class="dated">.*?</ul>', block, re.DOTALL)[0]
+    shown = Counter(re.findall(r"<time.*?>torch (?:[\d.]+ → )?([\d.]+)</a>:", listed))
+    more = {release: (address, int(number)) for address, number, release in re.findall(MORE, listed)}
+    known = {spec.module for spec in suite_specs.table().values() if spec.landing}
+    every = [each for each in changes_of(content, content.machine) if each.change.group.module in known and each.change.is_certain]
+    for release, number in shown.items():
+        assert number + more.get(release, ("", 0))[1] == sum(each.release == release for each in every)
+    assert more
+    assert {address for address, _ in more.values()} <= {each.comparison_address for each in every}
 
 
 def test_the_landing_page_tells_what_would_have_been_seen(shipped, content):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import groupby
 from math import log, log2
 from statistics import median
 from typing import Any
@@ -25,7 +24,7 @@ from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.content import Content, MachineChange, changes_of
+from tensorcopy.site.content import Content, changes_of, recent
 from tensorcopy.site.data_files import NOT_MEASURED
 from tensorcopy.site.machine import CostTable, DeviceResults, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator, with_links
@@ -33,7 +32,7 @@ from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.plots import spark_span, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 
-RECENT_CHANGES = 6  # so that the page stays short
+RECENT_CHANGES = 6  # so that the page stays short; a release of which some are left out leads to all of them
 REGRESSIONS = 5  # open ones that are listed, for the same reason; at least one of each age
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
@@ -68,6 +67,7 @@ class Upgrade:
     """An upgrade from one release to a newer one.
 
     address : of the comparison page; "" where no Python has both releases: then they are compared by way of one that two Pythons have
+    changed : the address of what the earlier release itself changed; "" for the first one
     """
 
     before: str
@@ -75,6 +75,7 @@ class Upgrade:
     copies: Tally
     conversions: Tally
     address: str
+    changed: str
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -396,22 +397,28 @@ def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[st
     }
 
 
-def _changes(content: Content, results: DeviceResults, translate: Translate) -> list[dict[str, Any]]:
-    """Return recent changes; of a release, those of the largest size first."""
+def _changes(content: Content, results: DeviceResults, translate: Translate) -> list[tuple[list[dict[str, Any]], str, Markup]]:
+    """Return recent changes by release; of each, those of the largest size first, and what leads to the others, "" where all are shown."""
     on_device = [each for each in changes_of(content, results.machine) if each.change.group.device == results.device]
     modules = {spec.module for spec in suite_specs.table().values() if spec.landing}
-    shown: list[MachineChange] = []
-    for _, group in groupby(on_device, key=lambda change: change.release):
-        of_methods = [each for each in group if each.change.group.module in modules and each.change.is_certain]
-        shown += sorted(of_methods, key=lambda change: -abs(log(change.change.ratio)))
+    certain = [each for each in on_device if each.change.group.module in modules and each.change.is_certain]
+    newest_first = {release: place for place, release in enumerate(reversed(results.releases))}
+    certain.sort(key=lambda each: (newest_first[each.release], -abs(log(each.change.ratio))))
     return [
-        {
-            "date": change.date,
-            "release": _releases(change.change.against, change.release),
-            "address": change.comparison_address,
-            "text": _change_text(results.machine, change.change, translate),
-        }
-        for change in shown[:RECENT_CHANGES]
+        (
+            [
+                {
+                    "date": change.date,
+                    "release": _releases(change.change.against, change.release),
+                    "address": change.comparison_address,
+                    "text": _change_text(results.machine, change.change, translate),
+                }
+                for change in shown
+            ],
+            more[0].comparison_address if more else "",
+            translate("changes_more", number=len(more), release=shown[0].release),
+        )
+        for shown, more in recent(certain, RECENT_CHANGES)
     ]
 
 
@@ -486,7 +493,8 @@ def upgrades(content: Content, results: DeviceResults) -> list[Upgrade]:
                 verdicts[case.spec.module] += [judged.verdict] if judged else []
         tallies = [Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
         address = _comparison_of(content, results.machine, before, axis[-1])
-        every.append(Upgrade(before, axis[-1], tallies[0], tallies[1], address))
+        changed = addresses.of_release(before) if before in content.changed_releases else ""
+        every.append(Upgrade(before, axis[-1], tallies[0], tallies[1], address, changed))
     return every
 
 

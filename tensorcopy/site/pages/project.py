@@ -10,7 +10,7 @@ from tensorcopy.numbers import quantity
 from tensorcopy.report.sentences import LIKELY, by_word, levels
 from tensorcopy.results.cases import Case, own_group, own_groups
 from tensorcopy.site import addresses
-from tensorcopy.site.content import Content, changes_of
+from tensorcopy.site.content import Content, changes_of, recent
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages import history
@@ -53,7 +53,7 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "pictures": history.pictures(machine),
         "sections": _sections(machine, cases[:MOST_CASES], releases, changes),
         "more": max(0, len(cases) - MOST_CASES),
-        "changes": changes_of(content, machine)[:RECENT_CHANGES],
+        "changes": recent(changes_of(content, machine), RECENT_CHANGES),
         "failures": history.failures(machine),
     }
 
