@@ -231,6 +231,12 @@ class Machine:
         """The methods that are slower with the newest release than with their best one."""
         return standings.open_regressions(self.standings.values())
 
+    @cached_property
+    def open_cases(self) -> dict[Case, OpenRegression]:
+        """Each open case with those of its method that are as old."""
+        parts = (part for regression in self.regressions for part in regression.by_age.values())
+        return {standing.series.case: part for part in parts for standing in part.standings}
+
     @property
     def counts_instructions(self) -> bool:
         """Whether instructions were counted on this machine."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import log
 from typing import TypeVar
@@ -287,6 +288,7 @@ def by_method(
     return ChangeGrid(label, columns, "other cases", drawn, RatioAxis(limit)).svg()
 
 
+@lru_cache(maxsize=4096)  # each comparison asks for the same cases
 def size_parameter(case: Case) -> str:
     """Return the parameter of the size of a case that its suite times by size: `NUMEL` or `N`; "" for others."""
     methods, device = case.spec.methods, case.device

@@ -32,7 +32,7 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import NUMEL, N, sections
+from tensorcopy.results.suite_specs import sections
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import suite_tables
 from tensorcopy.site.changes import outcome_changes
@@ -329,12 +329,14 @@ def _grids(
     is_release : of a release against the one before it, whose changes lead to their cases
     """
     machine, grids = content.machine_of(comparison.after), []
-    for device in DEVICES:
-        for by in (NUMEL, N):
-            cases = [case for case in comparison.changes if case.device == device and plots.size_parameter(case) == by]
-            limit = axis_limit([comparison.changes[case] for case in cases])
-            if svg := plots.by_method(comparison, machine, by_section, device, by, limit, has_links=is_release) if cases else "":
-                grids.append((f"{device.upper()}, {comparison.after.hardware(device)}", Markup(svg), limit))  # noqa: S704 - our own SVG
+    sized: dict[tuple[str, str], list[Change]] = {}
+    for case, change in comparison.changes.items():
+        if by := plots.size_parameter(case):
+            sized.setdefault((case.device, by), []).append(change)
+    for device, by in sorted(sized, key=lambda place: DEVICES.index(place[0])):
+        limit = axis_limit(sized[device, by])
+        if svg := plots.by_method(comparison, machine, by_section, device, by, limit, has_links=is_release):
+            grids.append((f"{device.upper()}, {comparison.after.hardware(device)}", Markup(svg), limit))  # noqa: S704 - our own SVG
     return grids
 
 

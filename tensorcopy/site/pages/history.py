@@ -175,15 +175,9 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "value_name": {suite_specs.TIME: "time", suite_specs.TRACKED: "value"}.get(case.spec.metric, case.spec.unit),
         "changes": machine.case_changes[case],
         "standing": machine.standings.get(case),
-        "regression": next(
-            (
-                regressions.row_address(content, machine.devices[case.device], each)
-                for whole in machine.regressions
-                for each in whole.by_age.values()
-                if case in [standing.series.case for standing in each.standings]
-            ),
-            "",
-        ),
+        "regression": regressions.row_address(content, machine.devices[case.device], machine.open_cases[case])
+        if case in machine.open_cases
+        else "",
         "seen": next(((row.release, row.pair.detectable) for row in rows if row.pair and row.pair.detectable), None),
         "findings": [
             finding for finding in places.findings if any(finding.is_about(machine.case_code(case), *versions) for versions in changed)
