@@ -26,7 +26,8 @@ FLAG_CHARACTER, FLAG_ROW = 10.5, 17  # of a change's label on a phone, whose fon
 CLEAR = 6  # between the line of a flag and the point below it
 SLANTED_GAP = 11  # between slanted names, their font size
 CODE_CHARACTER = 6.7  # of a letter of code at that size
-GRID_ROW, GRID_CELL, GRID_LINE, GRID_GAP = 22, 86, 78, 16  # height and width of a cell, the width of its axis, and between columns
+GRID_ROW, GRID_GAP = 22, 16  # the height of a cell of a grid, and between its parts
+GRID_CELL, GRID_WIDEST, GRID_LAST, GRID_WIDTH = 86, 150, 102, 980  # the width of a cell, of the last column, and at least of the grid
 ARROW = 3  # height and half the width of the arrow of an interval that ends outside
 SHAPES = (
     "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
@@ -384,14 +385,11 @@ class ChangeGrid:
 
     def svg(self) -> str:
         """Return an SVG element without colours or styles."""
-        rows = [row for of_section in self.sections.values() for row in of_section]
-        left = round(CODE_CHARACTER * max(len(row.name) for row in rows)) + GRID_GAP
-        right = left + GRID_CELL * len(self.columns)
-        width, height = right + GRID_CELL + GRID_GAP, GRID_ROW * (len(rows) + len(self.sections) + 1)
-        heads = "".join(
-            f'<text x="{left + GRID_CELL * place + GRID_CELL // 2}" y="14">{escape(name)}</text>' for place, name in enumerate(self.columns)
-        )
-        heads += f'<text x="{_number((right + width) / 2)}" y="14">{escape(self.others)}</text>'
+        rows, centres = [row for of_section in self.sections.values() for row in of_section], self._centres
+        right = self._left + self._cell_width * len(self.columns)
+        width, height = max(GRID_WIDTH, right + GRID_LAST), GRID_ROW * (len(rows) + len(self.sections) + 1)
+        heads = "".join(f'<text x="{x}" y="14">{escape(name)}</text>' for x, name in zip(centres, self.columns))
+        heads += f'<text x="{right + GRID_LAST // 2}" y="14">{escape(self.others)}</text>'
         lines, titles, names, sizes, others = "", "", "", "", ""
         strokes: dict[str, list[Stroke]] = {}
         dots: dict[str, list[Coordinates]] = {}
@@ -399,21 +397,18 @@ class ChangeGrid:
         for title, of_section in self.sections.items():
             titles += f'<text x="0" y="{y + 16}">{escape(title)}</text>'
             y += GRID_ROW
-            lines += "".join(
-                f"M{left + GRID_CELL * place + GRID_CELL // 2} {y}v{GRID_ROW * len(of_section)}" for place in range(len(self.columns))
-            )
+            lines += "".join(f"M{x} {y}v{GRID_ROW * len(of_section)}" for x in centres)
             for row in of_section:
                 lines += f"M0 {y}H{width}"
                 middle = y + GRID_ROW // 2
                 names += f'<a href={quoteattr(row.href)}><text x="0" y="{middle}">{escape(row.name)}</text></a>'
-                for place, cell in enumerate(row.cells):
+                for zero, cell in zip(centres, row.cells):
                     if cell:
-                        zero = left + GRID_CELL * place + GRID_CELL // 2
                         strokes.setdefault(cell.kind, []).extend(self._whisker(cell, zero, middle))
                         dots.setdefault(cell.kind, []).append((self._across(zero, cell.middle), middle))
                         sizes += _size_beside(cell, zero, middle) if cell.size else ""
                 for place, (kind, text) in enumerate(row.others):
-                    x = right + GRID_GAP + place * GRID_CELL // 2
+                    x = right + GRID_GAP + place * (GRID_LAST - GRID_GAP) // 2
                     others += f'<text class="{kind}" x="{x}" y="{middle}">{escape(text)}</text>'
                 y += GRID_ROW
         whiskers = "".join(
@@ -426,9 +421,24 @@ class ChangeGrid:
             f'<g class="title">{titles}</g><g class="code">{names}</g>{whiskers}<g class="flags">{sizes}{others}</g></svg>'
         )
 
+    @property
+    def _left(self) -> int:
+        """Where the first cell begins, behind the longest name."""
+        return GRID_GAP + round(CODE_CHARACTER * max(len(row.name) for of_section in self.sections.values() for row in of_section))
+
+    @cached_property
+    def _cell_width(self) -> int:
+        """The width of a cell: few columns are wider."""
+        return min(GRID_WIDEST, max(GRID_CELL, (GRID_WIDTH - self._left - GRID_LAST) // len(self.columns)))
+
+    @property
+    def _centres(self) -> list[int]:
+        """Where no change is, of each column."""
+        return [self._left + self._cell_width * place + self._cell_width // 2 for place in range(len(self.columns))]
+
     def _across(self, zero: int, ratio: float) -> int:
         """Return the horizontal coordinate of a ratio in a cell."""
-        return round(zero + GRID_LINE * (min(1.0, max(0.0, self.axis.share(ratio))) - 0.5))
+        return round(zero + (self._cell_width - GRID_GAP // 2) * (min(1.0, max(0.0, self.axis.share(ratio))) - 0.5))
 
     def _whisker(self, cell: GridCell, zero: int, y: int) -> list[Stroke]:
         """Return the line of a cell, and an arrow at each end outside the axis."""
