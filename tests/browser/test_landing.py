@@ -201,7 +201,10 @@ def test_a_select_answers_for_an_upgrade_from_any_release(landing):
     for release in ("1.13.1", "2.14.1"):
         before.select_option(release)
         copies, conversions = (
-            [page.locator(f".upgrade tr:has(th:text-is('{release}')) td").nth(column).inner_text() for column in columns]
+            [
+                page.locator(f".upgrade tr:has(th :text-is('{release}'), th:text-is('{release}')) td").nth(column).inner_text()
+                for column in columns
+            ]
             for columns in ((0, 1, 2), (3, 4, 5))
         )
         sentences = "Time of copies: {} slower, {} faster of {}. Time of conversions: {} slower, {} faster of {}."

@@ -359,7 +359,7 @@ def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path,
     assert main(["compare", *NAMES]) == 0
     assert "\n".join(lines) in capsys.readouterr().out
     pages = dict(render.files(render.content(shipped(), launch_files.load(tmp_path / "results"))))
-    assert any(f"first. {'; '.join(lines)}." in page for page in pages.values())
+    assert any(f"with its interval. {'; '.join(lines)}." in page for page in pages.values())
 
 
 def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkeypatch, capsys):

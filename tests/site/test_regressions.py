@@ -140,8 +140,8 @@ def test_the_commands_have_the_methods_and_the_issues_of_the_page(whole, monkeyp
     monkeypatch.chdir(ROOT)
     assert main(["history", "--open", "--machine", whole.machine.name]) == 0
     shown = re.findall(r"^(\w+): (?:up to )?\+", capsys.readouterr().out, re.MULTILINE)
-    methods = [each.method for each in whole.machine.regressions]  # of two sizes; the command has those of all
-    assert [method for method in shown if method in methods] == methods
+    of_page = [part.method for of_age in by_age(whole.devices[0].regressions).values() for part in of_age]
+    assert shown == of_page
     sections = sections_of(page_of(whole))
     for method, before, after in (("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")):
         assert main(["why", method, before, after, "--machine", whole.machine.name, "--issue"]) == 0
