@@ -98,6 +98,7 @@ class Turns:
     calls : in a turn, the same for all sides
     faults : page faults in a call, of the turn with the fewest: a heap that grows has some in others
     skipped, failed : reasons
+    parts : where a call's time goes, as `launches.Parts`; nothing on the CPU
     """
 
     seconds: Mapping[int, Sequence[float]]
@@ -105,6 +106,7 @@ class Turns:
     faults: Mapping[int, float] = field(default_factory=dict)
     skipped: Mapping[int, str] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
+    parts: Mapping[int, Sequence[float | None]] = field(default_factory=dict)
 
 
 class SideFailed(CannotRun):
@@ -343,7 +345,7 @@ def take(
                     turns = Turns({}, 0, failed=dict.fromkeys(there, suite["refused"]))
                 else:
                     longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
-                    turns = time_case(processes, name, of_sides, longest, alone=alone)
+                    turns = time_case(processes, name, of_sides, longest, alone=alone, in_parts=suite_specs.find(name).in_parts)
                 by_case[name, suite["selected"][text]] = turns
                 if full := of_text(" ".join(turns.failed.values()), NOWHERE):
                     raise full  # the case is not at fault
@@ -527,27 +529,34 @@ def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
 
 
 def time_case(
-    processes: Sequence[_SideProcess], name: str, indices: Sequence[int | None], longest: float = LONGEST_CASE, *, alone: bool = True
+    processes: Sequence[_SideProcess],
+    name: str,
+    indices: Sequence[int | None],
+    longest: float = LONGEST_CASE,
+    *,
+    alone: bool = True,
+    in_parts: bool = False,
 ) -> Turns:
     """Let all sides time one case in turns, in random order.
 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case, `ANOTHER`
     longest : seconds that a side may take to set it up
     alone : whether it has forks for itself
+    in_parts : whether each side tells where the time of a call goes, after its turns
 
     Where sides differ in page faults, the memory of one may have been there before: such a case is taken again in new forks. If it differs
     in the same way, that is how these sides copy; if never twice, the sides that differ have failed.
     """
     for process in processes if alone else ():
         process.end_fork()
-    turns = _turns(processes, name, indices, longest)
+    turns = _turns(processes, name, indices, longest, in_parts)
     different = differing_in_faults(turns.faults)
     for _ in range(RETAKES):
         if not different:
             break
         for process in processes:
             process.end_fork()
-        earlier, turns = different, _turns(processes, name, indices, longest)
+        earlier, turns = different, _turns(processes, name, indices, longest, in_parts)
         different = differing_in_faults(turns.faults)
         if different == earlier:
             break
@@ -573,7 +582,7 @@ def differing_in_faults(faults: Mapping[int, float]) -> set[int]:
     return {number for number, own in faults.items() if abs(own - middle) > MANY_FAULTS and not middle / 2 <= own <= middle * 2}
 
 
-def _turns(processes: Sequence[_SideProcess], name: str, indices: Sequence[int | None], longest: float) -> Turns:
+def _turns(processes: Sequence[_SideProcess], name: str, indices: Sequence[int | None], longest: float, in_parts: bool) -> Turns:
     """Let the fork of each side time one case in turns."""
     calls = 0  # in a turn: the first side that can run the case calibrates it for all
     skipped = {number: launches.OTHER_VERSION for number, index in enumerate(indices) if index == ANOTHER}
@@ -606,6 +615,15 @@ def _turns(processes: Sequence[_SideProcess], name: str, indices: Sequence[int |
                 (skipped if "skipped" in answer else failed)[number] = processes[number].reason(answer)
                 alive.remove(number)
                 del seconds[number]
+    parts: dict[int, list[float | None]] = {}
+    for number in _shuffled(alive) if in_parts else ():
+        processes[number].send("parts")
+        answer = processes[number].answer(longest)
+        if "parts" in answer:
+            parts[number] = answer["parts"]
+        else:
+            failed[number] = processes[number].reason(answer)
+            alive.remove(number)
     for number in alive:
         processes[number].send("end")
     for number in alive:
@@ -616,7 +634,7 @@ def _turns(processes: Sequence[_SideProcess], name: str, indices: Sequence[int |
             failed[number] = f"its own timer gave {strange[0]:g} s for a call"
     seconds = {number: times for number, times in seconds.items() if number not in failed}
     of_call = {number: min(faults[number]) / calls for number, times in seconds.items() if times}
-    return Turns(seconds, calls, of_call, skipped, failed)
+    return Turns(seconds, calls, of_call, skipped, failed, parts)
 
 
 def _shuffled(numbers: Iterable[int]) -> list[int]:
@@ -681,4 +699,15 @@ def _row(turns: Turns, sides: int) -> Row:
         calls=turns.calls,
         turns=len(next(iter(turns.seconds.values()))),
         effects=[round((logs[number] - mean) * UNIT) if number in logs else None for number in range(sides)],
+        parts=[_parts(turns.parts.get(number)) if number in logs else None for number in range(sides)] if turns.parts else [],
     )
+
+
+def _parts(seconds: Sequence[float | None] | None) -> launches.Parts | None:
+    """Return the parts of a call as a side answers them, with four digits."""
+    if seconds is None:
+        return None
+    empty, returned, whole, on_device = (None if each is None else float(f"{each:.4g}") for each in seconds)
+    assert returned is not None
+    assert whole is not None
+    return launches.Parts(empty, returned, whole, on_device)

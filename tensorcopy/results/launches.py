@@ -159,6 +159,20 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.environment.endswith(OF_INTERPRETER)
 
 
+class Parts(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """Where the seconds of a call on a device go.
+
+    empty : the same call of a tensor without elements, until it returns; null where it needs some
+    returned : until the call returns; whole : until the device has finished, where each call is waited for
+    device : that the device works on a call which waits in its queue; null where that is unknown
+    """
+
+    empty: Seconds | None
+    returned: Seconds
+    whole: Seconds
+    device: Seconds | None
+
+
 class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The turns of one case.
 
@@ -166,12 +180,14 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     calls : in a turn; turns : of each side
     effects : by side, log(its time / the mean of all sides) in 1 / UNIT; null without turns. The time of a side is that of the usual call
         when nothing disturbs it: the geometric mean of the fastest third of its turns, of each of which the fastest window counts
+    parts : by side, of a case on a device that is waited for; null without turns
     """
 
     seconds: Seconds
     calls: Number
     turns: Number
     effects: list[Effect | None]
+    parts: list[Parts | None] = []
 
 
 class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -422,6 +438,10 @@ def _fault(launch: Launch, suite: Suite) -> str:
     for index, row in suite.rows.items():
         if len(row.effects) != sides:
             return f"does not have {sides} effects in case {index}"
+        if row.parts and len(row.parts) != sides:
+            return f"does not have the parts of {sides} sides in case {index}"
+        if any(each and each.returned > each.whole for each in row.parts):
+            return f"has a call that returns after its end in case {index}"
     return ""
 
 

@@ -81,6 +81,11 @@ class SuiteSpec:
     counted: tuple[str, ...] = ()
 
     @property
+    def in_parts(self) -> bool:
+        """Whether a launch keeps where the time of a call goes: of methods on a device that is waited for."""
+        return self.shipped and bool(self.methods) and "device" in self.parameters and (self.latency or self.to_host)
+
+    @property
     def timed(self) -> bool:
         """Whether its values are times, not counts."""
         return self.unit == SECONDS

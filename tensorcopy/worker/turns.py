@@ -6,6 +6,7 @@
 {"case": NAME, "index": N, "calls": C} : set up case N of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to calibrate:
     {"calls": …}, {"skipped": reason} or {"failed": error}
 "turn" : of this case, make new inputs and time a turn: {"turn": [seconds of a call, page faults]}
+"parts" : of this case, where the time of a call on a device goes: {"parts": seconds, as `results.launches.Parts`}
 "end" : tear the case down: {"done": true}
 {"value": NAME, "index": N} : run a benchmark that is not timed: {"value": …}, "skipped" or "failed"
 {"suites": true} : describe the benchmarks, as asv's discovery does, with the fields `DESCRIBED`: {"suites": […]}
@@ -43,7 +44,7 @@ from tensorcopy.worker.processes import end_with_parent
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
 CALIBRATION_SECONDS = 0.02
-END = "end\n"
+PARTS, END = "parts\n", "end\n"
 LONGEST_ERROR = 200  # characters of an exception
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "setup_cache_key", "timeout")  # of what asv's discovery tells
 
@@ -203,6 +204,9 @@ class RequestHandler:
         for request in iter(self._requests.readline, ""):
             if request == END:
                 break
+            if request == PARTS:
+                self._answer(parts=loop.parts())
+                continue
             loop.move()
             before = page_faults()
             seconds = fastest(loop)

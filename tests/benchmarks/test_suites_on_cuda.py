@@ -10,8 +10,9 @@ import pytest
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES
 
 NUMEL = 2**24  # 64 MiB: a real device takes longer for a copy than its host for the launch
-OPERATION, WAIT = 500e-6, 100e-6  # seconds that a copy takes on the emulated device, and until the host learns of its end
-SWITCHES = {"OPERATION_US": 500, "WAIT_US": 100, "CARRIED_MB": 1, "CONTEXT_MS": 200}
+# Seconds that a copy takes on the emulated device, what the host takes to ask for it, and until it learns of its end
+OPERATION, LAUNCH, WAIT = 500e-6, 50e-6, 100e-6
+SWITCHES = {"OPERATION_US": 500, "LAUNCH_US": 50, "WAIT_US": 100, "CARRIED_MB": 1, "CONTEXT_MS": 200}
 ONCE = 0.05  # seconds: a context takes longer on any device
 COPY = 4 * 2**20  # bytes of a copy of 2^20 elements
 TRANSFERS = {"detach_numpy_copy": 1, "clone_detach_numpy": 2, "detach_clone_numpy": 2}  # copies that the device carries out
@@ -47,7 +48,7 @@ def test_throughput_has_every_copy_and_waits_once_for_a_window(gpu, rows, method
     row = rows[THROUGHPUT[method]]
     assert_has_the_act(row, row["events"])
     if gpu.library:
-        assert OPERATION * 0.97 <= row["value"] < OPERATION + 0.7 * WAIT  # a window of four calls has one
+        assert OPERATION * 0.97 <= row["value"] < OPERATION + 0.7 * (LAUNCH + WAIT)  # a window of four calls has one of each
 
 
 @pytest.mark.timed
@@ -55,6 +56,29 @@ def test_throughput_has_every_copy_and_waits_once_for_a_window(gpu, rows, method
 def test_latency_waits_for_each_copy(gpu, rows, method):
     """A wait takes a microsecond or more on any device."""
     assert rows[LATENCY[method]]["value"] >= rows[THROUGHPUT[method]]["value"] + (WAIT / 2 if gpu.library else 1e-6)
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("method", COPIES)
+def test_the_parts_of_a_call_are_those_that_were_planted(gpu, rows, method):
+    """Launch, device and wait; a tensor without elements asks for none of them."""
+    row = rows[LATENCY[method]]
+    empty, returned, whole, on_device = row["parts"]
+    assert 0 < empty < returned < whole < 3 * row["value"]
+    assert returned + on_device <= whole
+    if gpu.library:
+        assert on_device == pytest.approx(OPERATION, rel=0.01)
+        assert empty < LAUNCH
+        assert 0.7 * LAUNCH < returned - empty < 3 * LAUNCH
+        assert WAIT <= whole - returned - on_device < 3 * WAIT
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("method", CONVERSIONS)
+def test_a_call_that_waits_itself_has_one_part_for_all_of_it(rows, method):
+    empty, returned, whole, on_device = rows[CONVERSION[method]]["parts"]
+    assert 0 < empty < returned <= whole < 2 * returned
+    assert on_device is None
 
 
 @pytest.mark.timed

@@ -6,9 +6,10 @@
  *
  * It has the functions that torch calls here; any other one is CUDA's, which finds no device.
  * No CUDA header is needed: the few types are declared below, as CUDA 13 lays them out. Switches, environment variables:
- * EMULATED_CUDA_OPERATION_US (200: what a copy or a kernel takes), EMULATED_CUDA_WAIT_US (0: until the host learns that the device has
- * finished), EMULATED_CUDA_CONTEXT_MS (0: the first use in a process), EMULATED_CUDA_CARRIED_MB (all: of a copy, the part that is carried
- * out), EMULATED_CUDA_LOST_AFTER (never: the operations of a process after which the device is lost). */
+ * EMULATED_CUDA_OPERATION_US (200: what a copy or a kernel takes), EMULATED_CUDA_LAUNCH_US (0: what it takes the host to ask for one),
+ * EMULATED_CUDA_WAIT_US (0: until the host learns that the device has finished), EMULATED_CUDA_CONTEXT_MS (0: the first use in a process),
+ * EMULATED_CUDA_CARRIED_MB (all: of a copy, the part that is carried out), EMULATED_CUDA_LOST_AFTER (never: the operations of a process
+ * after which the device is lost). */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -47,7 +48,7 @@ static double number(const char *name, double otherwise) {
   return text && *text ? atof(text) : otherwise;
 }
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static double operation_seconds, wait_seconds, lost_after;
+static double operation_seconds, launch_seconds, wait_seconds, lost_after;
 static size_t carried_bytes;
 static uint64_t operations;
 static int initialized, has_context, forked_after_initialization;
@@ -62,6 +63,7 @@ static status_t state(void) {
 static void in_child(void) { forked_after_initialization |= initialized; }
 __attribute__((constructor)) static void load(void) {
   operation_seconds = number("EMULATED_CUDA_OPERATION_US", 200) * 1e-6;
+  launch_seconds = number("EMULATED_CUDA_LAUNCH_US", 0) * 1e-6;
   wait_seconds = number("EMULATED_CUDA_WAIT_US", 0) * 1e-6;
   lost_after = number("EMULATED_CUDA_LOST_AFTER", -1);
   carried_bytes = (size_t)number("EMULATED_CUDA_CARRIED_MB", 1 << 20) << 20;
@@ -143,6 +145,7 @@ static status_t take_time(job_t job) { /* queue an operation */
   status_t error = state();
   if (error) return error;
   __atomic_add_fetch(&operations, 1, __ATOMIC_RELAXED);
+  if (launch_seconds > 0) pass_until(now() + launch_seconds);
   job.seconds = operation_seconds;
   uint64_t id;
   submit(job, &id);

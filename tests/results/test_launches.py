@@ -13,6 +13,7 @@ from tensorcopy.results import launches, reader
 from tests import launch_files
 from tests.mutations import FILE_MUTATIONS
 
+PARTS = [1e-6, 2e-6, 3e-6, 1e-6]
 ROW = {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0]}
 
 
@@ -111,6 +112,11 @@ def of_suite(**changes):
         (of_suite(rows={"2": ROW}), "has no case 2"),
         (of_suite(rows={"0": {**ROW, "effects": [0]}}), "does not have 2 effects"),
         (of_suite(rows={"0": {**ROW, "seconds": -1e-6}}), "> 1e-12"),
+        (of_suite(rows={"0": {**ROW, "parts": [PARTS]}}), "does not have the parts of 2 sides in case 0"),
+        (of_suite(rows={"0": {**ROW, "parts": [PARTS, [1e-6, 3e-6, 2e-6, None]]}}), "has a call that returns after its end in case 0"),
+        (of_suite(rows={"0": {**ROW, "parts": [PARTS, [1e-6, 2e-6, 1e300, None]]}}), "< 1000000"),
+        (of_suite(rows={"0": {**ROW, "parts": [PARTS, [1e-6, None, 3e-6, None]]}}), "Expected `float`, got `null`"),
+        (of_suite(rows={"0": {**ROW, "parts": [PARTS, [*PARTS, 1e-6]]}}), "Expected `array` of at most length 4"),
         (of_suite(param_names=["method"]), "has 1 names of 2 parameters"),
         (of_suite(params=[["x"] * 1000, ["y"] * 1000]), "1,000,000 cases"),
     ],

@@ -126,8 +126,8 @@ def test_choosing_cases_by_their_width_keeps_the_level():
 class Answers:
     """A process of a side whose turns take a microsecond, and whose case ends in this way."""
 
-    def __init__(self, ending):
-        self.answers = iter([{"calls": 10}, *[{"turn": [1e-6, 0]}] * launch.TURNS, ending])
+    def __init__(self, *endings):
+        self.answers = iter([{"calls": 10}, *[{"turn": [1e-6, 0]}] * launch.TURNS, *endings])
         self.began = self.sent = None
 
     def begin(self, request):
@@ -151,6 +151,14 @@ def test_a_side_whose_case_fails_at_its_end_has_no_time_of_it():
     processes = [Answers({"done": True}), Answers({"failed": "RuntimeError: it leaks"})]
     taken = launch.time_case(processes, "a.time_it", [-1, -1])
     assert (taken.failed, list(taken.seconds), list(taken.faults)) == ({1: "RuntimeError: it leaks"}, [0], [0])
+
+
+def test_a_side_tells_where_its_time_goes_after_its_turns():
+    """One that fails there has no time of the case, as at its end."""
+    processes = [Answers({"parts": [1e-7, 2e-7, 1e-6, None]}, {"done": True}), Answers({"failed": "RuntimeError: lost"})]
+    taken = launch.time_case(processes, "a.time_it", [0, 0], in_parts=True)
+    assert (taken.parts, list(taken.seconds), taken.failed) == ({0: [1e-7, 2e-7, 1e-6, None]}, [0], {1: "RuntimeError: lost"})
+    assert launch._row(taken, 2).parts == [launches.Parts(1e-7, 2e-7, 1e-6, None), None]
 
 
 def test_garbage_is_not_collected_during_turns(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import repeat
 from os import environ
 from random import Random
@@ -32,6 +33,11 @@ FILLER = 4096  # bytes, at most, that a filler has beside twice the bytes of the
 STEADY, PARTS = 0.98, 10  # a device's clocks are up when the last of ten parts is not faster
 CLOCKS_SECONDS = 1.0  # the longest wait for that
 FEWEST_TURNS = 5  # of each loop, however long they take
+SPLITS = 8  # windows that tell where a call's time goes, of which the fastest counts
+FEWEST_EMPTY = 16  # calls of a tensor without elements in a window: the first ones have cold caches
+QUEUED, EVENTS = 8, 5  # calls between two events of CUDA, and how often
+# A kernel that takes a millisecond or two holds the device's queue while calls enter it; on a slow host several of them
+HOLDING_CYCLES, HOLDING = 2_000_000, (1, 16)
 
 Key = TypeVar("Key")
 
@@ -43,6 +49,21 @@ def seconds(calls, {names}):
         {code}
     wait()
     return clock() - start
+"""
+SPLIT = """
+def split(calls, {names}):
+    wait()
+    inside, start = 0.0, clock()
+    for _ in repeat(None, calls):
+        before = clock()
+        {code}
+        inside += clock() - before
+        {wait}
+    return inside / calls, (clock() - start) / calls
+
+def queue(calls, {names}):
+    for _ in repeat(None, calls):
+        {code}
 """
 
 
@@ -78,7 +99,7 @@ class Loop:
         self._place, self.names, self._random = place, place(), Random()  # noqa: S311 - addresses are no secrets
         self._held: list[tuple[Any, ...]] = []
         self._extra = float(environ.get(EXTRA, "0")) if slowed else 0.0
-        self._globals = {**namespace, "repeat": repeat, "clock": perf_counter, "wait": devices.waiter(device)}
+        self._code, self._globals = code, {**namespace, "repeat": repeat, "clock": perf_counter, "wait": devices.waiter(device)}
         text = LOOP.format(names=", ".join(self.names), code=f"{code}; wait()" if each_waited_for else code)
         exec(text, self._globals)  # noqa: S102 - a method's code
         self._seconds: Callable[..., float] = self._globals["seconds"]
@@ -126,6 +147,48 @@ class Loop:
         self._held[-1] += (self._filler(),)
         self.names = self._place()
         self._warm_up(FIRST_HERE)
+
+    def parts(self) -> list[float | None]:
+        """Return where the seconds of a call on a device go, as `results.launches.Parts` has them."""
+        text = SPLIT.format(names=", ".join(self.names), code=self._code, wait="wait()" if self.each_waited_for else "pass")
+        exec(text, self._globals)  # noqa: S102 - a method's code
+        split, calls = self._globals["split"], max(1, self.calls // self.windows)
+        without_elements = {
+            name: value[:0] if isinstance(value, torch.Tensor) and value.dim() else value for name, value in self.names.items()
+        }
+        windows: list[tuple[float, float]] = []
+        empty: list[float] = []
+        for _ in range(SPLITS):  # in turns, so that the processor has the same speed for both
+            windows.append(split(calls, **self.names))
+            with suppress(Exception):  # an own operation may need elements
+                empty.append(split(max(calls, FEWEST_EMPTY), **without_elements)[0])
+        returned, whole = min(windows, key=lambda window: window[1])
+        on_device = self._seconds_on_device() if self.each_waited_for else None  # others wait themselves, and so cannot be queued
+        return [min(empty, default=None), returned, whole, on_device]
+
+    def _seconds_on_device(self) -> float | None:
+        """Return the seconds that the device works on a call, by CUDA's events around queued calls; None where these cannot tell it.
+
+        The device is held by another kernel until all calls are in its queue: otherwise it would wait for the host between them.
+        """
+        if self.device != "cuda":
+            return None
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        wait, seconds = self._globals["wait"], list[float]()
+        for _ in range(EVENTS):
+            for kernels in HOLDING:
+                wait()
+                for _ in range(kernels):
+                    torch.cuda._sleep(HOLDING_CYCLES)
+                start.record()
+                self._globals["queue"](QUEUED, **self.names)
+                end.record()
+                is_queued = not start.query()
+                wait()
+                if is_queued:
+                    seconds.append(start.elapsed_time(end) / 1000 / QUEUED)
+                    break
+        return min(seconds, default=None)
 
     def close(self) -> None:
         """Free what the device's allocator keeps: other processes need it for their cases."""
