@@ -97,6 +97,7 @@ def write(
     machine: str = "box",
     start: datetime = START,
     looks: int = 1,
+    parts: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({}),
     **provenance: Any,
 ) -> list[Path]:
     """Write launches of times below `folder`, as `tensorcopy measure` does, and return their paths.
@@ -108,6 +109,7 @@ def write(
     launches : their number, unless a case has a number for each; the seconds of one vary by `common` for all sides together
     reference : the side that is marked as the reference
     looks : that share the chance of a false alarm
+    parts : where the microseconds of a call on a device go, as `results.launches.Parts`, by case and side
     provenance : what differs on all sides, such as identity="…"
     """
     names = list(dict.fromkeys([*(sides or {}), *(side for times in cases.values() for side in times)]))
@@ -135,7 +137,9 @@ def write(
                     skipped[place] = "not here"
                 else:
                     seconds[place] = _turns(time[number])
-            by_case[text] = Turns(seconds, 1000, skipped=skipped, failed=failed)
+            of_case = {place: parts[text][names[place]] for place in seconds if names[place] in parts.get(text, ())}
+            of_sides = {place: [each and 1e-6 * each for each in of_side] for place, of_side in of_case.items()}
+            by_case[text] = Turns(seconds, 1000, skipped=skipped, failed=failed, parts=of_sides)
         paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference, looks))
     return paths
 

@@ -18,11 +18,11 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results import conditions, effects, launches, shared_counts
+from tensorcopy.results import call_parts, conditions, effects, launches, shared_counts, suite_specs
 from tensorcopy.results.cases import Case, Cases, stored_cases
 from tensorcopy.results.conditions import Differences, Pooled
-from tensorcopy.results.effects import Column
-from tensorcopy.results.launches import FileProblem, Launch, Place
+from tensorcopy.results.effects import Column, Timing
+from tensorcopy.results.launches import FileProblem, Launch, Parts, Place
 from tensorcopy.results.result import Result
 from tensorcopy.results.series_key import machine_names, may_be_of, two_machines
 
@@ -188,6 +188,7 @@ def _of_machine(
     for place, members in by_place.items():
         (sha, environment, revision), of_side = place, pooled[place]
         column = Column(timed, timed.columns[place]) if place in timed.columns else None
+        timings = column.timings() if column else {}
         of_times = [each for each in members if each[0].kind == "times"]
         newest, _, side_number = (of_times or members)[-1]
         ids = {*of_side.newest.values()}
@@ -204,7 +205,8 @@ def _of_machine(
             environment=environment,
             release=releases.of(sha),
             revision=revision,
-            timings=column.timings() if column else {},
+            timings=timings,
+            parts=_parts(of_times, of_side, timings),
             counts={case: (fmean if case.tracked else min)(values) for case, values in counts.items()},
             count_repeats=counts,
             failures=failures,
@@ -284,6 +286,18 @@ def _counts(members: Iterable[tuple[Launch, Cases, int]], pooled: Pooled) -> dic
                 if isfinite(value) and case not in pooled.left_out.get(launch.id, ()):
                     counts[case] = (*counts.get(case, ()), value)
     return counts
+
+
+def _parts(members: Iterable[tuple[Launch, Cases, int]], pooled: Pooled, timings: Mapping[Case, Timing]) -> dict[Case, dict[str, float]]:
+    """Return the parts of each case of one result whose launches keep them, of those that are pooled."""
+    taken: dict[Case, list[Parts]] = {}
+    for launch, cases, side in members:
+        for name, of_suite in cases.items():
+            for index, row in launch.suites[name].rows.items() if suite_specs.find(name).in_parts else ():
+                case = of_suite[int(index)]
+                if row.parts and (parts := row.parts[side]) and case not in pooled.left_out.get(launch.id, ()):
+                    taken.setdefault(case, []).append(parts)
+    return {case: call_parts.pooled(case, timings[case].seconds, of_case) for case, of_case in taken.items() if case in timings}
 
 
 def _reasons(members: Iterable[tuple[Launch, Cases, int]]) -> tuple[dict[Case, str], dict[Case, str]]:

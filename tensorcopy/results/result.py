@@ -62,6 +62,7 @@ class Result:
     counts : in the unit of the suite (`Case.spec`), the smallest of the repeated counts, since a disturbance only adds to one; of tracked
         values the mean
     count_repeats : every repeated count or tracked value
+    parts : where the seconds of a call on a device go, see `call_parts`, of the cases whose launches tell it
     failures : what cases raised in their last launch; skips : why others did not apply in theirs
     provenance : of the newest launch that timed anything, else of the newest
     under : the newest launch that has a case, where not all have the same conditions: it is pooled with those under its own
@@ -82,6 +83,7 @@ class Result:
     timings: dict[Case, Timing] = field(default_factory=dict)
     counts: dict[Case, float] = field(default_factory=dict)
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)
+    parts: dict[Case, dict[str, float]] = field(default_factory=dict)
     failures: dict[Case, str] = field(default_factory=dict)
     skips: dict[Case, str] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
