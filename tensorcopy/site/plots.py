@@ -137,13 +137,14 @@ def of_components(
     pythons: Mapping[str, str],
     changes: Sequence[CaseChange],
     change_link: ChangeLink,
+    unit: str,
 ) -> str:
-    """Plot the instructions of a case, a bar for each release, divided into components.
+    """Plot the instructions or the time of a case, a bar for each release, divided into components.
 
-    parts : the instructions of each component, by release; a release without them is a gap
+    parts : the amount of each component, by release; a release without them is a gap
     colours : the number of each component's colour, from top to bottom
-    pythons : the older Python, by the first release that was counted on a newer one
-    changes : of the count
+    pythons : the older Python, by the first release that was measured on a newer one
+    changes : of the case
     """
     height, bars = dict.fromkeys(versions, 0.0), []
     for component, colour in reversed(list(colours.items())):
@@ -157,9 +158,10 @@ def of_components(
     return Plot(
         label,
         NameAxis(tuple(version if version in parts else "" for version in versions)),
-        ValueAxis(0.0, HEADROOM * max(height.values()), linear=True, unit=suite_specs.INSTRUCTIONS),
+        ValueAxis(0.0, HEADROOM * max(height.values()), linear=True, unit=unit),
         bars=bars,
-        rules=rules + _gaps([version in parts for version in versions], "not counted"),
+        rules=rules
+        + _gaps([version in parts for version in versions], "not counted" if unit == suite_specs.INSTRUCTIONS else "not profiled"),
         flags=_flags(changes, versions, change_link),
         kind="parts",
     ).svg()

@@ -171,7 +171,7 @@ def test_a_truncated_launch_is_an_error_and_the_others_are_published(checkout, m
 
 
 def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):
-    """The dashboard has no option for it, and a page names the device."""
+    """The dashboard has no option for it. A page names the device, and others say where the time of a call on it goes."""
     options = ("--quick", "--no-serve", "--machine", "gpu-box", "--releases", NEWEST.version)
     done = checkout.run("tensorcopy", "dashboard", *options, **gpu.variables(OPERATION_US=20))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -181,3 +181,5 @@ def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):
     assert suites >= {"copies.BySize.time_copy", "copies.Throughput.time_copy", "copies.Latency.time_copy"}
     assert suites >= {"conversions.BySize.time_conversion", "conversions.Latency.time_conversion"}
     assert name in (checkout.root / "site" / "machines" / "gpu-box.html").read_text(encoding="utf-8")
+    assert {case.suite for case in result.parts} == {"copies.Latency.time_copy", "conversions.Latency.time_conversion"}
+    assert re.search(r"Where do [\d.]+ µs go on cuda\?", (checkout.root / "site" / "methods" / "tensor.html").read_text(encoding="utf-8"))

@@ -10,12 +10,12 @@ from tensorcopy.copying.anatomy import Anatomy
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.numbers import size
 from tensorcopy.results import function_profiles, suite_specs
-from tensorcopy.results.cases import memory_case
+from tensorcopy.results.cases import Case, memory_case
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine, longest_history
+from tensorcopy.site.machine import HISTORY_NUMELS, Machine, longest_history
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages import explorer
 
@@ -83,14 +83,15 @@ def _method_pages(content: Content) -> Iterator[Page]:
         machine = longest_history([machine for machine in content.machines if name in machine.methods])
         if machine is None:
             continue
-        code = machine.methods[name]["code"]
+        code, (on_device, not_profiled) = machine.methods[name]["code"], _on_devices(content, name)
         values = {
             "name": name,
             "code": code,
             "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen).rstrip('.')}."
             if (seen := observed(machine.result, name, "with_grad"))
             else "Not observed with the newest torch.",
-            "anatomies": _anatomies(machine, name),
+            "anatomies": [*_anatomies(machine, name), *on_device],
+            "not_profiled": not_profiled,
             "explorers": [
                 (each.name, explorer.link(each, *cases[:1]))
                 for each in content.machines
@@ -112,6 +113,25 @@ def _anatomies(machine: Machine, name: str) -> list[Anatomy]:
     smallest = [next((profiled for profiled in by_size if profiled.endswith(kind)), "") for kind in (PLAIN, f"{PLAIN} grad")]
     anatomies = [anatomy.of_case(machine, counted[profiled]) for profiled in smallest if profiled]
     return [each for each in anatomies if each]
+
+
+def _on_devices(content: Content, name: str) -> tuple[list[Anatomy], list[tuple[Machine, Case]]]:
+    """Return the anatomies of a method on devices, at a small and a large size; and a case of each device without one.
+
+    They are from the machine with the longest history among those whose launches tell the parts of any call on the device.
+    """
+    anatomies: list[Anatomy] = []
+    not_profiled: list[tuple[Machine, Case]] = []
+    for device, answering in content.by_device.items():
+        profiled = [each for each in content.machines if any(case.device == device for result in each.results for case in result.parts)]
+        machine = longest_history(profiled, device) or answering
+        cases = [case for case in machine.cases if case.spec.in_parts and case.device == device and case["method"] == name]
+        in_order = sorted(cases, key=lambda case: int(case["numel"]))
+        shown = [case for case in in_order if int(case["numel"]) in HISTORY_NUMELS] or in_order[:1]
+        found = [each for each in (anatomy.of_device(machine, case) for case in shown) if each]
+        anatomies += found
+        not_profiled += [] if found else [(machine, case) for case in shown[:1]]
+    return anatomies, not_profiled
 
 
 def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:

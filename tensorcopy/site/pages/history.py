@@ -184,7 +184,11 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         ],
         "count_changes": machine.case_changes[counted] if counted else (),
         "counted": counted,
-        "has_anatomy": (counted or case).spec.metric == suite_specs.INSTRUCTIONS and case["method"] in machine.counted_methods,
+        "anatomy_of": "instructions"
+        if (counted or case).spec.metric == suite_specs.INSTRUCTIONS and case["method"] in machine.counted_methods
+        else "time"
+        if any(case in result.parts for result in history.results)
+        else "",
         "svg": ""
         if not any(row.measured for row in rows)
         else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG

@@ -1,0 +1,109 @@
+"""The anatomy of a call on a device: where its time goes over the releases, and which part changed."""
+
+import re
+
+import pytest
+
+from tensorcopy.copying.pages import methods
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.results.call_parts import CALL, COPY, DEVICE, LAUNCH, PARTS, WAIT
+from tensorcopy.site import render
+from tensorcopy.site.pages import history
+from tests import launch_files
+from tests.copying.test_anatomy import releases, section, table
+from tests.whole.test_claims import text_of
+
+RELEASES = ["2.9.1", "2.10.0", "2.11.0", "2.13.0", "2.14.1", "2.15.0"]
+CHANGED, NOT_PROFILED = "2.11.0", "2.13.0"
+MORE = 1.2  # microseconds that the launch takes from one release on
+SMALL, LARGE = (f"copies.Latency.time_copy clone_detach {numel} cuda" for numel in (1024, 2**20))
+CONVERSION = "conversions.Latency.time_conversion detach_numpy_copy 1024 cuda"
+OTHER = "copies.Latency.time_copy detach_clone 1024 cuda"
+IN_A_ROW = "copies.Throughput.time_copy clone_detach 1024 cuda"
+
+
+def more(release: str) -> float:
+    return MORE if RELEASES.index(release) >= RELEASES.index(CHANGED) else 0.0
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    """A machine whose launches tell the parts of two methods with all releases but one, and of another one none."""
+    folder = tmp_path_factory.mktemp("results")
+    times = {SMALL: 15.0, LARGE: 18.0, CONVERSION: 40.0, OTHER: 15.0, IN_A_ROW: 8.0}
+    by_release = {case: {each: time + more(each) * (case == SMALL) for each in RELEASES} for case, time in times.items()}
+    parts = {
+        SMALL: {each: (2.0, 8.0 + more(each), 15.0 + more(each), 3.0) for each in RELEASES if each != NOT_PROFILED},
+        LARGE: dict.fromkeys(RELEASES, (2.0, 8.0, 18.0, 6.0)),
+        CONVERSION: dict.fromkeys(RELEASES, (4.0, 40.0, 41.0, None)),
+    }
+    card = {"accelerators": {"cuda": "Card 9000"}}
+    launch_files.write(folder, by_release, parts=parts, noise=0.0005, common=0.0, **card)
+    seen = {name: launch_files.observed("conversion" if "numpy" in name else "copy", code) for name, code in launch_files.METHODS.items()}
+    seen["detach_numpy_copy"]["code_on_accelerator"] = "x.detach().cpu().numpy()"
+    launch_files.write_counts(folder, RELEASES[-1], {}, methods=seen, **card)
+    return render.content(shipped(), launch_files.load(folder))
+
+
+@pytest.fixture(scope="module")
+def pages(content) -> dict[str, str]:
+    templates = render.templates_of(content)
+    return {page.address: render.page_text(templates, page) for page in methods.pages(content) if page.address.startswith("methods/")}
+
+
+def seconds(text: str) -> float:
+    number, unit = text.replace("−", "-").split()
+    return float(number) * {"ns": 1e-9, "µs": 1e-6}[unit]
+
+
+def test_the_bars_of_a_release_are_its_parts(pages):
+    """In the table and in the drawing; a release whose launches do not tell them is a gap, and not one of length 0."""
+    html = section(pages, "clone_detach")
+    rows = table(html)
+    assert rows.pop("torch") == ["time", CALL, LAUNCH, DEVICE, WAIT]
+    assert list(rows) == releases(html)[::-1] == [each for each in RELEASES[::-1] if each != NOT_PROFILED]
+    for release, (whole, *parts) in rows.items():
+        assert [1e6 * seconds(part) for part in parts] == pytest.approx([2, 6 + more(release), 3, 4], rel=0.01)
+        assert sum(map(seconds, parts)) == pytest.approx(seconds(whole), rel=0.01)
+    assert html.count(">not profiled</text>") == 1
+    assert re.findall(r'<path class="p(\d+)"', html) == [
+        re.search(rf'class="p(\d+)"><summary>{name}<', html)[1] for name in (WAIT, DEVICE, LAUNCH, CALL)
+    ]
+
+
+def test_a_change_is_explained_by_the_part_that_changed(pages):
+    """And by no other: what did not change the time is not told."""
+    text = " ".join(text_of(section(pages, "clone_detach")).split())
+    assert re.search(
+        rf"Where do 16\.2 µs go on cuda\? Of 16\.2 µs with torch 2\.15\.0: {LAUNCH} 44 %, {WAIT} 25 %, {DEVICE} 19 %, {CALL} 12 %\.", text
+    )
+    assert re.search(rf"With torch {CHANGED}, \+[78]\.\d %: {LAUNCH} \+1\.2 µs\. Time per call, by part; ", text)
+    assert "With torch" not in text_of(section(pages, "clone_detach", 1))
+
+
+def test_each_part_says_what_it_is(pages):
+    for number, method in ((0, "clone_detach"), (1, "clone_detach"), (0, "detach_numpy_copy")):
+        html = section(pages, method, number)
+        shown = dict(re.findall(r"<summary>([^<]*)<b>.*?</p><p>(.*?)</p></details>", html))
+        assert list(shown.items()) == [(name, PARTS[name].replace("'", "&#39;")) for name in PARTS if name in shown]
+        assert len(shown) >= 2
+
+
+def test_a_conversion_shows_the_code_that_was_called(pages):
+    """It waits itself, so that what it waits for is one part."""
+    html = section(pages, "detach_numpy_copy")
+    assert "of <code>x.detach().cpu().numpy()</code>" in html.replace("<wbr>", "")
+    assert table(html)["torch"] == ["time", CALL, COPY]
+
+
+def test_what_no_launch_tells_is_not_profiled_yet(content, pages):
+    assert 'class="anatomy"' not in pages["methods/detach_clone.html"]
+    assert re.search(r"cuda: where its time goes is not profiled yet \(2¹⁰ elements", text_of(pages["methods/detach_clone.html"]))
+    assert "not profiled yet" not in pages["methods/clone_detach.html"]
+
+
+@pytest.mark.parametrize(("case", "leads"), [(SMALL, True), (OTHER, False), (IN_A_ROW, False)])
+def test_a_case_with_parts_leads_to_them(content, case, leads):
+    templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
+    page = render.page_text(templates, history._case_page(content, places, launch_files.case(case)))
+    assert ('Where its time goes: <a href="../../../methods/clone_detach.html">' in page) is leads
