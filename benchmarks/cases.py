@@ -14,7 +14,7 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.copying.inside import own
 from tensorcopy.copying.inside.loop import MOVED, Loop
-from tensorcopy.copying.inside.methods import code_on, exists, make_tensor
+from tensorcopy.copying.inside.methods import code_on, make_tensor, why_not
 from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability
 from tensorcopy.worker.operations import operations
@@ -100,8 +100,8 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     """
     skip_without(device)
     skip_without_memory(numel, device)
-    if not exists(method):
-        skip(f"{method.code} exists from torch {method.since} on")
+    if reason := why_not(method, device):
+        skip(reason)
     return Loop(
         code_on(method, device),
         lambda: {"x": make_tensor(numel, device, dtype, layout, requires_grad)},
@@ -121,8 +121,8 @@ def case_of_inputs(method, n):
     operation = next(operation for operation in operations() if operation.name == method.name)
     device = own.device_of(operation)
     skip_without(device)
-    if not exists(method):
-        skip(f"{method.code} exists from torch {method.since} on")
+    if reason := why_not(method, device):
+        skip(reason)
     if n not in operation.sizes:
         skip(f"the sizes of {method.name} are {', '.join(map(str, operation.sizes))}")
     try:

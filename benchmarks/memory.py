@@ -5,20 +5,22 @@ They are counted, so one pass is enough.
 
 from functools import cache
 
-from tensorcopy.copying.inside.methods import METHODS, exists, make_tensor
+from tensorcopy.copying.inside.methods import METHODS, make_tensor, why_not
 from tensorcopy.worker import allocations as allocation_probe
 from tensorcopy.worker.devices import ACCELERATORS, DEVICES
 
 from .cases import skip, skip_without
 
 NUMELS = [2**20]  # 4 MiB of float32
+ON_EVERY_DEVICE = [name for name, method in METHODS.items() if method.devices == DEVICES]
+ON_ACCELERATORS_ONLY = [name for name in METHODS if name not in ON_EVERY_DEVICE]
 
 
 @cache
 def allocations(measure, method, numel, device):
     method = METHODS[method]
-    if not exists(method):
-        skip(f"{method.code} exists from torch {method.since} on")
+    if reason := why_not(method, device):
+        skip(reason)
     skip_without(device)
     try:
         return measure(method.on[device], make_tensor(numel, device))
@@ -50,7 +52,7 @@ class Host(_Allocations):
     """Host memory, by torch's and numpy's allocators, for tensors on any device."""
 
     measure = staticmethod(allocation_probe.on_host)
-    params = [list(METHODS), NUMELS, list(DEVICES)]
+    params = [ON_EVERY_DEVICE, NUMELS, list(DEVICES)]
 
 
 class Device(_Allocations):
@@ -60,6 +62,19 @@ class Device(_Allocations):
     params = [list(METHODS), NUMELS, list(ACCELERATORS)]
 
 
+class Pinned:
+    """Pinned host memory, by the statistics of its caching allocator."""
+
+    version = "1"
+    params = [ON_ACCELERATORS_ONLY, NUMELS, ["cuda"]]
+    param_names = ["method", "numel", "device"]
+
+    def track_peak(self, method, numel, device):
+        return allocations(allocation_probe.pinned, method, numel, device).peak
+
+    track_peak.unit = "bytes"
+
+
 class Counted:
     """CUDA memory that the code requests, counted by torch's dispatcher.
 
@@ -67,11 +82,11 @@ class Counted:
     """
 
     version = "1"
-    params = [list(METHODS), NUMELS]
+    params = [ON_EVERY_DEVICE, NUMELS]
     param_names = ["method", "numel"]
 
     def setup_cache(self):
-        return {(name, numel): _peak(method, numel) for name, method in METHODS.items() for numel in NUMELS}
+        return {(name, numel): _peak(METHODS[name], numel) for name in ON_EVERY_DEVICE for numel in NUMELS}
 
     def track_peak(self, peaks, method, numel):
         peak = peaks[method, numel]
@@ -84,8 +99,8 @@ class Counted:
 
 def _peak(method, numel):
     """Return the peak in bytes, the reason for skipping, or what the method raises."""
-    if not exists(method):
-        return f"{method.code} exists from torch {method.since} on"
+    if reason := why_not(method, "cuda"):
+        return reason
     try:
         return allocation_probe.counted(method.on["cuda"], numel).peak
     except NotImplementedError as reason:

@@ -57,10 +57,11 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     if machine is None:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
-    drawings = draw_methods(machine.result.methods)  # for readers of the Markdown
     advices = shipped({device: each.result for device, each in content.by_device.items()})
     observed = {name: row for each in content.by_device.values() for name, row in each.result.methods.items()}  # some on one device only
     codes = {name: row["code"] for name, row in observed.items() if row["group"] in recommend.GROUPS}
+    of_accelerators = {name: row for name, row in content.methods.items() if "devices" in row}
+    drawings = draw_methods({**machine.result.methods, **of_accelerators})  # for readers of the Markdown
     parts = {**PARTS, "badges": lambda _: badges(content), "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},

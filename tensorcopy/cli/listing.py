@@ -132,7 +132,10 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     rows = []
     for name, row in newest.methods.items():
         behaviour = row["observed"].get("cpu")
-        result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
+        if "cpu" not in row.get("devices", ["cpu"]):
+            result = f"not applicable: for a tensor on {' or '.join(row['devices'])}"
+        else:
+            result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
         rows.append([name, row["code"], result])
     console.print(terminal_table(["method", "code", "result"], rows, "lll"))
     print_warnings(results.warnings)

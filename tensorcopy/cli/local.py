@@ -164,6 +164,9 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         console.print(f"✗ {row['code']} on {row['device']}, {tensor}: {changed}", soft_wrap=True)
     for device, reason in report["unsupported"].items():
         console.print(f"{device} is not checked: {reason}", soft_wrap=True)
+    for device, reasons in report["not_applicable"].items():
+        for reason in reasons:
+            console.print(f"not applicable on {device}: {reason}", soft_wrap=True)
     undocumented = sum(row["kept"] is None for row in rows)
     note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
     result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"

@@ -36,17 +36,18 @@ def _outcome(code: str, seen: Mapping[str, Any]) -> str:
 
 
 def draw_methods(methods: Mapping[str, Any]) -> dict[str, str]:
-    """Return the drawing of each method on the CPU by name.
+    """Return the drawing of each method by name: on the CPU, or on the device for which it is.
 
-    It shows a leaf that requires grad, or a plain tensor when the leaf raises.
+    It shows a leaf that requires grad, or a plain tensor when the leaf raises. Statements are drawn under the name that they assign.
     """
     networks = [_label("first.weight", X, leaf=True), _label("second.weight", Y, leaf=True), _boxes(X), _join(X, X), _join(Y, X)]
     drawings = {"two_networks": _svg([*networks, _arrow(reaches_x=False)], "two networks")}  # whose parameters share storage
     for name, row in methods.items():
-        seen = (row.get("observed") or {}).get("cpu")
+        device = row.get("devices", ["cpu"])[0]
+        seen = (row.get("observed") or {}).get(device)
         outcomes = [seen[kind] for kind in ("with_grad", "plain") if seen[kind]["shares_storage"] is not None] if seen else []
         if outcomes:
-            drawings[name] = _outcome(row["code"], outcomes[0])
+            drawings[name] = _outcome(row["code"] if device == "cpu" else row["code"].partition(" = ")[0], outcomes[0])
     return drawings
 
 

@@ -107,6 +107,8 @@ def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str,
         yield "writes", ""
     if row.get("since", FIRST) != FIRST:
         yield "since", str(row["since"])
+    if row.get("caveat"):
+        yield str(row["caveat"]), ""
     if request.requires_grad:
         return
     with_grad = observed["with_grad"]  # what differs once x requires grad

@@ -130,6 +130,11 @@ def memory_case(metric: str, method: str, device: str) -> Case:
     return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
 
 
+def host_peak(method: str, device: str) -> Case:
+    """Return the case that counts the host memory of a method for a tensor on a device: on another than the CPU, pinned memory."""
+    return memory_case("peak" if device == "cpu" else "pinned_peak", method, device)
+
+
 def nbytes(case: Case) -> int | None:
     """Return the bytes of a case's tensor; None for a case without a memcpy baseline, or of an unknown dtype."""
     parameters, spec = dict(case.parameters), case.spec

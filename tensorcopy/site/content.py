@@ -133,10 +133,12 @@ class Content:
 
     @cached_property
     def methods(self) -> dict[str, Any]:
-        """The methods of all machines, those of the first machine first."""
+        """The methods of all machines: each as the first machine has it that observed it on any device."""
         rows: dict[str, Any] = {}
         for machine in self.machines:
-            rows = {**rows, **{name: row for name, row in machine.methods.items() if name not in rows}}
+            rows |= {
+                name: row for name, row in machine.methods.items() if name not in rows or (row["observed"] and not rows[name]["observed"])
+            }
         return rows
 
     @property

@@ -81,6 +81,23 @@ def on_device(method: Callable[[Any], Any], x: Any) -> Allocations:
     return between(before, after)
 
 
+def pinned(method: Callable[[Any], Any], x: Any) -> Allocations:
+    """Return the allocations of `method(x)` in pinned host memory, by its caching allocator, which rounds sizes up to powers of two.
+
+    Raises NotImplementedError where torch keeps no statistics of it.
+    """
+    if not hasattr(torch.cuda, "host_memory_stats"):
+        raise NotImplementedError("torch counts pinned memory from 2.7 on")
+    _result(method, x)
+    torch.cuda.reset_peak_host_memory_stats()
+    before = torch.cuda.host_memory_stats()
+    result = _result(method, x)
+    after = torch.cuda.host_memory_stats()
+    del result
+    used = "active_bytes" if "active_bytes.peak" in after else "allocated_bytes"  # in tensors; earlier releases have the other name
+    return Allocations(after[f"{used}.allocated"] - before[f"{used}.allocated"], after[f"{used}.peak"] - before[f"{used}.current"], None)
+
+
 def between(before: Mapping[str, int], after: Mapping[str, int]) -> Allocations:
     """Return the allocations between two readings of `memory_stats`.
 

@@ -15,16 +15,20 @@ OPERATION, LAUNCH, WAIT = 500e-6, 50e-6, 100e-6
 SWITCHES = {"OPERATION_US": 500, "LAUNCH_US": 50, "WAIT_US": 100, "CARRIED_MB": 1, "CONTEXT_MS": 200}
 ONCE = 0.05  # seconds: a context takes longer on any device
 COPY = 4 * 2**20  # bytes of a copy of 2^20 elements
-TRANSFERS = {"detach_numpy_copy": 1, "clone_detach_numpy": 2, "detach_clone_numpy": 2}  # copies that the device carries out
+# copies that the device carries out
+TRANSFERS = {"detach_numpy_copy": 1, "clone_detach_numpy": 2, "detach_clone_numpy": 2, "pinned_numpy": 1}
 
 THROUGHPUT = {method: f"copies.Throughput.time_copy('{method}', {NUMEL}, 'cuda')" for method in COPIES}
 LATENCY = {method: f"copies.Latency.time_copy('{method}', {NUMEL}, 'cuda')" for method in COPIES}
 CONVERSION = {method: f"conversions.Latency.time_conversion('{method}', 1024, 'cuda')" for method in CONVERSIONS}
+CONVERSION["pinned_numpy"] = "transfers.Latency.time_transfer('pinned_numpy', 1024, 'cuda')"
 MEMORY = {
     f"memory.Device.track_peak('detach_clone', {2**20}, 'cuda')": COPY,
     f"memory.Device.track_allocations('detach_clone', {2**20}, 'cuda')": 1,
     f"memory.Device.track_peak('clone_detach_numpy', {2**20}, 'cuda')": COPY,
     f"memory.Device.track_peak('detach_numpy_copy', {2**20}, 'cuda')": 0,
+    f"memory.Device.track_peak('pinned_numpy', {2**20}, 'cuda')": 0,
+    f"memory.Pinned.track_peak('pinned_numpy', {2**20}, 'cuda')": COPY,
 }
 
 
@@ -82,7 +86,7 @@ def test_a_call_that_waits_itself_has_one_part_for_all_of_it(rows, method):
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("method", CONVERSIONS)
+@pytest.mark.parametrize("method", CONVERSION)
 def test_a_conversion_has_its_copies(gpu, rows, method):
     """One to the host, and one more on the device where the method clones first."""
     row = rows[CONVERSION[method]]

@@ -8,7 +8,7 @@ import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.copying.inside import conformance
-from tensorcopy.copying.inside.methods import METHODS, exists
+from tensorcopy.copying.inside.methods import METHODS, why_not
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 
@@ -20,8 +20,9 @@ def report():
 
 
 def test_the_installed_torch_keeps_every_promise(report):
-    """For every method it has, with a plain tensor and with a leaf that requires grad."""
-    assert {row["method"] for row in report["checked"]} == {name for name, method in METHODS.items() if exists(method)}
+    """For every method that applies, with a plain tensor and with a leaf that requires grad; of the others the reason is told."""
+    assert {row["method"] for row in report["checked"]} == {name for name, method in METHODS.items() if not why_not(method, "cpu")}
+    assert "pinned_numpy is for a tensor on cuda" in report["not_applicable"]["cpu"]
     assert [row for row in report["checked"] if row["kept"] is not True] == []
     assert len(report["checked"]) == 2 * len({row["method"] for row in report["checked"]})
 
@@ -63,6 +64,7 @@ def test_the_command_prints_torch_s_own_texts(report, monkeypatch, capsys):
     output = capsys.readouterr().out
     assert "torch.tensor(x): UserWarning: To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()" in output
     assert "x.numpy(), np.array(x): RuntimeError: Can't call numpy() on Tensor that requires grad." in output
+    assert "\nnot applicable on cpu: pinned_numpy is for a tensor on cuda\n" in output
     assert f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}: every documented behaviour holds\n" in output
 
 

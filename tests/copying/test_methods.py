@@ -1,10 +1,12 @@
 """The registry: promises are kept by the installed torch."""
 
+import json
+
 import pytest
 import torch
 
 from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES
-from tensorcopy.copying.inside.methods import GROUPS, promised
+from tensorcopy.copying.inside.methods import GROUPS, TRANSFERS, promised, why_not
 from tensorcopy.errors import TensorcopyError
 
 NAMES = {
@@ -48,6 +50,40 @@ def test_an_unknown_name_is_an_error_that_lists_the_names():
     assert isinstance(caught.value, KeyError)
     assert COPIES.get("klone") is None
     assert "klone" not in COPIES
+
+
+@pytest.mark.parametrize(("device", "reason"), [("cuda", ""), ("mps", "is for a tensor on cuda"), ("cpu", "is for a tensor on cuda")])
+def test_pinned_memory_is_for_cuda(device, reason):
+    """Elsewhere the method does not apply, and promises nothing; torch raises without a driver for CUDA."""
+    pinned = TRANSFERS["pinned_numpy"]
+    assert why_not(pinned, device).removeprefix("pinned_numpy ") == reason
+    assert (promised(pinned, "cpu", "1.9.0"), promised(pinned, "cuda", "1.9.0").plain.gives) == (None, "ndarray")
+
+
+PINNED = """
+import json, torch
+from dataclasses import asdict
+from tensorcopy.copying.inside import semantics
+from tensorcopy.copying.inside.methods import TRANSFERS, promised
+method = TRANSFERS["pinned_numpy"]
+x = torch.arange(1.0, 4.0).to("cuda")
+a = eval(method.code.partition(" = ")[2].partition(";")[0], {**method.names, "x": x})
+read_too_early = a.tolist()
+torch.cuda.synchronize()
+addresses = set()
+for _ in range(6):
+    b = method.on["cuda"](x)
+    addresses.add(b.ctypes.data)
+observed = semantics.observed(method, "cuda") == promised(method, "cuda")
+print(json.dumps([read_too_early, a.tolist(), b.tolist(), len(addresses), observed]))
+"""
+
+
+def test_pinned_memory_is_safe_to_read_after_the_wait_only(emulated_cuda):
+    """Before it, the ndarray has what its memory had. With the wait, promises are kept, and memory of earlier calls is reused."""
+    done = emulated_cuda.run("-c", PINNED, OPERATION_US=20_000)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], 2, True]
 
 
 @pytest.mark.weekly

@@ -9,7 +9,10 @@ from markupsafe import escape
 
 from docs.tools import readme
 from tensorcopy.copying import advise, recommend
+from tensorcopy.copying.drawings import draw_methods
+from tensorcopy.copying.inside import conformance, methods
 from tensorcopy.copying.pages import article, chooser, landing
+from tensorcopy.copying.pages import methods as method_pages
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
@@ -201,6 +204,46 @@ def test_what_launches_of_one_side_leave_unknown_is_not_tied(tmp_path):
     assert "<small>not compared</small>" in page
     assert "tied" not in page
     assert "Not compared: the launches had this release alone (unpaired)" in page
+
+
+def test_a_method_for_accelerators_is_on_the_pages_of_its_device(tmp_path):
+    """Unmeasured, it has its code and no time; measured, it is recommended with its caveat, drawn, and its pinned memory is told."""
+    pinned, release, request = methods.TRANSFERS["pinned_numpy"], "2.15.0", recommend.common_request("ndarray", "cuda")
+    seen = launch_files.observed("conversion", "usual", gives="ndarray", keeps_graph=None, is_leaf=None, requires_grad=None)
+    outcome = {"cuda": seen["observed"]["cpu"]}
+    rows = {"detach_numpy_copy": {**seen, "observed": outcome}}
+    (rows["pinned_numpy"],) = conformance.observed_on([], {"transfer": {"pinned_numpy": pinned}}).values()
+    assert (rows["pinned_numpy"]["devices"], rows["pinned_numpy"]["observed"]) == (["cuda"], {})
+    times = {"conversions.Latency.time_conversion detach_numpy_copy 131072 cuda": {release: 80.0}}
+    card = {"accelerators": {"cuda": "Card 9000"}}
+    for measured_there in (False, True):
+        if measured_there:
+            rows["pinned_numpy"]["observed"] = outcome
+            times["transfers.Latency.time_transfer pinned_numpy 131072 cuda"] = {release: 40.0}
+        folder = tmp_path / str(measured_there)
+        launch_files.write(folder, times, **card)
+        counted = {
+            "memory.Pinned.track_peak pinned_numpy 1048576 cuda": 2**22,
+            f"memory.Device.track_peak {article.WASTES} 1048576 cuda": 0,
+        }
+        launch_files.write_counts(folder, release, counted if measured_there else {}, methods=rows, **card)
+        content = render.content(shipped(), launch_files.load(folder))
+        templates = render.templates_of(content)
+        pages = (*method_pages.pages(content), *chooser.pages(content))
+        site = {page.address: render.page_text(templates, page) for page in pages if "pinned" in page.address or "131072" in page.address}
+        page = site[addresses.of_method("pinned_numpy")]
+        assert escape(pinned.code) in page.replace("<wbr>", "")
+        assert ("For a tensor on cuda; not observed yet." in page) is not measured_there
+        assert ("pinned_numpy" in draw_methods(content.methods)) is measured_there
+        option = recommend.recommended(content.by_device["cuda"].result, request)
+        assert option.method == ("pinned_numpy" if measured_there else "detach_numpy_copy")
+        rows_of_memory = next(article.pages(content)).values["memory"]
+        assert [row[1] for row in rows_of_memory] == ["usual", pinned.code]
+    assert ("pinned", "") in option.caveats
+    assert "On cuda. Coloured" in page
+    assert "4 MiB" in page.replace("\u202f", " ").replace("\xa0", " ")
+    assert "4 MiB (2.15.0), pinned, for a tensor on CUDA" in rows_of_memory[1][2].replace("\u202f", " ").replace("\xa0", " ")
+    assert "to be read only after the wait" in site[chooser.of_request(request, 2**17)]
 
 
 def test_methods_that_were_never_in_one_launch_are_not_judged(tmp_path):

@@ -19,10 +19,11 @@ import numpy
 import torch
 
 from tensorcopy.copying.inside import printed, semantics
-from tensorcopy.copying.inside.methods import Method, code_on, exists, promised
+from tensorcopy.copying.inside.methods import Method, code_on, promised, why_not
 from tensorcopy.copying.inside.own import groups, own_groups
 from tensorcopy.copying.inside.semantics import Outcome
 from tensorcopy.worker import devices, operations
+from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 PLAIN, WITH_GRAD = "plain", "with_grad"
@@ -63,7 +64,9 @@ def check(on: str | Iterable[str] = ()) -> list[Checked]:
     rows: list[Checked] = []
     for device in selected:
         for group, methods in groups().items():
-            for method in filter(exists, methods.values()):
+            for method in methods.values():
+                if why_not(method, device):
+                    continue
                 observation, promise = semantics.observed(method, device), promised(method, device)
                 for of in (PLAIN, WITH_GRAD):
                     expected = getattr(promise, of) if promise else None
@@ -156,18 +159,21 @@ def observations(*, own_only: bool = False) -> dict[str, Any]:
 
 
 def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Method]]) -> dict[str, Any]:
-    """Return each method's group, code and observed semantics on `devices`, by name.
+    """Return each method's group, code and observed semantics on `devices`, by name, and "devices" and "caveat" of one that has them.
 
     of_groups : the methods by group
 
-    "observed" is empty for a method that this torch does not have.
+    "observed" lacks the devices to which a method does not apply, and is empty for one that this torch does not have.
     """
     rows: dict[str, Any] = {}
     for group, methods in of_groups.items():
         for method in methods.values():
             row = {"group": group, "code": method.code, "code_on_accelerator": method.code_on_accelerator, "since": method.since}
-            rows[method.name] = {**row, "observed": {}}
-            for device in devices if exists(method) else ():
+            of_some = {} if method.devices == DEVICES else {"devices": list(method.devices)}
+            rows[method.name] = {**row, **of_some, **({"caveat": method.caveat} if method.caveat else {}), "observed": {}}
+            for device in devices:
+                if why_not(method, device):
+                    continue
                 observation, promise = semantics.observed(method, device), promised(method, device)
                 as_promised = None if promise is None else observation == promise
                 rows[method.name]["observed"][device] = {**asdict(observation), "as_promised": as_promised}
@@ -177,13 +183,18 @@ def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Met
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
     """Check on the devices that are the arguments, or on all available ones.
 
-    Returns the versions, the rows, and the devices that are there and cannot be used, as plain values.
+    Returns the versions, the rows, the devices that are there and cannot be used, and why methods do not apply, as plain values.
     """
+    checked = check(arguments)
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "unsupported": devices.unsupported(),
-        "checked": [{**asdict(row), "kept": row.kept} for row in check(arguments)],
+        "not_applicable": {
+            device: [reason for methods in groups().values() for method in methods.values() if (reason := why_not(method, device))]
+            for device in dict.fromkeys(row.device for row in checked)
+        },
+        "checked": [{**asdict(row), "kept": row.kept} for row in checked],
     }

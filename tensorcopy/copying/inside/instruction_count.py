@@ -31,8 +31,8 @@ from tensorcopy.copying.inside.methods import (
     DTYPES,
     LAYOUTS,
     PRIMITIVES,
-    exists,
     make_tensor,
+    why_not,
 )
 from tensorcopy.copying.inside.own import device_of, find_method, make_values, own_operations, own_with_inputs
 from tensorcopy.errors import TensorcopyError
@@ -202,7 +202,7 @@ def warmed_up(section: Section) -> LoopFunction | None:
     """Return the loop of a section; None where its code raises for such a tensor, takes too long, or is not in this torch."""
     has_inputs = section.dtype == INPUTS
     method = own_with_inputs()[section.method] if has_inputs else find_method(section.method)
-    if not exists(method):
+    if why_not(method, "cpu"):
         return None
     try:
         if has_inputs:

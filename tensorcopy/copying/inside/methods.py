@@ -16,7 +16,7 @@ import torch
 
 from tensorcopy.copying.inside.semantics import Outcome, Semantics, array, raises
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.devices import DEVICES
 
 NAMES: Mapping[str, Any] = MappingProxyType({"torch": torch, "np": np, "copy": copy})  # names available to a method's code, besides x
 
@@ -24,11 +24,12 @@ NAMES: Mapping[str, Any] = MappingProxyType({"torch": torch, "np": np, "copy": c
 class Promise(NamedTuple):
     """The semantics promised from a torch release on.
 
+    cpu : None where the method is for other devices only
     accelerator : None where the method has not been observed on an accelerator yet
     """
 
     since: str
-    cpu: Semantics
+    cpu: Semantics | None
     accelerator: Semantics | None
 
 
@@ -36,12 +37,14 @@ class Method(Protocol):
     """A way to copy: a plain function of a tensor, described by its attributes.
 
     name : the key in results, such as "detach_clone"
-    code : the expression, of a tensor `x`, that the function evaluates
-    code_on_accelerator : the expression where `x` is on an accelerator; mostly the same
+    code : the expression, of a tensor `x`, that the function evaluates; or statements that assign its result
+    code_on_accelerator : the code where `x` is on an accelerator; mostly the same
     on : by device, the function for a tensor on it; on["cpu"] is the method itself
     names : the names available to its code, besides x
     promises : its promised semantics, by the first release they hold for; empty where nothing is promised
     since : the first torch release that has the method
+    devices : of `x`, on which it can be called
+    caveat : what to know of it beside its semantics, a key of words.toml; "" for nothing
     """
 
     name: str
@@ -51,13 +54,19 @@ class Method(Protocol):
     names: Mapping[str, Any]
     promises: tuple[Promise, ...]
     since: str
+    devices: tuple[str, ...]
+    caveat: str
 
     def __call__(self, x: Any, /) -> Any: ...
 
 
-def exists(method: Method) -> bool:
-    """Return whether the installed torch has `method`."""
-    return _version(torch.__version__) >= _version(method.since)
+def why_not(method: Method, device: str) -> str:
+    """Return why `method` does not apply to a tensor on `device` with the installed torch; "" where it does."""
+    if device not in method.devices:
+        return f"{method.name} is for a tensor on {' or '.join(method.devices)}"
+    if _version(torch.__version__) < _version(method.since):
+        return f"{method.code} exists from torch {method.since} on"
+    return ""
 
 
 def promised(method: Method, device: str, release: str = torch.__version__) -> Semantics | None:
@@ -72,25 +81,42 @@ def promised(method: Method, device: str, release: str = torch.__version__) -> S
 
 
 def code_on(method: Method, device: str) -> str:
-    """Return the expression of `method` for a tensor on `device`."""
+    """Return the code of `method` for a tensor on `device`."""
     return method.code if device == "cpu" else method.code_on_accelerator
 
 
 def make_method(
-    name: str, code: str, *promises: Promise, on_accelerator: str = "", since: str = "", names: Mapping[str, Any] = NAMES
+    name: str,
+    code: str,
+    *promises: Promise,
+    on_accelerator: str = "",
+    since: str = "",
+    names: Mapping[str, Any] = NAMES,
+    devices: tuple[str, ...] = DEVICES,
+    result: str = "",
+    caveat: str = "",
 ) -> Method:
-    """Return a method whose functions are compiled from its code."""
-    function: Any = _compile(code, names)
+    """Return a method whose functions are compiled from its code.
+
+    result : the name that the code assigns, where it is statements; "" of an expression
+    """
+    function: Any = _compile(code, names, result)
     function.__name__ = function.__qualname__ = function.name = name
     function.code, function.code_on_accelerator, function.names = code, on_accelerator or code, names
-    function.on = {"cpu": function, **dict.fromkeys(ACCELERATORS, _compile(function.code_on_accelerator, names))}
+    other = _compile(function.code_on_accelerator, names, result)
+    function.on = {device: function if device == "cpu" else other for device in DEVICES}
     function.promises, function.since = promises, since or promises[0].since
+    function.devices, function.caveat = devices, caveat
     method: Method = function
     return method
 
 
-def _compile(code: str, names: Mapping[str, Any]) -> Any:
-    return eval(f"lambda x: {code}", dict(names))  # noqa: S307 - code from this registry or from the reader's own tensorcopy.toml
+def _compile(code: str, names: Mapping[str, Any], result: str) -> Any:
+    namespace = dict(names)
+    if not result:
+        return eval(f"lambda x: {code}", namespace)  # noqa: S307 - code from this registry or from the reader's own tensorcopy.toml
+    exec(f"def method(x):\n    {code}\n    return {result}", namespace)  # noqa: S102 - code from this registry
+    return namespace["method"]
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -287,6 +313,16 @@ TRANSFERS = Methods(
         "detach_cpu_numpy",
         "x.detach().cpu().numpy()",
         Promise("1.9.0", cpu=_both(array(shares_storage=True)), accelerator=_both(array())),
+    ),
+    # .to allocates pinned memory, to which the device writes itself; for other memory, the driver copies from a pinned buffer of its own.
+    # It only queues the transfer: until the wait, which is therefore a part of the method, the ndarray has what its memory had before
+    make_method(
+        "pinned_numpy",
+        'a = x.detach().to("cpu", non_blocking=True).numpy(); torch.cuda.synchronize()',
+        Promise("1.9.0", cpu=None, accelerator=_both(array())),
+        devices=("cuda",),
+        result="a",
+        caveat="pinned",
     ),
 )
 """Conversions of a tensor on an accelerator that make no copy beside the transfer."""

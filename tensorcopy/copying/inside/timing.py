@@ -20,7 +20,7 @@ import torch
 
 from tensorcopy.copying.inside import conformance, values
 from tensorcopy.copying.inside.loop import MOVED, Loop, take_turns
-from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, code_on, exists
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, code_on, why_not
 from tensorcopy.copying.inside.own import find_method, groups, own_groups, own_operations
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.errors import TensorcopyError, line_of
@@ -109,7 +109,7 @@ def time_sizes(
     beside = {operation.name for operation in operations.operations() if operation.beside == what}
     group_of = {name: group for group, members in own_groups().items() for name in members if name in beside}
     own = [own_operations()[name] for name in group_of]
-    methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]  # own operations last
+    methods = [method for method in (*SWEEPS[what].values(), *own) if not why_not(method, device)]  # own operations last
     names = [*(method.name for method in methods), BASELINE]
     if relative_to and relative_to not in names:
         raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")

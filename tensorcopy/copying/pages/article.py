@@ -19,7 +19,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import NARROW_SPACE, count, size
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.results.cases import Case, memory_case
+from tensorcopy.results.cases import Case, host_peak, memory_case
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
@@ -29,7 +29,7 @@ from tensorcopy.site.page import Page, Translate, code_markup, translator
 TABLE = Path(__file__).with_name("article.toml")
 THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
 TWO = ("new_tensor", "tensor")  # and slower than these three
-INDEPENDENT = ("detach_clone_numpy", "clone_detach_numpy", "detach_numpy_copy", "detach_to_cpu_copy_numpy")  # on every device
+INDEPENDENT = ("detach_clone_numpy", "clone_detach_numpy", "detach_numpy_copy", "detach_to_cpu_copy_numpy", "pinned_numpy")  # ndarrays
 ARTICLE_NUMELS = tuple(2**exponent for exponent in range(15))  # that the article times
 WASTES, ALTERNATIVE = "detach_clone_numpy", "detach_numpy_copy"  # of GPU memory
 
@@ -104,8 +104,8 @@ def pages(content: Content) -> Iterator[Page]:
 def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]:
     translate, results = translator(language), machine.by_release
     heading, glossary = str(translate("article_heading")), "glossary" if language == "en" else f"glossary.{language}"
-    newest = results[-1].methods
     on_device = _measured_on_device(content)
+    newest = {**(on_device[-1].methods if on_device else {}), **results[-1].methods}
     by_device = {device: each.by_release for device, each in content.by_device.items()}
     return {
         "releases": [result.version for result in results],
@@ -128,7 +128,9 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
             (
                 method,
                 newest[method]["code_on_accelerator"],
-                _spans(results, memory_case("peak", method, "cpu"), translate),
+                _spans(results, host_peak(method, "cpu"), translate)
+                if "devices" not in newest[method]
+                else translate("article_pinned", spans=_spans(on_device, host_peak(method, "cuda"), translate)),
                 _spans(results, memory_case("cuda_peak", method, "cuda"), translate),
                 _spans(on_device, memory_case("device_peak", method, "cuda"), translate),
             )

@@ -10,7 +10,7 @@ from tensorcopy.copying.anatomy import Anatomy
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.numbers import size
 from tensorcopy.results import function_profiles, suite_specs
-from tensorcopy.results.cases import Case, memory_case
+from tensorcopy.results.cases import Case, host_peak
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import PLAIN
@@ -78,18 +78,23 @@ def _difference(shown: Mapping[str, Any], compared: Mapping[str, Any]) -> str:
 
 
 def _method_pages(content: Content) -> Iterator[Page]:
-    """Yield a page for each method, from the machine with the longest history among those that have it."""
-    for name in content.methods if content.machine else ():
-        machine = longest_history([machine for machine in content.machines if name in machine.methods])
+    """Yield a page for each method, from the machine with the longest history among those that have it, on the first of its devices."""
+    for name, row in content.methods.items() if content.machine else ():
+        device = row.get("devices", ["cpu"])[0]
+        having = [machine for machine in content.machines if name in machine.methods]
+        machine = longest_history(having, device) or longest_history(having)
         if machine is None:
             continue
-        code, (on_device, not_profiled) = machine.methods[name]["code"], _on_devices(content, name)
+        code, (on_device, not_profiled) = recommend.code(machine.methods[name], device), _on_devices(content, name)
         values = {
             "name": name,
             "code": code,
             "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen).rstrip('.')}."
-            if (seen := observed(machine.result, name, "with_grad"))
+            if (seen := observed(machine.result, name, "with_grad", device))
+            else f"For a tensor on {device}; not observed yet."
+            if device != "cpu"
             else "Not observed with the newest torch.",
+            "device": device,
             "anatomies": [*_anatomies(machine, name), *on_device],
             "not_profiled": not_profiled,
             "explorers": [
@@ -97,7 +102,7 @@ def _method_pages(content: Content) -> Iterator[Page]:
                 for each in content.machines
                 if (cases := [case for case in each.result.timings if dict(case.parameters).get("method") == name])
             ],
-            "releases": _releases(machine, name)[::-1],
+            "releases": _releases(machine, name, device)[::-1],
         }
         yield Page(addresses.of_method(name), "method.html", code, values, description=f"{code}: {values['lead']}")
 
@@ -134,16 +139,16 @@ def _on_devices(content: Content, name: str) -> tuple[list[Anatomy], list[tuple[
     return anatomies, not_profiled
 
 
-def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
-    """Return the method with each release.
+def _releases(machine: Machine, name: str, device: str) -> list[dict[str, Any]]:
+    """Return the method with each release, on a device.
 
     outcomes : for each of INPUTS; changed : whether each differs from the release before
     peak : memory on the host; "" when not counted
     """
     rows: list[dict[str, Any]] = []
     for result in machine.by_release:
-        outcomes = [describe(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS]
-        peak = result.counts.get(memory_case("peak", name, "cpu"))
+        outcomes = [describe(seen) if (seen := observed(result, name, kind, device)) else "not observed" for kind in INPUTS]
+        peak = result.counts.get(host_peak(name, device))
         rows.append(
             {
                 "release": result.version,
