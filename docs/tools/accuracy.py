@@ -294,7 +294,7 @@ def occasions(before: Result, after: Result) -> dict[Case, Change]:
         within = after.column.logs_of(case) - before.column.logs_of(case)
         within = within[~np.isnan(within)]
         half = len(within) // 2
-        if case.spec.torch and half >= paired.FEWEST:
+        if case.spec.compared and half >= paired.FEWEST:
             apart[case] = effects.unpaired(within[:half], within[-half:])
     return paired.judge(apart, kind=comparisons.kind)
 

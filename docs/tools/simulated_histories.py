@@ -105,7 +105,7 @@ def errors(axis: Sequence[Result]) -> tuple[list[Case], Numbers]:
     used = (~np.isnan(logs).all(axis=2)).all(axis=1)  # launches that have every release
     logs = logs[used]
     absent = np.isnan(logs)
-    by_number = {number: case for case, number in whole.cases.items() if case.spec.torch}
+    by_number = {number: case for case, number in whole.cases.items() if case.spec.compared}
     # some launches have some of the cases only, of all releases
     numbers = [number for number in by_number if (absent[:, :, number].any(axis=1) == absent[:, :, number].all(axis=1)).all()]
     residuals = np.full((*logs.shape[:2], len(numbers)), np.nan)

@@ -208,7 +208,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         for error in opened.failed.values():
             raise error
         job = taking.Job(opened, now.MACHINE, folder=folder, until=until, report_progress=report_progress)
-        every = [case for case in now.cases(sides, job) if case.spec.torch]
+        every = [case for case in now.cases(sides, job) if case.spec.compared]
         device = options.device or next((each for each in DEVICES if each in {case.device for case in every}), "")
         cases = [case for case in every if wanted(case)]
         print_warnings(own.verdicts.unmatched(now.known_cases(job)))

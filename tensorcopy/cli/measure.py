@@ -218,8 +218,9 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         sides = taking.Sides(own, paths, device)
         job = taking.Job(sides, machine, selection, reference, until=until, report_progress=report_progress)
         sides.open(measurements[-1:], report_progress)
-        suites, counts = job.all_suites(measurements)
-        if options.no_counts and not suites:
+        job_of_newest, newest, of_newest = job.of_newest(measurements)
+        suites, counts = job.all_suites(measurements, of_newest)
+        if options.no_counts and not (suites or of_newest):
             raise TensorcopyError(
                 "nothing is left to measure",
                 got="--no-counts, and only benchmarks that count or track",
@@ -227,13 +228,16 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
                 next="leave --no-counts out",
             )
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
+        missing_of_newest = taking.Missing(newest, job_of_newest, options.launches, of_newest, options.shard) if of_newest else None
         sides.open(every if size >= len(every) else measurements[-1:], report_progress)
         devices = {device for each in sides.opened.values() for device in each.report["ledger"]["accelerators"]}
         parallel = options.parallel or plan.parallel(min(size, len(every)), devices)
-        for line in taking.outlook(missing, size, parallel, twice=whole):
-            console.print(line, soft_wrap=True)
+        for each in filter(None, (missing, missing_of_newest)):
+            for line in taking.outlook(each, size, parallel, twice=whole and each is missing):
+                console.print(line, soft_wrap=True)
         taken = history.take(
             missing,
+            newest=missing_of_newest,
             most=size,
             counts=None if options.no_counts else counts,
             with_functions=not options.bench or own.is_shipped,  # another campaign's are those of all its operations, whatever is selected
@@ -242,9 +246,12 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         )
     print_warnings(taken.without)
     print_errors(taken.problems)
-    failed = _print_failures(measurements, job, {**suites, **counts}, console)
+    failed = _print_failures(measurements, job, {**suites, **of_newest, **counts}, console)
     _print_what_is_not_measured(job, console)
-    _print_counts(measurements, missing, suites, console)
+    if missing_of_newest and not suites:
+        _print_counts(newest, missing_of_newest, of_newest, console)
+    else:
+        _print_counts(measurements, missing, suites, console)
     if taken.profiled:
         console.print(f"functions of {counted(taken.profiled, 'release')} counted, in {results_folder()}/{machine}")
     for line in taken.notes:

@@ -175,10 +175,10 @@ def between(question: Question) -> Comparison:
 
 
 def _cases(before: Result, after: Result) -> list[Case]:
-    """Return the timed and tracked cases of either side that torch can change, those with a time first."""
+    """Return the timed and tracked cases of either side that are compared between releases, those with a time first."""
     tracked = [case for result in (before, after) for case in result.counts if case.tracked]
     failing = [case for result in (before, after) for case in result.failures if case.spec.timed or case.tracked]
-    return [case for case in dict.fromkeys([*before.timings, *after.timings, *tracked, *failing]) if case.spec.torch]
+    return [case for case in dict.fromkeys([*before.timings, *after.timings, *tracked, *failing]) if case.spec.compared]
 
 
 def _incomparable(before: Result, after: Result, case: Case, difference: Difference | None) -> Change | None:
@@ -235,7 +235,7 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
     total = {}
     for case in of_first:
         measured = [difference for *_, of_link in links if (difference := of_link.get(case))]
-        is_whole = len(measured) == len(links) and case.spec.torch
+        is_whole = len(measured) == len(links) and case.spec.compared
         if is_whole and not any(_incomparable(before, after, case, of_link[case]) for before, after, of_link in links):
             total[case] = effects.summed(measured)
     alpha = min(Question(*pair).alpha for pair in pairs)

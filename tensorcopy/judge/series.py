@@ -226,7 +226,7 @@ def _cases(results: Sequence[Result]) -> list[Case]:
     timed = [case for result in newest_first for case in result.timings]
     counted = [case for result in newest_first for case, value in result.counts.items() if value > 0 or case.tracked]
     failing = [case for case in results[-1].failures if case.spec.timed or case.tracked]
-    that_torch_changes = [case for case in (*timed, *failing) if case.spec.timed and case.spec.torch]
+    that_torch_changes = [case for case in (*timed, *failing) if case.spec.timed and case.spec.compared]
     return [*dict.fromkeys([*that_torch_changes, *counted, *failing])]
 
 
@@ -236,7 +236,7 @@ def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSerie
     A result with times on other devices alone is no part of a timed case's series: what was timed on a device stands as if no other were.
     """
     newest, by_case = results[-1], {}
-    timed = [{case.device for case in result.timings if case.spec.torch} for result in results]
+    timed = [{case.device for case in result.timings if case.spec.compared} for result in results]
     for case in _cases(results):
         over, device = results, case.device
         if case.spec.timed:

@@ -54,10 +54,18 @@ class Taken:
 
 
 def take(
-    missing: Missing, *, most: int = 0, counts: Suites | None, with_functions: bool = False, twice: bool = False, parallel: int = 1
+    missing: Missing,
+    *,
+    newest: Missing | None = None,
+    most: int = 0,
+    counts: Suites | None,
+    with_functions: bool = False,
+    twice: bool = False,
+    parallel: int = 1,
 ) -> Taken:
     """Take what is missing of releases.
 
+    newest : what is missing of the suites with which only the newest release is timed
     most : environments on the disk at a time, the reference among them; 0 for all
     counts : the suites that count something; None to count nothing
     with_functions : whether functions are counted, where Valgrind is installed
@@ -70,6 +78,9 @@ def take(
 
     def finish(group: Sequence[Measurement]) -> None:
         own = [each for each in missing.measurements if each in group or each == job.reference]  # which is in no group
+        if newest and newest.measurements[0] in own and not job.is_over:
+            alone = plan.groups(newest.measurements, job.reference, 2)
+            taken.launches += taking.take_missing(newest, alone, together=True, parallel=parallel)
         if twice and not job.is_over and not missing.of(group):
             taken.launches += _take_of_wide(missing, plan.groups(own, job.reference, most or len(every)), parallel)
         if counts is None:
@@ -86,10 +97,15 @@ def take(
     taken.launches += taking.take_missing(missing, groups, together=together, finish=finish, parallel=parallel)
     if job.reference and job.reference in job.sides.failed and job.reference not in missing.measurements:
         taken.without = [job.sides.failed.pop(job.reference)]
-    taken.problems = [*dict.fromkeys(job.sides.failed.values()), *missing.problems, *taken.problems]
+    taken.problems = [
+        *dict.fromkeys(job.sides.failed.values()),
+        *missing.problems,
+        *(newest.problems if newest else ()),
+        *taken.problems,
+    ]
     if any(each.kind == "times" and len(each.sides) == 1 for each in taken.launches):
         taken.notes.append(UNPAIRED)
-    if job.is_over and (left := sum(missing.of(group) for group in groups)):
+    if job.is_over and (left := sum(missing.of(group) for group in groups) + (newest.of(newest.measurements) if newest else 0)):
         taken.notes.append(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
     return taken
 

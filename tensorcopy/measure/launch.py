@@ -316,6 +316,7 @@ def take(
     machine: str,
     *,
     selection: str = "",
+    newest: bool = False,
     reference: int | None = None,
     core: int | None = None,
     report_progress: ReportProgress = ignore_progress,
@@ -324,6 +325,7 @@ def take(
 
     machine : its name in results
     selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
+    newest : as for `selected`
     reference : the number of the side that every launch of the machine has
     core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
 
@@ -333,7 +335,7 @@ def take(
     now = datetime.now(timezone.utc)
     with started(sides, core) as processes:
         suites, of_side = _suites(sides, processes)
-        suites = selected(suites, selection, devices_of(sides))
+        suites = selected(suites, selection, devices_of(sides), newest=newest)
         by_case: dict[tuple[str, int], Turns] = {}
         jobs = _jobs(suites, of_side)
         for of_device in jobs:
@@ -436,19 +438,20 @@ def suites_of(side: LocalSide) -> dict[str, dict[str, Any]]:
 
 
 def selected(
-    suites: Mapping[str, dict[str, Any]], selection: str, devices: Collection[str], *, timed: bool = True
+    suites: Mapping[str, dict[str, Any]], selection: str, devices: Collection[str], *, timed: bool = True, newest: bool = False
 ) -> dict[str, dict[str, Any]]:
     """Return the benchmarks with selected cases, each with the numbers of these by name under "selected".
 
     selection : a regular expression on the names of cases, as asv writes them
     devices : the accelerators that are there; cases that name another one are left out
     timed : whether to return those that are timed, or those that count something
+    newest : whether to return those with which only the newest release is timed, or the others
     """
     absent = "|".join(device for device in ACCELERATORS if device not in devices)
     pattern, chosen = re.compile(rf"(?!.*'({absent})').*?(?:{selection})" if absent else f".*?(?:{selection})"), {}
     for name, suite in suites.items():
         cases = {text: index for index, text in enumerate(names_of(name, suite["params"])) if pattern.match(text)}
-        if cases and (suite["type"] in TIMED) == timed:
+        if cases and (suite["type"] in TIMED, suite_specs.find(name).newest) == (timed, newest):
             chosen[name] = {**suite, "selected": cases}
     return chosen
 

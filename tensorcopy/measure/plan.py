@@ -229,6 +229,15 @@ def new(releases: ReleaseIndex, measured: Collection[str]) -> list[Release]:
     return rows[max(0, newest + 1 - NEIGHBOURS) :]
 
 
+def newest(measurements: Sequence[Measurement], releases: ReleaseIndex, measured: Collection[str]) -> list[Measurement]:
+    """Return the last measurement of the newest release; none where this machine has measured a newer one.
+
+    measured : SHAs of the releases that this machine has results of
+    """
+    last = max(reversed(measurements), key=lambda each: each.release)
+    return [] if any(release.sha in measured and release > last.release for release in releases) else [last]
+
+
 def installable(release: Release, pythons: Sequence[str]) -> tuple[Measurement | None, str]:
     """Return the measurement of a release, or None and the reason.
 

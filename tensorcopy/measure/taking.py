@@ -105,6 +105,7 @@ class Job:
     machine : its name in results
     selection : a regular expression on asv's names; "" for every case
     reference : the side of every launch; None for launches without one
+    newest : whether it is of the suites with which only the newest release is timed, or of all others
     folder : of launch files; None for that of asv.conf.json
     looks : how many looks at the launches share the chance of a false alarm, see `Launch`
     until : when no further launch begins, on the clock of `time.monotonic`
@@ -115,6 +116,7 @@ class Job:
     machine: str
     selection: str = ""
     reference: Measurement | None = None
+    newest: bool = False
     folder: Path | None = None
     looks: int = 1
     until: float = inf
@@ -181,19 +183,35 @@ class Job:
         """
         for measurement in sorted(measurements, key=lambda each: (each.is_installed(self.paths), each.release))[::-1]:
             for side in self.sides.usable([measurement]).values():
-                return launch.selected(self.sides.suites(side), self.selection, launch.devices_of([side]), timed=timed)
+                devices = launch.devices_of([side])
+                return launch.selected(self.sides.suites(side), self.selection, devices, timed=timed, newest=self.newest)
         raise self.sides.failed[measurements[0]]
 
-    def all_suites(self, measurements: Sequence[Measurement]) -> tuple[Suites, Suites]:
-        """Return the timed suites of the selection, and those that count something. Raises TensorcopyError where it has no case."""
+    def all_suites(self, measurements: Sequence[Measurement], *others: Suites) -> tuple[Suites, Suites]:
+        """Return the timed suites of the selection, and those that count something.
+
+        others : that are measured, too
+
+        Raises TensorcopyError where there is no case.
+        """
         timed, counting = (self.suites(measurements, timed=timed) for timed in (True, False))
-        if not (timed or counting):
+        if not any((timed, counting, *others)):
             raise self.nothing_selected()
         return timed, counting
 
+    def of_newest(self, measurements: Sequence[Measurement]) -> tuple[Job, list[Measurement], Suites]:
+        """Return the job of the suites with which only the newest release is timed, that release of these, and the selected suites.
+
+        No release and no suites where this machine has measured a newer one, or the newest cannot be opened. Raises DiskError.
+        """
+        job = replace(self, newest=True)
+        measured = {side.sha for launch in self.stored() for side in launch.sides}
+        newest = [*self.sides.usable(plan.newest(measurements, self.campaign.releases, measured))]
+        return job, newest, job.suites(newest) if newest else {}
+
     def nothing_selected(self) -> TensorcopyError:
         """Return the error of a selection without a case."""
-        names = sorted({name for suites in self.sides.described.values() for name in suites})
+        names = sorted({name for suites in self.sides.described.values() for name in suites if not suite_specs.find(name).newest})
         return TensorcopyError(
             "nothing to measure",
             got=f"no case that matches {self.selection!r}",
@@ -241,6 +259,7 @@ def take_launch(
                 [*sides.values()],
                 job.machine,
                 selection=job.selection,
+                newest=job.newest,
                 reference=number,
                 core=core,
                 report_progress=report_progress,

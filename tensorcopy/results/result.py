@@ -118,7 +118,7 @@ class Result:
     @cached_property
     def devices(self) -> tuple[str, ...]:
         """The devices that it has results of: of cases that torch can change, or else of counts."""
-        timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.torch}
+        timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.compared}
         tracked = {case.device for case in (*self.counts, *self.failures) if case.tracked}
         measured = (timed | tracked) or {case.device for case in self.counts}
         return tuple(device for device in DEVICES if device in measured)

@@ -41,6 +41,7 @@ class SuiteSpec:
     rank : its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
     torch : whether torch can change its values
     numpy : whether numpy's version can change them
+    newest : whether only the newest release of a machine is timed, in launches of its own: its cases are in no history and no comparison
     device : of its tensors, where no parameter tells it
     latency : whether the device is waited for after each call, although it could run several
     wait : whether it times such a wait alone
@@ -68,6 +69,7 @@ class SuiteSpec:
     rank: int = 2
     torch: bool = True
     numpy: bool = False
+    newest: bool = False
     device: str = "cpu"
     latency: bool = False
     wait: bool = False
@@ -89,6 +91,11 @@ class SuiteSpec:
     def timed(self) -> bool:
         """Whether its values are times, not counts."""
         return self.unit == SECONDS
+
+    @property
+    def compared(self) -> bool:
+        """Whether its values are compared between releases."""
+        return self.torch and not self.newest
 
 
 @cache
@@ -158,13 +165,20 @@ def timed_by_size(methods: str, device: str = "cpu", *, requires_grad: bool = Fa
     The suite on the CPU without grad stands for one that does not exist. A group that is not the registry's is the user's own.
     """
     kind = methods if section_of(methods) and by == NUMEL else OWN
-    of_group = [spec for spec in table().values() if kind in (spec.methods, *spec.includes) and not spec.latency]
+    of_group = [spec for spec in table().values() if kind in (spec.methods, *spec.includes) and not (spec.latency or spec.newest)]
     wanted: tuple[str, ...] = ("method", by)
     if device != "cpu":
         wanted = (*wanted, "device")
     elif requires_grad:
         wanted = (*wanted, "requires_grad")
     return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
+
+
+@cache
+def timed_between(methods: str, device: str = "cpu") -> str:
+    """Return the suite that times other sizes of the cases of `timed_by_size`, with the newest release only; "" where none does."""
+    of_newest = [spec for spec in table().values() if spec.newest and spec.methods == methods]
+    return next((spec.name for spec in of_newest if ("device" in spec.parameters) is (device != "cpu")), "")
 
 
 def counting(metric: str) -> list[SuiteSpec]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -113,6 +113,7 @@ class CostTable:
     """The methods of one group on one device, by size.
 
     numels : the sizes: of operations with inputs, the values of n
+    cases : `cases[j][i]` is method i at size j
     costs : `costs[i][j]` is method i at size j
     baselines : `baselines[j]` is the memcpy baseline at size j
     by : the parameter of the size, `NUMEL` or `N`
@@ -122,6 +123,7 @@ class CostTable:
     device: str
     numels: tuple[int, ...]
     methods: tuple[str, ...]
+    cases: tuple[tuple[Case, ...], ...]
     costs: tuple[tuple[SizeCost, ...], ...]
     baselines: tuple[Timing | None, ...]
     by: str = NUMEL
@@ -333,7 +335,7 @@ class Machine:
 
     def launches_of(self, result: Result) -> str:
         """Return in how many launches a case of a result was measured: "12", or "8 to 12"."""
-        return extent(timing.launches for case, timing in result.timings.items() if case.spec.torch)
+        return extent(timing.launches for case, timing in result.timings.items() if case.spec.compared)
 
 
 @dataclass(frozen=True)
@@ -352,7 +354,7 @@ class DeviceResults:
         return tuple(result for result in self.machine.results if any(map(self._has, (*result.timings, *result.counts))))
 
     def _has(self, case: Case) -> bool:
-        return case.device == self.device and case.spec.torch and (case.spec.timed or bool(case.tracked))
+        return case.device == self.device and case.spec.compared and (case.spec.timed or bool(case.tracked))
 
     @cached_property
     def series(self) -> Series:
@@ -464,11 +466,6 @@ def case_of(group: str, method: str, numel: int, device: str, by: str = NUMEL) -
     return Case(suite_specs.timed_by_size(group, device, by=by), (("method", method), (by, str(numel)), *device_parameter))
 
 
-def numels_of(result: Result, group: str, device: str, by: str = NUMEL) -> list[int]:
-    """Return the measured sizes of a group on a device, in order."""
-    return sorted({int(case[by]) for case in _cases_by_size(result, group, device, by)})
-
-
 def methods_of(result: Result, group: str, device: str, by: str = NUMEL) -> list[str]:
     """Return the measured methods of a group on a device, in the order of the results."""
     return list(dict.fromkeys(case["method"] for case in _cases_by_size(result, group, device, by)))
@@ -480,10 +477,19 @@ def all_costs(result: Result) -> list[CostTable]:
     return [table for table in tables if table.methods]
 
 
-def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable:
-    """Return the table of one result."""
-    methods, numels = methods_of(result, group, device, by), numels_of(result, group, device, by)
-    at_size = {numel: [case_of(group, method, numel, device, by) for method in methods] for numel in numels}
+def costs(result: Result, group: str, device: str, by: str = NUMEL, *, only: Collection[int] = ()) -> CostTable:
+    """Return the table of one result.
+
+    only : of these sizes, among them those that are timed with the newest release only; by default the others, without a limit
+    """
+    measured = _cases_by_size(result, group, device, by)
+    if only:
+        between = suite_specs.timed_between(group, device)
+        measured += [case for case in result.timings if case.suite == between and case.device == device]
+        measured = [case for case in measured if int(case[by]) in only]
+    known = {(case["method"], int(case[by])): case for case in measured}
+    methods, numels = list(dict.fromkeys(method for method, _ in known)), sorted({numel for _, numel in known})
+    at_size = {numel: [known.get((method, numel)) or case_of(group, method, numel, device, by) for method in methods] for numel in numels}
     changes = {numel: comparisons.against_fastest(result, cases) for numel, cases in at_size.items()}
     rows = []
     for index in range(len(methods)):
@@ -496,7 +502,7 @@ def costs(result: Result, group: str, device: str, by: str = NUMEL) -> CostTable
             row.append(SizeCost(timing, fastest=rank == "fastest", among_fastest=among, apart=rank == comparisons.NOT_COMPARED))
         rows.append(tuple(row))
     baselines = tuple(result.baseline_timing(at_size[numel][0]) for numel in numels)
-    return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines, by)
+    return CostTable(group, device, tuple(numels), tuple(methods), tuple(map(tuple, at_size.values())), tuple(rows), baselines, by)
 
 
 def _cases_by_size(result: Result, group: str, device: str, by: str) -> list[Case]:

@@ -202,7 +202,7 @@ def of_sizes(table: CostTable, *, linear: bool) -> str:
     for index, row in enumerate(table.costs):
         points = [PlotPoint(numel, cost.timing.seconds) for numel, cost in zip(numels, row) if cost.timing]  # operations have own sizes
         lines.append(Line(points, 1 + index % COLOURS, index))
-    baselines = [PlotPoint(numel, timing.seconds) if timing else None for numel, timing in zip(numels, table.baselines)]
+    baselines = [PlotPoint(numel, timing.seconds) for numel, timing in zip(numels, table.baselines) if timing]
     lines.append(Line(baselines, 1, -1, "baseline"))
     values = [point.y for line in lines for point in line.points if point]
     scale = "linear" if linear else "logarithmic"

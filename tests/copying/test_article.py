@@ -2,13 +2,17 @@
 
 import re
 from html import unescape
+from itertools import combinations
 
 import pytest
 import torch
 
+from benchmarks.cases import NUMELS, ON_DEVICE
 from tensorcopy.copying.inside import conformance, printed
 from tensorcopy.copying.pages import article
 from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case
 from tensorcopy.site import render
@@ -171,15 +175,77 @@ def test_the_fastest_and_the_article_s_conclusion_are_those_of_the_table(monkeyp
     times = {"clone_detach": (1e-6, 1e-6, 1e-6), "empty_like_copy": (1.5e-6, 1e-6, 1e-6), "detach_clone": (1e-6, 2e-6, 1e-6)}
     times |= {"new_tensor": (3e-6, 1.5e-6, 4e-6), "tensor": (4e-6, 4e-6, 1.01e-6)}
     content = render.content(shipped(), [measured(NEW, {(name, 2**k): time for name, row in times.items() for k, time in enumerate(row)})])
-    ((result, table),) = article.tables(content.machine, "copy")
-    told = re.sub("<.*?>", "", str(article.fastest(result, table, content.machine, translator("en"))))
+    ((shown,),) = article.times(content.by_device, "copy").values()
+    told = re.sub("<.*?>", "", str(article.fastest(shown, translator("en"))))
     assert told == "torch 2.0.0: code of clone_detach, fastest or tied with the fastest at 3 of 3 sizes."
-    concluded = str(article.conclusion(result, table, translator("en")))
+    concluded = str(article.conclusion(shown, translator("en")))
     apart, sizes, spread = re.search(
         r"faster than both others at (\d) of (\d) sizes, and no two .* more than ×\s(\S+)\.$", concluded
     ).groups()
     assert (apart, sizes) == ("1", "3")
     assert 2.0 < float(spread) < 2.1  # the interval of the largest difference
+
+
+def test_all_sizes_of_the_article_are_shown_on_each_device(tmp_path):
+    """Where launches of the newest release have those between the suites' own; each is judged. Otherwise the page says which it has."""
+    newest, old, card = "2.15.0", "2.8.0", {"accelerators": {"cuda": "Card 9000"}}
+    text = {}
+    for folder in ("some", "all"):
+        cases = {}
+        for device, suites in (("cpu", ("copies.BySize", "article.Copies")), ("cuda", ("copies.Throughput", "article.CopiesOnDevice"))):
+            own = NUMELS if device == "cpu" else ON_DEVICE
+            for numel in (numel for numel in {*own, *article.ARTICLE_NUMELS} if folder == "all" or numel in own):
+                of_article = numel not in own
+                for method, factor in (("new_tensor", 3), ("clone_detach", 1), ("empty_like_copy", 1), ("tensor", 3), ("detach_clone", 1)):
+                    name = f"{suites[of_article]}.time_copy {method} {numel}{'' if device == 'cpu' else ' cuda'}"
+                    cases[name] = {newest: 2.0 * factor, **({} if of_article else {old: 2.0 * factor})}
+        launch_files.write(tmp_path / folder, cases, noise=0.001, **card)
+        launch_files.write_counts(tmp_path / folder, newest, {}, methods={name: launch_files.observed() for name in article.THREE}, **card)
+        content = render.content(shipped(), launch_files.load(tmp_path / folder))
+        templates = render.templates_of(content)
+        page = next(page for page in article.pages(content) if page.address == "article.html")
+        text[folder] = re.sub("<.*?>", "", render.page_text(templates, page)).replace("\xa0", " ")
+        for device, rows in article.times(content.by_device, "copy").items():
+            numels = (
+                set(article.ARTICLE_NUMELS)
+                if folder == "all"
+                else {*article.ARTICLE_NUMELS} & {*(NUMELS if device == "cpu" else ON_DEVICE)}
+            )
+            assert {*rows[0].table.numels} == numels
+            assert [row.result.version for row in rows] == [newest, old][: 2 if device == "cpu" else 1]
+    for device, where in (("cpu", newest), ("cuda", f"{newest}, CUDA (Card 9000)")):
+        assert f"torch {where}: all 15 sizes of the article, 2⁰ to 2¹⁴." in text["all"]
+        assert re.search(rf"torch {re.escape(where)}: .* fastest or tied with the fastest at 15 of 15 sizes", text["all"]), device
+        assert f"torch {where}: each of the three is faster than both others at 15 of 15 sizes" in text["all"]
+    assert "torch 2.8.0: 5 of the article’s 15 sizes, 2⁰ to 2¹⁴, were measured: 2⁰, 2⁴, 2⁷, 2¹⁰, 2¹⁴." in text["all"]
+    assert "torch 2.15.0, 2.8.0: 5 of the article’s 15 sizes, 2⁰ to 2¹⁴, were measured" in text["some"]
+    assert "torch 2.15.0, CUDA (Card 9000): 3 of the article’s 15 sizes" in text["some"]
+    assert text["some"].count("The others are measured with the newest release only") == 2
+    assert text["all"].count("The others are measured with the newest release only") == 1
+
+
+def test_the_sizes_of_the_article_alone_change_no_other_page(tmp_path):
+    """They are in no comparison, mean, history or explorer, although the reference has them, too."""
+    case = {release: 1.0 + number / 10 for number, release in enumerate(("2.8.0", "2.14.1", "2.15.0"))}
+    own = {f"copies.BySize.time_copy {method} 16": case for method in ("clone_detach", "detach_clone")}
+    between = {f"article.Copies.time_copy {method} 32": {"2.8.0": 1.0, "2.15.0": 2.0} for method in ("clone_detach", "detach_clone")}
+    files = {}
+    for folder in (tmp_path / "without", tmp_path / "with"):
+        launch_files.write(folder, own)
+        launch_files.write_counts(folder, "2.15.0", {}, methods={name: launch_files.observed() for name in article.THREE})
+        if folder.name == "with":
+            launch_files.write(folder, between)
+        results = launch_files.load(folder)
+        files[folder.name] = dict(render.files(render.content(shipped(), results)))
+        for before, after in combinations(results, 2):
+            comparison = comparisons.between(Question(before, after))
+            assert {each.suite for each in comparison.changes} == {"copies.BySize.time_copy"}
+            assert comparison.compared == 2
+            assert [len(mean.cases) for mean in comparisons.group_means(comparison)] == [2]
+    assert any("article.Copies" in str(each.timings) for each in results)
+    differing = {name for name in files["with"] if files["with"][name] != files["without"].get(name)}
+    assert files["with"].keys() == files["without"].keys()
+    assert {"article.html", "ja/article.html"} <= differing <= {"article.html", "ja/article.html", "machines/box.html", "data/box.csv"}
 
 
 def test_the_open_question_is_answered_with_the_counted_bytes(content, site):

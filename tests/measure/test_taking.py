@@ -100,13 +100,13 @@ class Machine:
         report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
         return Environment(Path("python"), report)
 
-    def take(self, sides: Sequence[LocalSide], machine: str, *, selection: str, reference: int | None, **_: Any) -> Launch:
+    def take(self, sides: Sequence[LocalSide], machine: str, *, selection: str, newest: bool, reference: int | None, **_: Any) -> Launch:
         self.before_a_launch()
         names = [f"{side.provenance['torch'].partition('+')[0]}@{side.environment[2:].partition('-')[0]}" for side in sides]
         for name, side in zip(names, sides):
             if name == self.cannot_start:
                 raise launch.cannot_import(side, "no libtorch")
-        suites = launch.selected(self.suites, selection, launch.devices_of(sides))
+        suites = launch.selected(self.suites, selection, launch.devices_of(sides), newest=newest)
         self.now += 60
         number = len(self.taken)
         self.taken.append((names, sorted(text for suite in suites.values() for text in suite["selected"])))
@@ -360,6 +360,33 @@ def test_a_new_release_is_measured_beside_the_reference_and_its_neighbours(machi
     assert measure(rows[-3], "--launches", "1", "--no-counts") == 0
     assert measure("NEW", "--launches", "1", "--no-counts") == 0
     assert machine.sides[-1] == [*(f"{version}@3.11" for version in rows[-4:]), "2.8.0@3.11"]
+
+
+BETWEEN = "article.Copies.time_copy"
+
+
+def test_the_article_s_sizes_are_timed_with_the_newest_release_alone(machine, capsys):
+    """In launches beside the reference, which are missing from no other release; they count as none of the history."""
+    assert measure("2.14.1..2.15.0", "--launches", "2", "--no-counts") == 0
+    machine.suites[BETWEEN] = {**SUITES[BY_SIZE], "name": BETWEEN}
+    assert measure("2.13.0..2.14.1", "--launches", "2", "--no-counts") == 0
+    assert machine.sides == [["2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11"]] * 2 + [["2.13.0@3.11", "2.14.1@3.11", "2.8.0@3.11"]] * 2
+    capsys.readouterr()
+    for _ in range(2):
+        assert measure("--launches", "2", "--no-counts", "2.13.0..2.15.0") == 0
+        assert machine.taken[4:] == [(["2.15.0@3.11", "2.8.0@3.11"], [f"{BETWEEN}('{name}', 16)" for name in ("clone", "tensor")])] * 2
+    assert "2 launches of 2 sides" in capsys.readouterr().out
+    assert measure("2.15.0", "--launches", "3", "--no-counts", "--bench", "article") == 0
+    assert len(machine.taken) == 7
+    assert "1 release with 3 launches each, in results/box" in capsys.readouterr().out
+    assert measure("2.14.1", "--bench", "article") == 2
+    assert "nothing to measure: got no case that matches 'article'; allowed: a regular expression on names such as copies" in (
+        capsys.readouterr().err
+    )
+    machine.fails["2.15.0"] = TensorcopyError("it is broken", got="", allowed="", next="")
+    assert measure("2.14.1..2.15.0", "--launches", "5", "--no-counts") == 2
+    assert machine.sides[7:] == [["2.14.1@3.11", "2.8.0@3.11"]]
+    assert all(BETWEEN not in text for _, texts in machine.taken[7:] for text in texts)
 
 
 def test_counts_are_taken_once_of_each_release(machine):

@@ -23,7 +23,7 @@ from tensorcopy.results.cases import Case, host_peak, memory_case
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import CostTable, Machine, case_of, costs, methods_of
+from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
 
 TABLE = Path(__file__).with_name("article.toml")
@@ -112,14 +112,14 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "answers": answers(by_device, language),
         "scores": _scores(by_device, translate),
         "drawings": {name: Markup(svg) for name, svg in {**draw_methods(content.methods), "graph": draw_graph(drawn_graph())}.items()},  # noqa: S704 - our own SVG
-        "tables": {group: tables(machine, group) for group in ("conversion", "copy")},
+        "times": {group: times(content.by_device, group) for group in ("conversion", "copy")},
         "plot": lambda table: Markup(plots.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
-        "codes": lambda table: list(map(machine.code, table.methods)),
         "sizes": addresses.of_sizes,
         "concluded": _marked(str(translate("article_concluded"))),
-        "fastest": lambda result, table: fastest(result, table, machine, translate),
-        "conclusion": lambda result, table: conclusion(result, table, translate),
-        "measured_sizes": _measured_sizes(machine, translate),
+        "fastest": lambda shown: fastest(shown, translate),
+        "conclusion": lambda shown: conclusion(shown, translate),
+        "sizes_texts": lambda rows: sizes_texts(rows, translate),
+        "device": lambda shown: _device_name(shown.table.device, [shown.result], translate),
         "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
         "waste": _waste(on_device[-1] if on_device else machine.result, translate),
         "device_name": on_device[-1].hardware("cuda") if on_device else "",
@@ -278,35 +278,68 @@ def _marked(text: str) -> Markup:
     return Markup("").join(code_markup(part) if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
-def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
-    """Return the times of a group by size, of the newest release and of the oldest, which is near the article's 1.9."""
-    measured = [result for result in machine.by_release if methods_of(result, group, "cpu")]
-    ends = {result.version: result for result in (*measured[-1:], *measured[:1])}
-    return [(result, costs(result, group, "cpu")) for result in ends.values()]
+@dataclass(frozen=True)
+class Times:
+    """The times of a group of methods on a device with one release, at the article's sizes."""
+
+    machine: Machine
+    result: Result
+    table: CostTable
+
+    @property
+    def codes(self) -> list[str]:
+        """The code of each method."""
+        return [self.machine.code(method, self.table.device) for method in self.table.methods]
+
+    def release(self, translate: Translate) -> Markup:
+        """Return its release, and a device that is not the CPU: "2.15.0, CUDA (NVIDIA H200)"."""
+        device = self.table.device
+        return Markup(", ").join(
+            [escape(self.result.version), *([] if device == "cpu" else [_device_name(device, [self.result], translate)])]
+        )
 
 
-def _measured_sizes(machine: Machine, translate: Translate) -> Markup:
-    """Return which of the article's sizes were measured."""
-    measured = {numel for group in ("conversion", "copy") for _, table in tables(machine, group) for numel in table.numels}
-    shown = [numel for numel in ARTICLE_NUMELS if numel in measured]
+def times(by_device: Mapping[str, Machine], group: str) -> dict[str, list[Times]]:
+    """Return the times of a group by device: of the newest release, and on the CPU of the oldest, which is near the article's 1.9."""
+    rows: dict[str, list[Times]] = {}
+    for device, machine in by_device.items():
+        measured = [result for result in machine.by_release if methods_of(result, group, device)]
+        ends = {result.version: result for result in (*measured[-1:], *(measured[:1] if device == "cpu" else ()))}
+        of_device = [Times(machine, result, costs(result, group, device, only=ARTICLE_NUMELS)) for result in ends.values()]
+        if shown := [each for each in of_device if each.table.numels]:
+            rows[device] = shown
+    return rows
+
+
+def sizes_texts(rows: Sequence[Times], translate: Translate) -> list[Markup]:
+    """Return which of the article's sizes each release has; and why not all, where one lacks some."""
     ends = {"number": len(ARTICLE_NUMELS), "first": count(ARTICLE_NUMELS[0]), "last": count(ARTICLE_NUMELS[-1])}
-    return translate("article_sizes", part=len(shown), sizes=translate("and").join(map(count, shown)), **ends)
+    texts = []
+    for numels, group in groupby(rows, key=lambda each: each.table.numels):
+        torch = translate("and").join(each.release(translate) for each in group)
+        form = "article_all_sizes" if numels == ARTICLE_NUMELS else "article_sizes"
+        texts.append(translate(form, torch=torch, part=len(numels), sizes=translate("and").join(map(count, numels)), **ends))
+    if any(each.table.numels != ARTICLE_NUMELS for each in rows):
+        texts.append(translate("article_sizes_why"))
+    return texts
 
 
-def fastest(result: Result, table: CostTable, machine: Machine, translate: Translate) -> Markup:
-    """Return which methods are the fastest or tied with it at the most sizes."""
-    among = {method: sum(cost.among_fastest for cost in table.costs[row]) for row, method in enumerate(table.methods)}
-    codes = [code_markup(machine.code(method)) for method, sizes in among.items() if sizes == max(among.values())]
-    total = len(table.numels)
-    return translate("article_fastest", torch=result.version, codes=translate("and").join(codes), part=max(among.values()), total=total)
+def fastest(shown: Times, translate: Translate) -> Markup:
+    """Return which methods are the fastest or tied with it at the most sizes, of those whose launches can tell."""
+    table, torch = shown.table, shown.release(translate)
+    among = [sum(cost.among_fastest for cost in row) for row in table.costs]
+    codes = [code_markup(code) for code, sizes in zip(shown.codes, among) if sizes == max(among)]
+    total = sum(any(cost.fastest for cost in at_size) for at_size in zip(*table.costs))
+    return translate("article_fastest", torch=torch, codes=translate("and").join(codes), part=max(among), total=total)
 
 
-def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup:
+def conclusion(shown: Times, translate: Translate) -> Markup:
     """Return whether three copies are still as fast as each other, and faster than the other two; "" where launches cannot tell.
 
     All sizes and pairs are judged together. Of the differences between the three, it has the largest end of an interval.
     """
-    cases = [{method: case_of(table.group, method, numel, table.device) for method in (*THREE, *TWO)} for numel in table.numels]
+    result, table = shown.result, shown.table
+    cases = [dict(zip(table.methods, at_size)) for at_size in table.cases if {*THREE, *TWO} <= {*table.methods}]
     complete = [case for case in cases if {*case.values()} <= result.timings.keys()]
     pairs = [[(case[one], case[two]) for one, two in (*product(THREE, TWO), *combinations(THREE, 2))] for case in complete]
     changes = comparisons.of_pairs(result, chain(*pairs))
@@ -316,7 +349,7 @@ def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup
     against_two = len(THREE) * len(TWO)
     apart = sum(all(change.verdict is Verdict.SLOWER for change in row[:against_two]) for row in judged)
     spread = max(max(high, 1 / low) for row in judged for change in row[against_two:] for low, high in [change.interval or (1.0, 1.0)])
-    return translate("article_three", torch=result.version, apart=apart, sizes=len(judged), spread=f"×{NARROW_SPACE}{spread:.2f}")
+    return translate("article_three", torch=shown.release(translate), apart=apart, sizes=len(judged), spread=f"×{NARROW_SPACE}{spread:.2f}")
 
 
 def _measured_on_device(content: Content) -> list[Result]:

@@ -100,7 +100,7 @@ def _method_pages(content: Content) -> Iterator[Page]:
             "explorers": [
                 (each.name, explorer.link(each, *cases[:1]))
                 for each in content.machines
-                if (cases := [case for case in each.result.timings if dict(case.parameters).get("method") == name])
+                if (cases := [case for case in each.cases if case.spec.timed and dict(case.parameters).get("method") == name])
             ],
             "releases": _releases(machine, name, device)[::-1],
         }

@@ -15,7 +15,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import CostTable, Machine, all_costs, case_of
+from tensorcopy.site.machine import CostTable, Machine, all_costs
 from tensorcopy.site.page import Page, waiting
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -47,14 +47,13 @@ def numpy_2(machine: Machine, result: Result) -> Comparison | None:
 
 def _changes(table: CostTable, comparison: Comparison) -> list[list[Change | None]]:
     """Return how the time of each method changes, by size; nothing for a table of which the later side has no time."""
-    rows = [[case_of(table.group, method, numel, table.device, table.by) for method in table.methods] for numel in table.numels]
-    is_measured = any(case in comparison.after.timings for row in rows for case in row)
-    return [[comparison.changes.get(case) for case in row] for row in rows] if is_measured else []
+    is_measured = any(case in comparison.after.timings for row in table.cases for case in row)
+    return [[comparison.changes.get(case) for case in row] for row in table.cases] if is_measured else []
 
 
 def _other_changes(table: CostTable, comparison: Comparison) -> list[tuple[Case, Change]]:
     """Return what else is slower or faster in the suites of a table's group: other layouts and dtypes, the largest change first."""
-    module = case_of(table.group, "", 0, table.device).spec.module
+    module = table.cases[0][0].spec.module
     changed = [
         (case, change)
         for case, change in comparison.changes.items()
@@ -71,7 +70,7 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "tables": tables,
         "codes": lambda table: [machine.code(method, table.device) for method in table.methods],
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
-        "waiting": lambda table: waiting(case_of(table.group, table.methods[0], table.numels[0], table.device, table.by)),
+        "waiting": lambda table: waiting(table.cases[0][0]),
         "neighbours": [(f"torch {neighbour.version}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := result.wait_alone(device))},
         "numpy_2": beside,
