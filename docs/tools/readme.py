@@ -22,6 +22,7 @@ from tensorcopy.copying import advise, recommend
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.copying.drawings import draw_methods
+from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import CopyRequest
@@ -58,8 +59,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     advices = shipped({device: each.result for device, each in content.by_device.items()})
-    observed = {name: row for each in content.by_device.values() for name, row in each.result.methods.items()}  # some on one device only
-    codes = {name: row["code"] for name, row in observed.items() if row["group"] in recommend.GROUPS}
+    codes = {name: method.code for name, method in METHODS.items()}
     of_accelerators = {name: row for name, row in content.methods.items() if "devices" in row}
     drawings = draw_methods({**machine.result.methods, **of_accelerators})  # for readers of the Markdown
     parts = {**PARTS, "badges": lambda _: badges(content), "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
