@@ -18,8 +18,9 @@ from tensorcopy.measure import git
 from tensorcopy.releases import interpreters
 from tensorcopy.releases.interpreters import CHECKOUT, PACKAGE
 
+PROGRAM, BUILD = "requirements.txt", "build-requirements.txt"  # with hashes, of what tensorcopy imports, and of what builds it
 WHEELS_ONLY = "--no-build"  # of uv: no code of a package runs when it is installed
-BUILT_FROM_SOURCE = '--only-binary ":all:" --no-binary tensorcopy'
+BUILT_FROM_SOURCE = '--only-binary ":all:" --no-binary tensorcopy --build-constraints'  # and the path of BUILD
 
 
 @dataclass(frozen=True)
@@ -28,21 +29,26 @@ class Origin:
 
     version : the end of a requirement: "==0.1.0", or " @ " and an address
     wheel : the file to install from; None where an index or a repository has it
-    options : of `uv pip install`, where nothing else may be built
+    is_built : whether it has no wheel, so that an installer builds one
     """
 
     version: str
     wheel: Path | None = None
-    options: str = WHEELS_ONLY
+    is_built: bool = False
 
     def requirement(self, extras: str, wheels: str = "") -> str:
         """Return the requirement with some extras; wheels : the folder that has a copy of the wheel, as a relative path."""
         return f"{wheels}/{self.wheel.name}[{extras}]" if self.wheel else f"tensorcopy[{extras}]{self.version}"
 
+    def options(self, locked: str) -> str:
+        """Return those of `uv pip install` with which nothing else is built; locked : the path of what builds it, with hashes."""
+        return f"{BUILT_FROM_SOURCE} {locked}" if self.is_built else WHEELS_ONLY
 
-def locked() -> Path:
-    """Return the file with the packages that tensorcopy imports and their hashes, as `uv pip sync` reads it."""
-    return CHECKOUT / ".github/requirements.txt" if interpreters.is_checkout() else PACKAGE / "projects/requirements.txt"
+
+def locked(name: str) -> str:
+    """Return the content of `PROGRAM` or `BUILD`, as uv reads it."""
+    folder = CHECKOUT / ".github" if interpreters.is_checkout() else PACKAGE / "projects"
+    return (folder / name).read_text(encoding="utf-8")
 
 
 def find() -> Origin:
@@ -63,7 +69,7 @@ def find() -> Origin:
     if "vcs_info" in document and not is_local:
         return _of_repository(url, document["vcs_info"]["commit_id"])
     if not is_local:
-        return Origin(f" @ {re.sub('//[^/]*@', '//', url)}", options=WHEELS_ONLY if url.endswith(".whl") else BUILT_FROM_SOURCE)
+        return Origin(f" @ {re.sub('//[^/]*@', '//', url)}", is_built=not url.endswith(".whl"))
     if path.suffix == ".whl" and path.is_file():
         return Origin("", path)
     sha = document.get("vcs_info", {}).get("commit_id") or git.printed("-C", str(path), "rev-parse", "HEAD")
@@ -81,4 +87,4 @@ def find() -> Origin:
 
 
 def _of_repository(remote: str, sha: str) -> Origin:
-    return Origin(f" @ git+{web_address(remote)}@{sha}", options=BUILT_FROM_SOURCE)
+    return Origin(f" @ git+{web_address(remote)}@{sha}", is_built=True)

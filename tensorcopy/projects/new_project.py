@@ -26,7 +26,7 @@ PLACES = {
 WORKFLOWS = ("measure.yml", "pages.yml", "pull-request.yml", "comment.yml")
 OF_GITHUB = ("pull-request-gpu.yml", "releases.yml")  # workflows that are asked for
 RUNNERS = "runners.toml"
-LOCKED = ".github/tensorcopy-requirements.txt"
+LOCKED, BUILD_LOCKED = ".github/tensorcopy-requirements.txt", ".github/tensorcopy-build-requirements.txt"
 PYTHONS = ("3.11", "3.9")  # which have wheels of every release
 
 
@@ -104,21 +104,24 @@ def new_project(
 def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> tuple[list[str], list[str]]:
     """Write the workflows, and what they install, where GitHub reads them: at the top of the repository.
 
-    A job that may write installs the packages with the hashes that this tensorcopy was tested with.
+    A job that may write installs the packages with the hashes that this tensorcopy was tested with, also those that build it.
     """
     top, pythons = _top(folder), configuration.read(folder / configuration.FILE, dict).get("pythons", PYTHONS)
     below = folder.relative_to(top).as_posix()
+    locked, build_locked = (os.path.relpath(top / place, folder) for place in (LOCKED, BUILD_LOCKED))
     values = {
         "INSTALL": install,
-        "INSTALL_TO_WRITE": f'{origin.options} "{origin.requirement("dashboard,github", _wheels(folder))}"',
-        "LOCKED": os.path.relpath(top / LOCKED, folder),
+        "INSTALL_TO_WRITE": f'{origin.options(build_locked)} "{origin.requirement("dashboard,github", _wheels(folder))}"',
+        "LOCKED": locked,
         "PYTHONS": " ".join(pythons),
         "BELOW": "" if below == "." else f"{below}/",
         "DEFAULTS": "" if below == "." else f"defaults:\n  run:\n    working-directory: {below}\n\n",
     }
     workflows = os.path.relpath(top / ".github/workflows", folder)
     texts = {f"{workflows}/{file}": _filled(file, **values) for file in (*WORKFLOWS, *(OF_GITHUB if github else ()))}
-    texts[values["LOCKED"]] = installation.locked().read_text(encoding="utf-8")
+    texts[locked] = installation.locked(installation.PROGRAM)
+    if origin.is_built:
+        texts[build_locked] = installation.locked(installation.BUILD)
     written, kept = _write(folder, texts | ({f".github/{RUNNERS}": _filled(RUNNERS)} if github else {}))
     place = f"{_wheels(folder)}/{origin.wheel.name}" if origin.wheel else ""
     if origin.wheel and (folder / place).resolve() != origin.wheel.resolve():

@@ -41,7 +41,7 @@ from tests.repository import test_workflows
 from tests.site.test_render import follow_links_in
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
-PUBLISHED = Origin(" @ git+https://github.com/-owner-/tensorcopy", options=installation.BUILT_FROM_SOURCE)
+PUBLISHED = Origin(" @ git+https://github.com/-owner-/tensorcopy", is_built=True)
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 COMMANDS = re.search(r"In an empty folder:\n\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()
 INSTALL = next(command for command in COMMANDS if command.startswith("pip install "))
@@ -237,9 +237,10 @@ def test_the_example_is_what_init_writes(folder):
     written = new_project.new_project(folder, origin=PUBLISHED, github=True).written
     assert {*new_project.PLACES.values(), *(f".github/workflows/{name}" for name in new_project.WORKFLOWS)} < {*written}
     for place in written:
-        if place != new_project.LOCKED:  # a copy of this repository's own
+        if place not in (new_project.LOCKED, new_project.BUILD_LOCKED):  # copies of this repository's own
             assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
     assert (folder / new_project.LOCKED).read_text() == test_workflows.LOCKED.read_text()
+    assert (folder / new_project.BUILD_LOCKED).read_text() == test_workflows.BUILD_LOCKED.read_text()
 
 
 def test_a_project_s_workflow_that_writes_runs_nothing_of_the_project():
@@ -257,7 +258,7 @@ def test_what_may_write_in_a_project_installs_packages_with_hashes(name):
         commands = [step["run"] for step in of_job["steps"] if "run" in step]
         if "write" in of_job["permissions"].values() and any("tensorcopy" in command for command in commands):
             assert commands[1] == f"uv pip sync --require-hashes --no-build {new_project.LOCKED}"
-            assert commands[2].startswith("uv pip install --no-deps ")
+            assert commands[2].startswith(f"uv pip install --no-deps {installation.BUILT_FROM_SOURCE} {new_project.BUILD_LOCKED} ")
             assert not any("pip" in command for command in commands[3:])
         downloads = [step["with"]["path"] for step in of_job["steps"] if "download-artifact" in step.get("uses", "")]
         assert {*downloads} <= {"measured", "artifact", "looked-up"}
@@ -303,6 +304,7 @@ def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, not
         assert copied.name not in " ".join(new_project.new_project(project, origin=installation.find(), github=True).written)
     workflow = (folder / ".github/workflows/measure.yml").read_text()
     assert f'uv pip install "{requirement}"' in workflow
+    assert (folder / new_project.BUILD_LOCKED).exists() == ("--build-constraints ../.github/" in workflow) == ("git+" in requirement)
     assert "working-directory: over-torch\n" in workflow
     assert f'pip install "{requirement}"' in (project / "README.md").read_text()
 
