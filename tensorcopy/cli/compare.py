@@ -163,8 +163,9 @@ def _compared(options: argparse.Namespace) -> Comparison:
         return _measured_now(options, margin)
     own, sides = campaign(), (options.before, options.after)
     try:
-        command = shlex.join(["tensorcopy", "compare", *sides])
-        pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
+        unit = "" if options.metric == "time" else options.metric
+        command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
+        pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command, unit=unit)
     except TensorcopyError as error:
         if all(map(git.find, sides)):
             following = f"asv compare {options.before} {options.after}"
@@ -241,7 +242,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     problems = concerning(results.problems, [*filter(None, [options.machine])])
     print_errors(problems)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
-    device = select.device_of(results.results, options.device, options.machine, command=command)
+    device = select.device_of(results.results, options.device, options.machine, command=command, counts=True)
     by_case = series.joined(select.history(results.results, options.machine, options.python, device), own.verdicts)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}

@@ -120,8 +120,12 @@ class Result:
         """The devices that it has results of: of cases that torch can change, or else of counts."""
         timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.compared}
         tracked = {case.device for case in (*self.counts, *self.failures) if case.tracked}
-        measured = (timed | tracked) or {case.device for case in self.counts}
-        return tuple(device for device in DEVICES if device in measured)
+        return tuple(device for device in DEVICES if device in timed | tracked) or self.counted_devices()
+
+    def counted_devices(self, unit: str = "") -> tuple[str, ...]:
+        """Return the devices that it has counts of, in a unit such as "bytes"; in any unit for ""."""
+        counted = {case.device for case in self.counts if unit in ("", case.spec.unit)}
+        return tuple(device for device in DEVICES if device in counted)
 
     def is_unpaired(self, case: Case) -> bool:
         """Return whether a case was timed without another side in each of its launches."""

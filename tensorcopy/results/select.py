@@ -51,56 +51,68 @@ class _ResultName:
     words: tuple[str, ...]
 
 
-def longest_history(results: Iterable[Result], device: str = "") -> str:
+def longest_history(results: Iterable[Result], device: str = "", unit: str = "") -> str:
     """Return the machine that answers for a device, of those that have some results: "" for no result.
 
     It is the one that measured the most releases on the device, and of several the one that measured last: a few releases that were just
     measured must not replace a history.
 
     device : "" for any
+    unit : as of `on_device`
     """
     releases: dict[str, set[str]] = {}
     last: dict[str, str] = {}
-    for result in on_device(results, device):
+    for result in on_device(results, device, unit):
         releases.setdefault(result.machine, set()).add(result.sha)
         last[result.machine] = max(str(result.provenance["started"]), last.get(result.machine, ""))
     return max(releases, key=lambda machine: (len(releases[machine]), last[machine], machine), default="")
 
 
-def on_device(results: Iterable[Result], device: str) -> list[Result]:
-    """Return the results of a device; all for ""."""
-    return [result for result in results if device in ("", *result.devices)]
+def on_device(results: Iterable[Result], device: str, unit: str = "") -> list[Result]:
+    """Return the results of a device; all for "".
+
+    unit : of the counts that are meant, such as "bytes": a machine may have those of a device on which it timed nothing
+    """
+    return [result for result in results if not device or device in _devices_of(result, unit)]
 
 
-def device_of(results: Sequence[Result], device: str = "", machine: str = "", *, command: str = "") -> str:
+def device_of(results: Sequence[Result], device: str = "", machine: str = "", *, command: str = "", counts: bool = False) -> str:
     """Return the device that is asked for, or else the CPU, or where that was not measured the first one that was.
 
     device : that is asked for; "" for none
     machine : restricts the results where given
     command : that asks; an error says how it works
+    counts : whether counts alone suffice for a device that is asked for
     Raises TensorcopyError for a device that was not measured.
     """
-    measured = _devices(result for result in results if machine in ("", result.machine))
-    if device and device not in measured:
+    of_machine = [result for result in results if machine in ("", result.machine)]
+    measured = _devices(of_machine)
+    if device and device not in measured and not (counts and any(device in result.counted_devices() for result in of_machine)):
         raise _unmeasured(results, device, machine, _devices(results), command)
     return device or next(iter(measured), "")
 
 
-def _devices(*sides: Iterable[Result]) -> list[str]:
-    """Return the devices that each side has a result of, in order."""
-    measured = [{device for result in side for device in result.devices} for side in sides]
+def _devices_of(result: Result, unit: str) -> tuple[str, ...]:
+    return result.counted_devices(unit) if unit else result.devices
+
+
+def _devices(*sides: Iterable[Result], unit: str = "") -> list[str]:
+    """Return the devices that each side has a result of, in order; unit : as of `on_device`."""
+    measured = [{device for result in side for device in _devices_of(result, unit)} for side in sides]
     return [device for device in DEVICES if all(device in of_side for of_side in measured)]
 
 
-def _unmeasured(results: Sequence[Result], device: str, machine: str, measured: Sequence[str], command: str) -> TensorcopyError:
-    """Return the error for a device without a result; measured : the devices that have one on any machine."""
+def _unmeasured(
+    results: Sequence[Result], device: str, machine: str, measured: Sequence[str], command: str, unit: str = ""
+) -> TensorcopyError:
+    """Return the error for a device without a result; measured : the devices that have one on any machine; unit : as of `on_device`."""
     if not results:
         return no_results()
     following = device if device in measured else next(iter(measured), "")
     return TensorcopyError(
-        f"no result on {device}",
+        f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}",
         got=f"--device {device}{f' --machine {machine}' if machine else ''}",
-        allowed=", ".join(f"{each} ({longest_history(results, each)})" for each in measured) or "none",
+        allowed=", ".join(f"{each} ({longest_history(results, each, unit)})" for each in measured) or "none",
         next=f"{command}{f' --device {following}' if following else ''}",
     )
 
@@ -116,9 +128,9 @@ def history(results: Sequence[Result], machine: str = "", python: str = "", devi
     Raises TensorcopyError where no result matches.
     """
     matching = _restricted(in_order(results), machine=machine, python=python)
-    measured = on_device(matching, device or device_of(matching)) or matching
+    measured = on_device(matching, device or device_of(matching)) or [each for each in matching if device in each.counted_devices()]
     answering = longest_history(measured)
-    histories = by_history(result for result in measured if result.machine == answering)
+    histories = by_history(result for result in measured or matching if result.machine == answering)
     return histories[shown(histories)]
 
 
@@ -163,7 +175,7 @@ def newest(
 
 
 def pair(
-    before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "", device: str = "", *, command: str = ""
+    before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "", device: str = "", *, command: str = "", unit: str = ""
 ) -> SelectedPair:
     """Return the results that `before` and `after` select.
 
@@ -174,6 +186,7 @@ def pair(
     machine : restricts both sides where given
     device : likewise; "" for the CPU, or where not both were measured on it the first one on which they were
     command : that asks; an error about the device says how it works
+    unit : of the counts that are compared, such as "bytes"; "" for times
     Raises TensorcopyError for a name that matches nothing, for two names of one result, and where no machine has measured both and no name
     selects a machine.
     """
@@ -183,12 +196,12 @@ def pair(
     loaded = {name.folder: _loaded(name.folder, releases) for name in names}
     every = [result for results in loaded.values() for result in results.results]
     first, second = (_matching(name, loaded[name.folder], releases, machine) for name in names)
-    shared_devices = _devices(first, second)
+    shared_devices = _devices(first, second, unit=unit)
     if device and device not in shared_devices:
-        anywhere = _devices(*(_matching(name, loaded[name.folder], releases, "") for name in names))
-        raise _unmeasured(every, device, machine, anywhere, command)
+        anywhere = _devices(*(_matching(name, loaded[name.folder], releases, "") for name in names), unit=unit)
+        raise _unmeasured(every, device, machine, anywhere, command, unit)
     device = device or next(iter(shared_devices), "")
-    first, second = on_device(first, device), on_device(second, device)
+    first, second = on_device(first, device, unit), on_device(second, device, unit)
     is_build_named = any(each.series_key.build in name.words for name in names for each in loaded[name.folder].results)
     is_machine_named = any(each.machine in name.words for name in names for each in loaded[name.folder].results)
     of_shared_hosts = _of_shared(first, second, lambda result: result.series_key.host)
@@ -206,7 +219,7 @@ def pair(
         )
     if of_shared_hosts:
         able = {result.series_key.host for result in first}
-        answering = longest_history((result for result in every if result.series_key.host in able), device)
+        answering = longest_history((result for result in every if result.series_key.host in able), device, unit)
         first, second = ([result for result in side if result.machine == answering] for side in (first, second))
     first_result = newest(first)
     of_shared_pythons = _of_shared(first, second, lambda result: result.python)

@@ -564,7 +564,7 @@ def test_counts_of_another_device_are_not_shown(tmp_path, monkeypatch, capsys):
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", "cpu"]) == 0
     assert "64 B → 128 B" in capsys.readouterr().out
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", "cuda"]) == 2
-    assert "no result on cuda: got --device cuda; allowed: cpu (box); next: " in capsys.readouterr().err
+    assert "no bytes were counted on cuda on both sides: got --device cuda; allowed: cpu (box); next: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,49 @@ def test_a_device_selects_its_cases_in_every_format(two_devices, capsys):
             assert f"cases on {other} are not among these" in shown[form]
 
 
+BYTES = "memory.Host.track_peak detach_clone 1048576"
+
+
+@pytest.fixture
+def counting_gpu(tmp_path, monkeypatch):
+    """A machine that timed its GPU alone, and counted bytes on both devices; and one with a longer history of the CPU, without counts."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    folder, sides = tmp_path / "results", (BEFORE.version, NEWEST.version)
+    launch_files.write(folder, {CASE: dict.fromkeys(("2.8.0", *sides), 1.0)}, machine="with-cpu", identity="c", start=EARLY)
+    launch_files.write(folder, {GPU_CASE: dict.fromkeys(sides, 1.0)}, machine="with-gpu", identity="d", start=LATE)
+    for number, side in enumerate(sides):
+        counted = {f"{BYTES} cpu": 2**22 + number * 2**20, f"{BYTES} cuda": 2**22}
+        launch_files.write_counts(folder, side, counted, machine="with-gpu", identity="d", start=LATE)
+    return sides
+
+
+@pytest.mark.parametrize("machine", [[], ["--machine", "with-gpu"]], ids=["", "with-gpu"])
+@pytest.mark.parametrize(
+    ("device", "result"), [("cpu", "Bytes: more in 1, "), ("cuda", "Bytes: equal in 1 of 1"), ("", "Bytes: more in 1, ")]
+)
+def test_the_machine_of_counts_is_one_that_has_them_on_the_device(counting_gpu, capsys, device, result, machine):
+    """Whatever it has timed there: host bytes are counted on a machine that times its GPU alone. Times have another machine."""
+    assert main(["compare", *counting_gpu, "--metric", "bytes", *(["--device", device] if device else []), *machine]) == 0
+    printed = capsys.readouterr().out
+    assert f"(with-gpu, {device or 'cpu'})" in printed.splitlines()[0]
+    assert result in printed
+
+
+def test_counts_of_a_device_that_was_not_timed_have_a_history_and_no_times(counting_gpu, capsys):
+    """And what was not counted is an error whose next command works."""
+    on_gpu = ["--device", "cpu", "--machine", "with-gpu"]
+    assert main(["history", "memory.Host", *on_gpu]) == 0
+    assert "(with-gpu, cpu)" in capsys.readouterr().out.splitlines()[0]
+    assert main(["compare", *counting_gpu, *on_gpu]) == 2
+    assert "no result on cpu: got --device cpu --machine with-gpu; allowed: cpu (with-cpu), cuda (with-gpu); " in capsys.readouterr().err
+    assert main(["compare", *counting_gpu, "--metric", "bytes", "--device", "mps"]) == 2
+    error = capsys.readouterr().err
+    assert "no bytes were counted on mps on both sides: got --device mps; allowed: cpu (with-gpu), cuda (with-gpu); " in error
+    (following,) = re.findall(r"; next: tensorcopy (.*)\n", error)
+    assert main(following.split()) == 0
+
+
 @pytest.mark.parametrize(
     ("device", "machine", "names"), [("", None, "with-cpu: cpu"), ("cuda", None, "with-gpu: cuda"), ("", "with-gpu", "with-gpu: cpu, cuda")]
 )
