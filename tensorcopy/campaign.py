@@ -130,6 +130,7 @@ class Campaign:
     profiler : the probe that counts the functions of its cases; "" for none
     profiled : a regular expression on the names of the cases whose functions are counted; "" for all
     pages : the package with the pages that only this campaign has, see `site.content.OwnPages`; "" for none
+    measured : beginnings of the files of its repository that can change a time, or whether there is one
     quick, memory : regular expressions on asv's names, of what `dashboard --quick` times and `dashboard` counts; "" for all
     """
 
@@ -149,6 +150,7 @@ class Campaign:
     profiler: str = ""
     profiled: str = ""
     pages: str = ""
+    measured: tuple[str, ...] = ("",)
     quick: str = ""
     memory: str = ""
     methods: frozenset[str] = frozenset()

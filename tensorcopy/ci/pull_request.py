@@ -100,14 +100,12 @@ def pairs(request: PullRequest, campaign: Campaign, paths: Paths) -> list[Revisi
             allowed="two commits",
             next="--base main --head HEAD",
         )
-    release_pairs = []
-    if campaign.is_shipped:
-        base_table, head_table = (revisions.table_of(sha, campaign, paths) for sha in (request.base, request.head))
-        known = {release.version for release in base_table}
-        for consecutive in zip(head_table, head_table[1:], strict=False):
-            if consecutive[1].version not in known:
-                before, after = (_with_release(request, campaign, paths, release) for release in consecutive)
-                release_pairs.append(RevisionPair(before, after))
+    base_table, head_table = (revisions.table_of(sha, campaign, paths) for sha in (request.base, request.head))
+    known, release_pairs = {release.version for release in base_table}, []
+    for consecutive in zip(head_table, head_table[1:], strict=False):
+        if consecutive[1].version not in known:
+            before, after = (_with_release(request, campaign, paths, release) for release in consecutive)
+            release_pairs.append(RevisionPair(before, after))
     if not revisions.differ(request.base, request.head, campaign):
         return release_pairs
     commits = {f"{side} {sha[:8]}": sha for side, sha in (("base", request.base), ("head", request.head))}

@@ -35,6 +35,7 @@ def shipped() -> Campaign:
         observers=(OBSERVER,),
         profiler=PROFILER,
         pages="tensorcopy.copying.pages",
+        measured=("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml"),
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
         methods=frozenset([*json.loads(words.CODES.read_text(encoding="utf-8")), BASELINE]),

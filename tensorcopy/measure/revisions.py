@@ -28,7 +28,6 @@ from tensorcopy.worker.operations import FILE
 
 FOLDER = "revisions"
 TABLE = "tensorcopy/releases.toml"
-MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,11 @@ class Revision(Measurement):
 
     def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> LocalSide:
         own, suites_from = of_folder(self.folder, campaign), self.suites_from or self.folder
+        paths = replace(paths, environments=self.environments)
         if not campaign.is_shipped:
             own = replace(own, suites=of_folder(suites_from, campaign).suites)
-        made = super().side(environment, own, replace(paths, environments=self.environments))
-        if not campaign.is_shipped:
-            return replace(made, revision=self.commit)
+            return replace(super().side(environment, own, paths), revision=self.commit)
+        made = super().side(environment, own, paths)
         search_path = os.pathsep.join([str(self.folder), made.variables["PYTHONPATH"]])  # its own tensorcopy first
         variables = {**made.variables, **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)}
         return replace(made, revision=self.commit, suites=suites_from / "benchmarks", variables=variables)
@@ -88,7 +87,7 @@ def of_folder(folder: Path, campaign: Campaign) -> Campaign:
     made = campaigns.read(folder, campaign if campaign.is_shipped else None, campaign.methods)
     for error in made.left_out.values():
         raise error
-    return made if campaign.is_shipped else replace(made, observers=campaign.observers, profiler=campaign.profiler)
+    return replace(made, observers=campaign.observers, profiler=campaign.profiler)
 
 
 def checked_out(commit: str, campaign: Campaign, paths: Paths) -> Path:
@@ -96,8 +95,7 @@ def checked_out(commit: str, campaign: Campaign, paths: Paths) -> Path:
 
     Raises TensorcopyError where the commit has no such project.
     """
-    folder = _root(paths) / commit[:12]
-    below = "" if campaign.is_shipped else git.prefix()
+    folder, below = _root(paths) / commit[:12], git.prefix()
     if not campaign.is_shipped and not git.has(commit, f"{below}{FILE}"):
         raise TensorcopyError(
             f"{commit[:8]} has no project",
@@ -110,9 +108,8 @@ def checked_out(commit: str, campaign: Campaign, paths: Paths) -> Path:
 
 
 def differ(base: str, head: str, campaign: Campaign) -> bool:
-    """Return whether a file that can change a time differs between two commits; of a project, any file can."""
-    changed = git.changed(base, head)
-    return any(name.startswith(MEASURED) and name != TABLE for name in changed) if campaign.is_shipped else bool(changed)
+    """Return whether a file that can change a time differs between two commits; the table of releases only adds some."""
+    return any(name.startswith(campaign.measured) and name != TABLE for name in git.changed(base, head))
 
 
 def table_of(commit: str, campaign: Campaign, paths: Paths) -> ReleaseIndex:
