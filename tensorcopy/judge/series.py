@@ -109,6 +109,19 @@ class CaseSeries:
             return before, next(joint.older for joint in self.joints if joint.index == index)
         return before, after
 
+    def links(self, before: int, after: int) -> tuple[tuple[Result, Result], ...]:
+        """Return the pairs of results, each of one Python, that lead from one index to a later one; none from an index to itself."""
+        pairs, start = [], before
+        for joint in sorted(self.joints, key=lambda joint: joint.index):
+            if start < joint.index <= after:
+                pairs.append((self.results[start], joint.older))
+                start = joint.index
+        return (*pairs, (self.results[start], self.results[after])) if start < after else tuple(pairs)
+
+    def have_met(self, before: int, after: int) -> bool:
+        """Return whether the launches of two indices lead from one to the other, or had each alone: else nothing compares them."""
+        return all(first.has_met(second, self.case) for first, second in self.links(before, after))
+
     def sides_of(self, step: Step) -> tuple[Result, Result]:
         """Return the results that a change is between, the earlier first."""
         if not step.only_on:
@@ -123,8 +136,8 @@ class CaseSeries:
 
     def _before(self, index: int) -> int:
         """Return the last index before with a value, of those that may be compared if there are any."""
-        earlier = [place for place in range(index) if self.values[place] is not None]
-        return max([place for place in earlier if self.unpaired[place] == self.unpaired[index]] or earlier)
+        earlier = [place for place in reversed(range(index)) if self.values[place] is not None]
+        return next((place for place in earlier if self.have_met(place, index)), earlier[0])
 
     def scale(self, index: int) -> float:
         """Return the factor by which the value at an index is scaled."""

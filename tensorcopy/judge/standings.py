@@ -1,7 +1,8 @@
 """Where a case stands with the newest release: what changed since the first, and what it still costs against the best one.
 
 The best release is the last one of the lowest level between two changes, and not the lowest time: the lowest of many times is low by
-chance. A case whose newest release is slower than that has an open regression.
+chance. A case whose newest release is slower than that has an open regression. Only releases whose launches lead to those of the newest
+one have levels: the others' times differ from its as the machine does.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tensorcopy.judge import change_points, comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.judge.series import CaseSeries
+from tensorcopy.results.effects import UNPAIRED
 from tensorcopy.results.suite_specs import SECONDS
 
 LAST = 8  # releases, with the newest, whose slowdowns are recent: some two years of them
@@ -36,6 +38,7 @@ class Standing:
     first : the change from the first release that measured it; None for a single release
     best : the index of the best release before; None where none has a lower level
     cost : the change from that release to the newest one; None without it
+    steps : the changes of the series, of the releases that are compared with the newest one
     """
 
     series: CaseSeries
@@ -43,12 +46,18 @@ class Standing:
     first: Change | None
     best: int | None
     cost: Change | None
+    steps: tuple[Step, ...]
 
     @property
     def is_open(self) -> bool:
         """Whether the newest release of the series measured the case, and is slower than the best one."""
         is_last = self.newest == len(self.series.releases) - 1
         return is_last and self.cost is not None and self.cost.verdict is Verdict.SLOWER
+
+    @property
+    def is_unpaired(self) -> bool:
+        """Whether the launches of the newest release had it alone: its cost has all the variation of the machine."""
+        return self.cost is not None and self.cost.way == UNPAIRED
 
     @property
     def ratio(self) -> float:
@@ -64,7 +73,7 @@ class Standing:
     def slower(self) -> tuple[Step, ...]:
         """The slowdowns since the best release of an open case."""
         since = self.best if self.is_open else None
-        return () if since is None else tuple(step for step in self.series.steps if step.index > since and step.ratio > 1)
+        return () if since is None else tuple(step for step in self.steps if step.index > since and step.ratio > 1)
 
     @property
     def open(self) -> tuple[Step, ...]:
@@ -123,12 +132,15 @@ def standing(series: CaseSeries, last: int = 0) -> Standing | None:
     measured = [index for index, value in enumerate(series.values) if value is not None]
     if not measured or series.unit != SECONDS:
         return None
-    newest, levels = measured[-1], change_points.levels(series.values, series.steps)
+    newest = measured[-1]
+    compared = [index for index in measured if series.have_met(index, newest)]
+    steps = tuple(step for step in series.steps if step.index in compared)
+    levels = change_points.levels([value if index in compared else None for index, value in enumerate(series.values)], steps)
     current = levels[newest] or 0.0
     earliest = newest - last + 1 if last else 0
     lower: dict[int, float] = {}
-    for step in series.steps:
-        level_end = max(index for index in measured if index < step.index)
+    for step in steps:
+        level_end = max((index for index in compared if index < step.index), default=-1)
         level = levels[level_end]
         if level_end >= earliest and level and level < current:
             lower[level_end] = level
@@ -136,22 +148,16 @@ def standing(series: CaseSeries, last: int = 0) -> Standing | None:
     return Standing(
         series,
         newest,
-        first=change(series, measured[0], newest) if newest > measured[0] else None,
+        first=change(series, compared[0], newest) if newest > compared[0] else None,
         best=best,
         cost=None if best is None else change(series, best, newest),
+        steps=steps,
     )
 
 
 def change(series: CaseSeries, before: int, after: int) -> Change | None:
     """Return the change of a case between two releases of its history, across its Pythons."""
-    pairs, start = [], before
-    for joint in sorted(series.joints, key=lambda joint: joint.index):
-        if start < joint.index <= after:
-            pairs.append((series.results[start], joint.older))
-            start = joint.index
-    if start < after:
-        pairs.append((series.results[start], series.results[after]))
-    return comparisons.chained(tuple(pairs), series.verdicts).get(series.case)
+    return comparisons.chained(series.links(before, after), series.verdicts).get(series.case)
 
 
 @dataclass(frozen=True)

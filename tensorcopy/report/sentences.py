@@ -424,10 +424,7 @@ def cost_text(standing: Standing) -> str:
 
     For example "+12.1 % (+10.4 to +13.8 %) against 2.9.1".
     """
-    cost = standing.cost if standing.is_open else None
-    return (
-        f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}) against {standing.best_release}" if cost and cost.interval else ""
-    )
+    return f"{_cost_size(standing)} against {standing.best_release}" if standing.is_open else ""
 
 
 def extent_text(regression: OpenRegression) -> str:
@@ -435,9 +432,15 @@ def extent_text(regression: OpenRegression) -> str:
 
     For example "up to +388.3 % (+378.5 to +398.3 %) in 3 cases".
     """
-    cost, number = regression.worst.cost, len(regression.standings)
-    size = f"{signed_percent(cost.size)} ({signed_interval(cost.interval)})" if cost and cost.interval else ""
-    return f"{'up to ' if number > 1 else ''}{size} in {counted(number, 'case')}"
+    number = len(regression.standings)
+    return f"{'up to ' if number > 1 else ''}{_cost_size(regression.worst)} in {counted(number, 'case')}"
+
+
+def _cost_size(standing: Standing) -> str:
+    """Return the cost of an open case with its interval, and that its launches had no other release."""
+    cost = standing.cost
+    unpaired = f", {UNPAIRED}" if standing.is_unpaired else ""
+    return f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}{unpaired})" if cost and cost.interval else ""
 
 
 def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:

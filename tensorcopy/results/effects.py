@@ -25,6 +25,7 @@ from tensorcopy.results.cases import Case, Cases
 from tensorcopy.results.launches import UNIT, Launch, Place
 
 LEVEL = 0.95  # of the interval of a time
+ABSENT, ALONE = -1, 0  # of a column and a case: not measured, or without another column in each launch
 PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"  # how two sides are compared
 
 Numbers = Any  # an array; numpy's types differ from release to release
@@ -92,22 +93,15 @@ class Effects:
         return max((looks for looks, is_one in zip(self.looks or (1,) * len(together), together) if is_one), default=0)
 
     @cached_property
-    def unpaired(self) -> Numbers:
-        """By column and case, whether launches measured it, and each of them without another column."""
-        measured = ~np.isnan(self.logs)
-        together = measured & (measured.sum(axis=1) > 1)[:, None]
-        return measured.any(axis=0) & ~together.any(axis=0)
-
-    @cached_property
     def fitted(self) -> Fitted:
         """The fit to all cases."""
         shape = self.logs.shape[1:]
         seconds, errors, spreads, freedom = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)
-        residuals = np.full(self.logs.shape, np.nan)
+        residuals, groups = np.full(self.logs.shape, np.nan), np.full(shape, ABSENT)
         measured = ~np.isnan(self.logs)
         for group in alike(measured):
             mask = measured[:, :, group[0]]
-            for columns in met(mask):
+            for number, columns in enumerate(met(mask), start=ALONE + 1):
                 launches = mask[:, columns].any(axis=1)
                 place: Numbers = np.ix_(columns, group)
                 of_launches: Numbers = np.ix_(launches, columns, group)
@@ -115,8 +109,9 @@ class Effects:
                 seconds[place] = np.exp(np.median(fitted.launches, axis=0) + fitted.columns)
                 errors[place], spreads[place] = fitted.errors()
                 freedom[place] = fitted.freedom
+                groups[place] = number if len(columns) > 1 else ALONE
                 residuals[of_launches] = np.where(measured[of_launches], fitted.residuals, np.nan)
-        return Fitted(seconds, errors, spreads, freedom, residuals)
+        return Fitted(seconds, errors, spreads, freedom, residuals, groups.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +155,18 @@ class Column:
 
     def is_unpaired(self, case: Case) -> bool:
         """Return whether it was alone in every launch that measured a case with it: it is compared with no other in its launches."""
-        return case in self.effects.cases and bool(self.effects.unpaired[self.number, self.effects.cases[case]])
+        return case in self.effects.cases and self.effects.fitted.groups[self.number][self.effects.cases[case]] == ALONE
+
+    def has_met(self, other: Column, case: Case) -> bool:
+        """Return whether it met another column in launches with a case, or by way of others that met, or both were alone in all of theirs.
+
+        True of columns of two machines, and of a case that is not timed.
+        """
+        number = self.effects.cases.get(case)
+        if number is None or self.effects is not other.effects:
+            return True
+        groups = self.effects.fitted.groups
+        return groups[self.number][number] == groups[other.number][number]
 
     def launch_times(self, case: Case) -> list[float]:
         """Return its time of a case in each launch, without the launch's part; alone, that part is in no other and stays."""
@@ -231,6 +237,7 @@ class Fitted:
 
     seconds, errors, spreads, freedom : by column and case, as in `Timing`; NaN and 0 where they are unknown
     residuals : by launch, column and case; NaN where it was not measured
+    groups : by column and case, the number of the columns that met, `ALONE` or `ABSENT`; a list, of which many items are read singly
     """
 
     seconds: Numbers
@@ -238,6 +245,7 @@ class Fitted:
     spreads: Numbers
     freedom: Numbers
     residuals: Numbers
+    groups: list[list[int]]
 
 
 def alike(measured: Numbers) -> list[list[int]]:
@@ -483,7 +491,8 @@ def summed(differences: Sequence[Difference]) -> Difference:
     error, count = sum(error for error, _ in errors), 1 / sum(1 / each.count for each in differences)
     freedom = error**2 / sum(error**2 / free for error, free in errors if free) if error else 0.0
     launches = min(each.launches[0] for each in differences), min(each.launches[1] for each in differences)
-    return Difference(sum(each.size for each in differences), error * count, count, freedom, launches, JOINED)
+    way = UNPAIRED if any(each.way == UNPAIRED for each in differences) else JOINED
+    return Difference(sum(each.size for each in differences), error * count, count, freedom, launches, way)
 
 
 def unpaired(before: Numbers, after: Numbers) -> Difference:

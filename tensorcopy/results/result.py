@@ -131,6 +131,10 @@ class Result:
         """Return whether a case was timed without another side in each of its launches."""
         return self.column is not None and self.column.is_unpaired(case)
 
+    def has_met(self, other: Result, case: Case) -> bool:
+        """Return whether launches lead from a case of this result to that of another, or had each alone: else nothing compares them."""
+        return self.column is None or other.column is None or self.column.has_met(other.column, case)
+
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""
         return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))

@@ -1,5 +1,6 @@
 """Where a case stands: which release is its best, what the newest one costs against that, and since when."""
 
+import re
 from datetime import timedelta
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ from tensorcopy.judge import comparisons, series, standings
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.releases import release_table
+from tensorcopy.report import sentences
 from tests import launch_files
 
 RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
@@ -50,6 +52,38 @@ def test_a_slowdown_is_open_until_it_is_taken_back(tmp_path, times, best, cost, 
         assert 1 < low < cost < high < 1.03 * cost
         assert not open_at or standing.largest.ratio == pytest.approx(max(times[index] / times[index - 1] for index in open_at), rel=0.01)
         assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.01)
+
+
+UNPAIRED = {RELEASES[2]: 1.45, RELEASES[3]: 0.7, RELEASES[4]: 0.7}  # before the slowdown, in a machine of another speed
+
+
+@pytest.mark.parametrize("others", ["alone", "in other launches"])
+def test_only_releases_that_were_compared_with_the_newest_one_have_levels(tmp_path, others):
+    """The best is one of these, although others were measured between it and the slowdown, and were faster: alone, or beside each other."""
+    paired = {release: 1.2 if number > 4 else 1.0 for number, release in enumerate(RELEASES[:8]) if release not in UNPAIRED}
+    launch_files.write(tmp_path, {CASE: paired}, noise=0.002)
+    together = [UNPAIRED] if others == "in other launches" else [{release: time} for release, time in UNPAIRED.items()]
+    for day, times in enumerate(together, start=1):
+        launch_files.write(tmp_path, {CASE: times}, noise=0.002, start=launch_files.START + timedelta(days=day))
+    (case_series,) = series.joined([launch_files.load(tmp_path, *RELEASES[:8])]).values()
+    standing = standings.standing(case_series)
+    assert (standing.best_release, standing.since, standing.is_open) == (RELEASES[1], (RELEASES[5],), True)
+    assert standing.cost.size == pytest.approx(1.2, rel=0.01)
+    assert standing.times[1] / standing.times[0] == pytest.approx(1.2, rel=0.01)
+    assert not standing.is_unpaired
+
+
+def test_a_cost_of_launches_without_another_release_says_so(tmp_path):
+    """It has all the variation of the machine."""
+    for day, release in enumerate(RELEASES[:6]):
+        start = launch_files.START + timedelta(days=day)
+        launch_files.write(tmp_path, {CASE: {release: 1.6 if day > 2 else 1.0}}, common=0.01, start=start)
+    (case_series,) = series.joined([launch_files.load(tmp_path, *RELEASES[:6])]).values()
+    standing = standings.standing(case_series)
+    assert standing.is_open
+    (regression,) = standings.open_regressions([standing])
+    for text in (sentences.cost_text(standing), sentences.extent_text(regression)):
+        assert re.match(r"\+[56]\d\.\d % \(\+[\d.]+ to \+[\d.]+ %, unpaired\)", text), text
 
 
 @pytest.mark.parametrize(("last", "best"), [(0, 2), (12, 2), (10, 2), (9, 7), (8, 7), (5, 7), (4, None)])
@@ -156,6 +190,16 @@ def test_open_cases_are_new_recent_or_older(tmp_path):
     assert places["older"] == [("m2", "16", last - 8)]
     assert groups[standings.Age.NEW][0].method == "m3"  # which costs most
     assert sum(map(len, places.values())) == sum(each.is_open for each in known) == 6
+
+
+def test_a_chain_of_pythons_is_unpaired_where_a_link_is(tmp_path):
+    """The variation of the machine in one link is in the whole."""
+    launch_files.write(tmp_path, {CASE: dict.fromkeys(["2.4.1@3.9", "2.8.0@3.9"], 1.0)})
+    for day, release in enumerate(("2.8.0", "2.15.0"), start=1):
+        launch_files.write(tmp_path, {CASE: {release: 1.0}}, start=launch_files.START + timedelta(days=day))
+    first, joint, newer, last = launch_files.load(tmp_path, "2.4.1@3.9", "2.8.0@3.9", "2.8.0", "2.15.0")
+    (change,) = comparisons.chained(((first, joint), (newer, last))).values()
+    assert change.way == "unpaired"
 
 
 def test_what_the_comparison_calls_unchanged_is_no_step(tmp_path):

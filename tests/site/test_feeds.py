@@ -77,7 +77,7 @@ def test_the_feeds_are_atom_and_one_has_what_is_still_slower(content):
         "torch 2.3.0 on cpu: 1 of 1 copies at numel > 2¹⁴ slower, +100.0 % (+98.2 to +101.8 %)",
     ]
     assert [entry.title for entry in still.entries] == [
-        "torch 2.9.0 on cpu: code of a: +100.0 % (+98.2 to +101.8 %) in 1 case against its lowest level"
+        "torch 2.9.0 on cpu: code of a: +100.0 % (+98.2 to +101.8 %, unpaired) in 1 case against its lowest level"
     ]
     ids = [each.id for feed in (changes, still) for each in (feed.feed, *feed.entries)]
     assert len(ids) == len(set(ids)) == 6

@@ -135,6 +135,7 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
         "times": standing.times,
         "best": standing.best_release,
         "cost": standing.cost,
+        "unpaired": standing.is_unpaired,
         "acknowledged": acknowledged_text(standing),
         "since": [
             (
