@@ -6,9 +6,11 @@ import argparse
 import os
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy import files
 from tensorcopy.cli.arguments import add_machine, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_line, print_warnings
 from tensorcopy.measure.settings import expression
@@ -54,7 +56,9 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     elif options.format == "json":
         text = explanation.as_json(cause)
     else:
-        known = [each for path in Path("docs").glob("findings.md") for each in findings.read(path.read_text(encoding="utf-8"))]
+        known: list[findings.Finding] = []
+        with suppress(OSError, ValueError):  # of a folder with none, or of another project
+            known += findings.read(files.read_text(Path("docs/findings.md")))
         console.print(terminal.Prose(explanation.text(cause, console.width, known).rstrip()))
         text = ""
     sys.stdout.write(text)

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from tensorcopy import files
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
@@ -25,7 +26,6 @@ from tensorcopy.results.suite_specs import SECONDS, is_tracked
 from tensorcopy.worker.devices import DEVICES
 
 FILE = "comparison.json"
-LARGEST = 4 * 2**20  # bytes of such a file
 IN_NAMES, LONGEST_NAME = r"A-Za-z0-9_.=,:+()\[\]@/ -", 160
 IN_UNITS, LONGEST_UNIT = "A-Za-z0-9/%µ² ", 20  # a unit is not escaped
 LINES, LINE = 20, 300  # of a failure's output, and characters of a line
@@ -152,8 +152,7 @@ def section(artifact: Path, run: str, device: str) -> str:
     if not paths:
         return warning(f"Nothing was measured on {device}", "The run ended without a result.", run)
     try:
-        with paths[0].open("rb") as file:
-            document = msgspec.json.decode(file.read(LARGEST), type=Document)  # what is longer is cut, and no JSON
+        document = msgspec.json.decode(files.read_text(paths[0]), type=Document)
     except (OSError, ValueError, RecursionError):
         document = None
     if document is None or document.device != device:

@@ -1,6 +1,7 @@
 """The comment under a pull request has only our own sentences."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from functools import partial
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
+from tensorcopy import files
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.judge import comparisons, paired
@@ -160,7 +162,7 @@ def test_an_invalid_file_is_not_shown(tmp_path, content):
 def test_a_large_file_is_not_read(comparison, tmp_path):
     """Nor one with more rows than the suites could have; a long comment is cut."""
     whole = document(pair_result(comparison))
-    assert REFUSED in comment(artifact(tmp_path / "large", " " * pr_comment.LARGEST + json.dumps(whole)))
+    assert REFUSED in comment(artifact(tmp_path / "large", " " * files.LARGEST + json.dumps(whole)))
     rows = whole["pairs"][0]["rows"]
     rows += rows * 1_500
     del rows[5001:]
@@ -178,6 +180,12 @@ def test_a_link_shows_nothing_of_the_machine_that_comments(tmp_path, target):
     (tmp_path / "comparison.json").symlink_to(target)
     text = comment(tmp_path)
     assert REFUSED in text or "Nothing was measured on cpu" in text
+
+
+def test_a_pipe_is_not_read(tmp_path):
+    """It has no end."""
+    os.mkfifo(tmp_path / "comparison.json")
+    assert REFUSED in comment(tmp_path)
 
 
 # what GitHub decodes, and then takes for a mention, a reference or a link

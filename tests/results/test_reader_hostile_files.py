@@ -165,6 +165,14 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
             READERS[name](path)
 
 
+def test_other_files_beside_the_results_cost_nothing(in_copy, run_command):
+    """The findings of another project are none of ours."""
+    in_copy()
+    Path("docs").mkdir()
+    Path("docs/findings.md").write_bytes(b"\xff")
+    assert run_command("why", "detach_clone", *RELEASES)[::2] == (0, "")
+
+
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):
     """It is named."""
     in_copy()
