@@ -395,6 +395,11 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     return f"{direction} by {change_size(step.ratio)}{within}{than}{until}{shown}"
 
 
+def over_releases(releases: Sequence[str]) -> str:
+    """Return the number of releases and their ends: "22 torch releases, 1.9.0 to 2.15.0"."""
+    return counted(len(releases), "torch release") + (f", {releases[0]} to {releases[-1]}" if releases[1:] else "")
+
+
 def _than(change: Step | ReleaseChange) -> str:
     return (f" than {change.against}" if change.against else "") + _only_on(change)
 

@@ -44,7 +44,7 @@ class Page:
 
     address : relative to the site's root
     values : variables of the template
-    description : a sentence for search engines; of the landing page, the site's own by default
+    description : a sentence for search engines, which no other page has
     languages : addresses of the same page by language, including this one; empty where it exists in one language only
     """
 

@@ -28,7 +28,7 @@ from tensorcopy.site.svg import ENDS, SHAPES
 
 LINKED_DOCS = ("index", "guide", "guide.ja", "glossary", "glossary.ja")  # from other pages
 PLACEHOLDER_DOCS = dict.fromkeys(LINKED_DOCS, "# Documentation\n\nIt is in docs/.\n")
-MISSING_PAGE = Page(addresses.MISSING, "missing.html", "No such page")
+MISSING_PAGE = Page(addresses.MISSING, "missing.html", "No such page", description="This address has no page.")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 REPLACEMENT = "\ufffd"
 

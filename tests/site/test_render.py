@@ -60,6 +60,7 @@ MORE = r'<li><span></span><a href="([^"]*)">and (\d+) more with torch ([\d.]+)</
 NEWEST_PAIR = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0"
 SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js"}
 SCRIPT = "<script>alert(1)</script>"
+SHORTEST_DESCRIPTION = 20  # characters
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +163,20 @@ def repeated_titles(pages: Iterable[str]) -> list[str]:
     """Return the titles that several pages have."""
     titles = Counter(re.search(r"<title>(.*?)</title>", text)[1] for text in pages if 'http-equiv="refresh"' not in text)
     return [title for title, number in titles.items() if number > 1]
+
+
+def test_every_page_has_its_own_description(parsed):
+    """A sentence about its method, releases or machine, which no other page has; those that have moved are pages too."""
+    descriptions = {
+        address: [attributes["content"] for tag, attributes in page.tags if tag == "meta" and attributes.get("name") == "description"]
+        for address, page in parsed.items()
+    }
+    assert {address: texts for address, texts in descriptions.items() if len(texts) != 1 or len(texts[0]) < SHORTEST_DESCRIPTION} == {}
+    assert [text for text, number in Counter(text for (text,) in descriptions.values()).items() if number > 1] == []
+    (text,) = descriptions["history/epyc-2core/copies.BySize/detach_clone-1024.html"]
+    assert re.match(
+        r"x\.detach\(\)\.clone\(\), 2¹⁰ elements on epyc-2core: [\d.]+ µs with torch 2\.15\.0; 5 torch releases, 1\.12\.1 to 2", text
+    )
 
 
 def test_every_page_is_well_formed(parsed):

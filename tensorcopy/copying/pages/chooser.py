@@ -30,7 +30,8 @@ def pages(content: Content) -> Iterator[Page]:
     shown.append((addresses.CHOOSER, first, recommend.nearest_size(recommend.NUMEL, answers[first]) if first else 0))
     for address, request, numel in shown:
         values: dict[str, Any] = {"measured": None}
-        description = ""
+        title = "Which method do I need?"
+        description = "Which method to use, by result, memory, gradient, device and size, as it was measured."
         if request:
             options = answers[request][numel]
             name, placeholders = recommend.reason(request, options)
@@ -41,10 +42,10 @@ def pages(content: Content) -> Iterator[Page]:
                 "questions": _questions(answers, request, numel),
                 "reason": translate(name, **placeholders),
             }
-            description = f"{options[0].code}: {values['reason']}" if options else ""
-        title = "Which method do I need?"
-        if address != addresses.CHOOSER and request:
-            title = f"{title} {_asked(request, numel)}"
+            if address != addresses.CHOOSER:
+                title = f"{title} {_asked(request, numel)}"
+                code = f"{options[0].code}. " if options else ""
+                description = f"{_asked(request, numel)}: {code}{values['reason']}"
         yield Page(address, "choose.html", title, values, description=description)
 
 

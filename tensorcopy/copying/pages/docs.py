@@ -61,7 +61,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def _moved(old: str, new: str) -> Page:
-    return Page(old, "moved.html", "This page has moved", {"target": new})
+    return Page(old, "moved.html", "This page has moved", {"target": new}, description=f"{old} is now {new}.")
 
 
 def _description(tokens: Sequence[Token]) -> str:

@@ -129,7 +129,8 @@ def pages(content: Content) -> Iterator[Page]:
             "mean_text": mean_text,
         }
         on = f" on {shown[0].name}" if shown and address != addresses.COMPARISONS else ""
-        yield Page(address, "comparisons.html", f"Compare two releases{on}", values)
+        description = f"Every two torch releases measured beside each other{on}, with the numbers of slower and faster cases."
+        yield Page(address, "comparisons.html", f"Compare two releases{on}", values, description=description)
     yield from _release_pages(content)
 
 
@@ -318,7 +319,9 @@ def _comparison_page(content: Content, address: str) -> Page:
     }
     place = f"{after.machine}, {environment_text(after.environment)}"  # what differs stands in the labels
     title = f"{comparison.labels[0]} → {comparison.labels[1]}" if not is_release else f"torch {after.version}: what changed"
-    return Page(address, "compare.html", f"{title} on {place}", values)
+    title = f"{title} on {place}"
+    description = f"{comparison.labels[0]} → {comparison.labels[1]} on {place}. {' '.join(headline(changes.values()))}"
+    return Page(address, "compare.html", title, values, description=description)
 
 
 def _grids(

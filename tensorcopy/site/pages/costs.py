@@ -10,13 +10,14 @@ from markupsafe import Markup
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.numbers import counted
 from tensorcopy.report.sentences import levels
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import CostTable, Machine, all_costs
-from tensorcopy.site.page import Page, waiting
+from tensorcopy.site.page import Page, environment_text, waiting
 from tensorcopy.worker.devices import ACCELERATORS
 
 
@@ -24,7 +25,8 @@ def pages(content: Content) -> Iterator[Page]:
     """Yield the index of time over size."""
     machines = [machine for machine in content.machines if has_sizes(content, machine)]
     if machines or content.campaign.pages:
-        yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": machines})
+        description = "The time of each method over the size of a tensor, a page for each torch release and machine."
+        yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": machines}, description=description)
 
 
 def has_sizes(content: Content, machine: Machine) -> bool:
@@ -80,4 +82,8 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "machine": machine,
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
     }
-    return Page(addresses.of_sizes(result), "sizes.html", f"torch {result.version}: time over size on {result.machine}", values)
+    title = f"torch {result.version}: time over size on {result.machine}"
+    devices = " and ".join(dict.fromkeys(result.hardware(table.device) for table in tables))
+    methods = counted(len({(table.group, method) for table in tables for method in table.methods}), "method")
+    description = f"Time per call of {methods} over size with torch {result.version} on {devices}, {environment_text(result.environment)}."
+    return Page(addresses.of_sizes(result), "sizes.html", title, values, description=description)

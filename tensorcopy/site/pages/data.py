@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tensorcopy.numbers import counted
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses
@@ -27,7 +28,7 @@ HARDWARE_LABELS = {"flags": "instruction sets", "memory_gib": "memory in GiB"}
 
 def pages(content: Content) -> Iterator[Page | File]:
     """Yield the list of machines with a page for each, the data files of the site, and the page that lists all of them."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "machine": machine,
             "address": addresses.of_machine(machine.name),
@@ -38,10 +39,13 @@ def pages(content: Content) -> Iterator[Page | File]:
         }
         for machine in content.machines
     ]
-    yield Page(addresses.MACHINES, "machines.html", "Machines", {"rows": rows})
+    description = "The machines that measured: processor, devices, number of releases and day of the last launch."
+    yield Page(addresses.MACHINES, "machines.html", "Machines", {"rows": rows}, description=description)
     for row, machine in zip(rows, content.machines):
         values = {"row": row, "machine": machine, "provenance": _provenance(machine.provenance)}
-        yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values)
+        releases = counted(row["releases"], "torch release")
+        description = f"{machine.name}, {machine.result.processors}: what its times depend on; {releases}, last measured on {row['last']}."
+        yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values, description=description)
     badges = [*content.own_badges(), (addresses.OPEN_BADGE, OPEN_LABEL, open_message(content.devices))]
     for address, text in feeds(content):
         yield File(address, text)
@@ -52,7 +56,8 @@ def pages(content: Content) -> Iterator[Page | File]:
         (address, f"{label}: {message}", addresses.REGRESSIONS if address == addresses.OPEN_BADGE else "")
         for address, label, message in badges
     ]
-    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": shown})
+    description = "Files with all times, counts and changes, feeds of the changes, badges, and the schema of a launch."
+    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": shown}, description=description)
 
 
 def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.numbers import duration, unbroken
-from tensorcopy.report.sentences import device_lines
+from tensorcopy.report.sentences import device_lines, over_releases
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, baseline_case, own_group, own_groups
 from tensorcopy.results.suite_specs import NUMEL, N
@@ -280,7 +280,9 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
         "machine_address": addresses.of_machine(machine.name),
         "device_lines": _device_lines(machine),
     }
-    yield Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
+    title, releases = f"History explorer: {machine.name}", machine.releases
+    description = f"A chart of {len(timed)} times over {over_releases(releases)} on {machine.name}, by method, size and dtype."
+    yield Page(addresses.of_explorer(machine.name), "explorer.html", title, values, description=description)
     machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]
     for name, cases in ((TIMES, timed), (COUNTS, counted)):
         data = {**chart_data(machine, cases, content.comparisons), "machines": machines, "quantity": name}

@@ -39,6 +39,8 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "commands": [explanation.command(side, file_name) for side in (change.before, change.after)] if script else [],
         }
         title = f"Why {result.code} changed with {result.labels[1]}, {values['circumstances_text']}"
-        yield Page(change.address, "why.html", title, values)
+        size = explanation.sentence(change.difference).partition(": ")[0]  # without the groups of functions
+        description = f"{result.code}, {values['circumstances_text']}, {' → '.join(result.labels)}: {size}, by function."
+        yield Page(change.address, "why.html", title, values, description=description)
         if script:
             yield File(script, explanation.script(result, file_name))

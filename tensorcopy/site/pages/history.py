@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from tensorcopy.judge.series import CaseSeries, releases_of
 from tensorcopy.judge.standings import Standing
-from tensorcopy.numbers import count, duration_range, value_range
+from tensorcopy.numbers import count, duration_range, quantity, value_range
 from tensorcopy.report.findings import Finding
-from tensorcopy.report.sentences import device_lines
+from tensorcopy.report.sentences import device_lines, over_releases
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Measured, Result
@@ -35,7 +35,7 @@ MOST_ROWS = 30  # that an index shows without being opened, beside the first tab
 def pages(content: Content) -> Iterator[Page]:
     """Yield the index of a site without results; with any, it is a machine's."""
     if not content.machines:
-        yield Page(addresses.HISTORIES, "histories.html", TITLE, {"machines": (), "machine": None})
+        yield Page(addresses.HISTORIES, "histories.html", TITLE, {"machines": (), "machine": None}, description="Nothing is measured yet.")
 
 
 def _indices(content: Content, machine: Machine) -> Iterator[Page]:
@@ -51,10 +51,16 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
         "regressions": regressions.address_of(content, machine, next(iter(machine.devices), "cpu")),
         "counts": of_counts,
     }
-    yield Page(address, "histories.html", f"{TITLE} on {machine.name}", {**shared, **values})
+    over = f"over {over_releases(machine.releases)} on {machine.name}"
+    description = f"The times of every method {over}, with the newest change of each."
+    yield Page(address, "histories.html", f"{TITLE} on {machine.name}", {**shared, **values}, description=description)
     if of_counts:
         counted = {"changes": _changes(content, machine, counted=True), "sections": _index_sections(machine, "")}
-        yield Page(of_counts, "counts.html", f"Exact counts over torch releases on {machine.name}", {**shared, **counted})
+        title, description = (
+            f"Exact counts over torch releases on {machine.name}",
+            f"Instructions, bytes and allocations of every method {over}.",
+        )
+        yield Page(of_counts, "counts.html", title, {**shared, **counted}, description=description)
 
 
 def pictures(machine: Machine) -> list[dict[str, Any]]:
@@ -203,7 +209,18 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
         "rows": rows,
     }
-    return Page(machine.case_address(case), "history.html", f"{machine.case_code(case)}, {circumstances(case)} on {machine.name}", values)
+    title = f"{machine.case_code(case)}, {circumstances(case)} on {machine.name}"
+    description = f"{title}: {_summary(rows, machine.case_changes[case], case.spec.unit)}"
+    return Page(machine.case_address(case), "history.html", title, values, description=description)
+
+
+def _summary(rows: Sequence[SimpleNamespace], changes: Sequence[CaseChange], unit: str) -> str:
+    """Return the newest value of a case, over which releases it was measured, and its newest change, as a sentence."""
+    measured = [row for row in rows if row.measured]
+    releases = list(dict.fromkeys(row.release for row in reversed(measured)))
+    newest = f"{quantity(measured[0].measured.value, unit)} with torch {releases[-1]}; " if measured else ""
+    change = f"{changes[-1].text} with {changes[-1].release}" if changes else "no change detected"
+    return f"{newest}{over_releases(releases)}; {change}."
 
 
 def _provenances(history: CaseSeries) -> list[tuple[str, dict[str, Any]]]:

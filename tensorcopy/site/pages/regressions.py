@@ -22,7 +22,6 @@ from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.plots import sparkline
 
 TITLE = "Open regressions"
-DESCRIPTION = "What is slower with the newest torch release than with an earlier one, since when and why."
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -59,7 +58,8 @@ def _page(content: Content, shown: Sequence[DeviceResults], address: str) -> Pag
         "others": [*([] if address == addresses.REGRESSIONS else [("all devices", addresses.REGRESSIONS)]), *elsewhere],
     }
     on = "" if address == addresses.REGRESSIONS else f" on {shown[0].machine.name}"
-    return Page(address, "regressions.html", f"{TITLE}{on}", values, description=DESCRIPTION)
+    description = f"What is slower{on} with the newest torch release than with an earlier one, since when and why."
+    return Page(address, "regressions.html", f"{TITLE}{on}", values, description=description)
 
 
 def part_anchor(results: DeviceResults) -> str:
