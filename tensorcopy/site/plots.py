@@ -97,7 +97,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
         bands,
         dots=dots,
         rules=_gaps([version in has_it for version in versions], "not measured") + unpaired if case.spec.timed else [],  # few are counted
-        flags=_flags(machine.case_changes[case], versions, change_link),
+        ticks=_ticks(machine.case_changes[case], versions, change_link),
         kind="case",
     ).svg()
 
@@ -162,7 +162,7 @@ def of_components(
         bars=bars,
         rules=rules
         + _gaps([version in parts for version in versions], "not counted" if unit == suite_specs.INSTRUCTIONS else "not profiled"),
-        flags=_flags(changes, versions, change_link),
+        ticks=_ticks(changes, versions, change_link),
         kind="parts",
     ).svg()
 
@@ -189,7 +189,14 @@ def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str],
             marks.append(Line(_joined_points(own, case, releases), colour, index, "own"))
     values = [point.y for line in (*lines, *marks) for point in line.points if point]
     label = f"{', '.join(machine.code(case['method'], case.device) for case in cases)}: {circumstances(cases[0])}, time per call"
-    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), [*lines, *marks])
+    changed = {
+        (releases.index(series.releases[step.index]), direction(series.unit, rises=step.rises).value)
+        for series in map(machine.history.__getitem__, cases)
+        for step in series.steps
+        if series.releases[step.index] in releases
+    }
+    ticks = [Rule(place, "", verdict) for place, verdict in sorted(changed)]
+    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), [*lines, *marks], ticks=ticks)
 
 
 def of_sizes(table: CostTable, *, linear: bool) -> str:
@@ -233,7 +240,7 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     label = f"{len(whiskers)} cases: the change of each with its interval, from {comparison.labels[0]} to {comparison.labels[1]}"
     positions = max(1, len(whiskers))
     width = EDGES + positions * max(1, round((WIDE - EDGES) / positions))  # positions at whole numbers
-    return Plot(label, NameAxis(("",) * positions), RatioAxis(limit), flags=starts, whiskers=whiskers, width=width, kind="changes").svg()
+    return Plot(label, NameAxis(("",) * positions), RatioAxis(limit), sections=starts, whiskers=whiskers, width=width, kind="changes").svg()
 
 
 def by_method(
@@ -362,15 +369,10 @@ def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str
     return [None if value is None else PlotPoint(position, value) for position, value in enumerate(values)]
 
 
-def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: ChangeLink) -> list[Rule]:
-    """Return a flag for each change of a case."""
+def _ticks(changes: Sequence[CaseChange], versions: Sequence[str], change_link: ChangeLink) -> list[Rule]:
+    """Return a tick for each change of a case."""
     return [
-        Rule(
-            versions.index(change.release),
-            change.size,
-            change.verdict,
-            change_link(change),
-        )
+        Rule(versions.index(change.release), f"torch {change.release}: {change.size}", change.verdict, change_link(change))
         for change in changes
     ]
 

@@ -2,7 +2,7 @@
 
 The SVG is written by hand because the site has hundreds of plots: Vega-Lite takes 0.16 s and 60 kB for each, this module a few milliseconds
 and 6 kB. Elements have classes and no colours; the stylesheet colours them, light and dark. Text stays text. A mark shows its value to a
-pointer and to a screen reader; the label of a change is a link.
+pointer and to a screen reader; so does the tick of a change, below the axis, and it is a link.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ STYLESHEET = Path(__file__).parent / "static" / "tensorcopy.css"
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10
 CHARACTER = 6.2  # width of a letter at font size 11
-FLAG_CHARACTER, FLAG_ROW = 10.5, 17  # of a change's label on a phone, whose font is larger (see the stylesheet), in the widest usual font
-CLEAR = 6  # between the line of a flag and the point below it
+LABEL_CHARACTER, LABEL_ROW = (
+    10.5,
+    17,
+)  # of a section's label on a phone, whose font is larger (see the stylesheet), in the widest usual font
+TICK = 8  # height of a row of ticks, and width of a tick
+RISES = ("slower", "more", "higher")  # kinds of changes whose tick points up
 SLANTED_GAP = 11  # between slanted names, their font size
 CODE_CHARACTER = 6.7  # of a letter of code at that size
 GRID_ROW, GRID_GAP = 22, 16  # the height of a cell of a grid, and between its parts
 GRID_CELL, GRID_WIDEST, GRID_LAST, GRID_WIDTH = 86, 150, 102, 980  # the width of a cell, of the last column, and at least of the grid
+GRID_CLEAR = 6  # between zero and the size of a change
 ARROW = 3  # height and half the width of the arrow of an interval that ends outside
 SHAPES = (
     "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
@@ -249,11 +254,11 @@ class Bars:
 
 @dataclass(frozen=True)
 class Rule:
-    """A vertical line with a label: a flag for a detected change, or another kind.
+    """A vertical line with a label, or the tick of a detected change, whose label is what it shows to a pointer.
 
-    kind : "slower", "faster", "more" or "fewer" for a change; "section"; "before" for what ends there, with its label to the left;
-        "gap" has its label upright, and no line
-    href : where a flag leads
+    kind : of a tick the verdict, such as "slower"; "section"; "before" for what ends there, with its label to the left; "gap" has its label
+        upright, and no line
+    href : where a tick or a section leads
     """
 
     x: float
@@ -274,7 +279,8 @@ class Stroke(NamedTuple):
 class Plot:
     """A plot; `label` describes it in a sentence.
 
-    flags : labels of changes or sections, above the values, in as many rows as they need
+    ticks : changes, below the axis: those up in one row, those down in the next
+    sections : their labels are above the values, in as many rows as they need
     kind : an additional class: the script shows the row of a position of a "case" or of "changes"
     """
 
@@ -286,7 +292,8 @@ class Plot:
     bars: Sequence[Bars] = ()
     dots: Sequence[Dots] = ()
     rules: Sequence[Rule] = ()
-    flags: Sequence[Rule] = ()
+    ticks: Sequence[Rule] = ()
+    sections: Sequence[Rule] = ()
     whiskers: Sequence[Whisker] = ()
     width: int = WIDTH
     height: int = HEIGHT
@@ -298,7 +305,8 @@ class Plot:
         parts += [_bars(self)] if self.bars else []
         parts += [_dots(self, dots) for dots in self.dots if dots.points]
         parts += [_line(self, line) for line in self.lines]
-        parts += [_flags(self)] if self.flags else []
+        parts += [_ticks(self)] if self.ticks else []
+        parts += [_sections(self)] if self.sections else []
         parts += [_marks(self, line) for line in self.lines]
         kinds = dict.fromkeys(whisker.kind for whisker in self.whiskers)
         parts += [_whiskers(self, [whisker for whisker in self.whiskers if whisker.kind == kind]) for kind in kinds]
@@ -308,26 +316,31 @@ class Plot:
         return f"<svg {attributes} aria-label={quoteattr(self.label)}>{''.join(parts)}</svg>"
 
     @cached_property
-    def placed_flags(self) -> list[tuple[Rule, int]]:
-        """Each flag with its row, so that no two overlap."""
+    def placed_sections(self) -> list[tuple[Rule, int]]:
+        """Each section with the row of its label, so that no two overlap."""
         ends: list[float] = []
         placed = []
-        for flag in self.flags:
-            left, right = _flag_span(self, flag)
+        for section in self.sections:
+            left, right = _label_span(self, section)
             row = next((index for index, end in enumerate(ends) if end <= left), len(ends))
             ends[row : row + 1] = [right]
-            placed.append((flag, row))
+            placed.append((section, row))
         return placed
 
     @cached_property
     def top(self) -> float:
-        """Where the values begin, below the flags."""
-        return TOP + FLAG_ROW * (max((row for _, row in self.placed_flags), default=-1) + 1)
+        """Where the values begin, below the labels of sections."""
+        return TOP + LABEL_ROW * (max((row for _, row in self.placed_sections), default=-1) + 1)
 
     @cached_property
     def bottom(self) -> float:
         """Where the values end, above the horizontal axis' texts."""
-        return self.height + self.top - TOP - self.x.below
+        return self.height + self.top - TOP - self.x.below - self.below_ticks
+
+    @property
+    def below_ticks(self) -> int:
+        """The height of the ticks, between the axis and its names."""
+        return 2 * TICK if self.ticks else 0
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return the coordinates of a value."""
@@ -418,7 +431,7 @@ class ChangeGrid:
         attributes = f'xmlns="http://www.w3.org/2000/svg" class="plot by-method" viewBox="0 0 {width} {height}"'
         return (
             f'<svg {attributes} aria-label={quoteattr(self.label)}><path class="grid" d="{lines}"/><g class="x">{heads}</g>'
-            f'<g class="title">{titles}</g><g class="code">{names}</g>{whiskers}<g class="flags">{sizes}{others}</g></svg>'
+            f'<g class="title">{titles}</g><g class="code">{names}</g>{whiskers}<g class="sizes">{sizes}{others}</g></svg>'
         )
 
     @property
@@ -454,7 +467,7 @@ class ChangeGrid:
 def _size_beside(cell: GridCell, zero: int, y: int) -> str:
     """Return the size of a change on the other side of zero than its line, with its link."""
     is_left = cell.middle > 1
-    x, anchor = (zero - CLEAR, ' text-anchor="end"') if is_left else (zero + CLEAR, "")
+    x, anchor = (zero - GRID_CLEAR, ' text-anchor="end"') if is_left else (zero + GRID_CLEAR, "")
     text = f'<text class="{cell.kind}" x="{x}" y="{y}"{anchor}>{escape(cell.size)}</text>'
     return f"<a href={quoteattr(cell.href)}>{text}</a>" if cell.href else text
 
@@ -478,7 +491,7 @@ def _names(plot: Plot) -> str:
         if x - last < (SLANTED_GAP if slanted else len(text) * CHARACTER):
             continue
         last = x
-        y = plot.bottom + (12 if slanted else 18)
+        y = plot.bottom + plot.below_ticks + (12 if slanted else 18)
         across, down = (x * cos(SLANT) + y * sin(SLANT), y * cos(SLANT) - x * sin(SLANT)) if slanted else (x, y)
         parts.append(f'<text x="{_number(across)}" y="{_number(down)}">{escape(text)}</text>')
     return f'<g class="n" transform="rotate(-55)">{"".join(parts)}</g>' if slanted else f'<g class="x">{"".join(parts)}</g>'
@@ -595,26 +608,38 @@ def _rule(plot: Plot, rule: Rule) -> str:
     return f'{line}<text class="rule end" x="{_number(x - 4)}" y="{_number(plot.top + 8)}">{escape(rule.label)}</text>'
 
 
-def _flags(plot: Plot) -> str:
-    """Draw the label of each change above the values, and a line down to the points beside it or the bar, or to the axis without any."""
-    lines = ""
-    values = [(point.x, point.y) for line in plot.lines for point in line.points if point]
-    values += [(x, high) for bars in plot.bars for x, _, high in bars.spans]
-    for flag, row in plot.placed_flags:
-        end = min((plot.at(x, y)[1] for x, y in values if abs(x - flag.x) <= 0.5), default=plot.bottom + CLEAR) - CLEAR
-        lines += f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(end)}"
+def _ticks(plot: Plot) -> str:
+    """Draw a tick for each change, an arrow up or down: those with a label one by one, others of a kind as one path."""
+    parts, plain = [], dict[str, str]()
+    for tick in plot.ticks:
+        up = tick.kind in RISES
+        top = f"{round(plot.across(tick.x))} {round(plot.bottom) + (3 if up else 2 * TICK)}"  # of an arrow, its point
+        path = f"M{top}l3 {'6' if up else '-6'}h-6z"
+        if tick.label:
+            parts.append(f'<a class="{tick.kind}" href={quoteattr(tick.href)}><title>{escape(tick.label)}</title><path d="{path}"/></a>')
+        else:
+            plain[tick.kind] = plain.get(tick.kind, "") + path
+    parts += [f'<path class="{kind}" d="{path}"/>' for kind, path in plain.items()]
+    return f'<g class="ticks">{"".join(parts)}</g>'
+
+
+def _sections(plot: Plot) -> str:
+    """Draw the label of each section above the values, and a line down to the axis."""
+    lines = "".join(
+        f"M{_number(plot.across(section.x))} {_number(TOP + LABEL_ROW * row + 2)}V{_number(plot.bottom)}"
+        for section, row in plot.placed_sections
+    )
     texts = []
-    for flag, row in plot.placed_flags:
-        place = f'x="{_flag_span(plot, flag)[0]:.0f}" y="{_number(TOP + FLAG_ROW * row)}"'
-        text = f'<text class="{flag.kind}" {place}>{escape(flag.label)}</text>'
-        texts.append(f"<a href={quoteattr(flag.href)}>{text}</a>" if flag.href else text)
-    return f'<path class="rule" d="{lines}"/><g class="flags">{"".join(texts)}</g>'
+    for section, row in plot.placed_sections:
+        place = f'x="{_label_span(plot, section)[0]:.0f}" y="{_number(TOP + LABEL_ROW * row)}"'
+        texts.append(f"<a href={quoteattr(section.href)}><text {place}>{escape(section.label)}</text></a>")
+    return f'<path class="rule" d="{lines}"/><g class="sections">{"".join(texts)}</g>'
 
 
-def _flag_span(plot: Plot, flag: Rule) -> tuple[float, float]:
-    """Return the left and right end of a flag's label, which begins at its line where there is room."""
-    width = (len(flag.label) + 0.6) * FLAG_CHARACTER  # with a gap
-    left = min(plot.across(flag.x), plot.width - width)
+def _label_span(plot: Plot, section: Rule) -> tuple[float, float]:
+    """Return the left and right end of a section's label, which begins at its line where there is room."""
+    width = (len(section.label) + 0.6) * LABEL_CHARACTER  # with a gap
+    left = min(plot.across(section.x), plot.width - width)
     return left, left + width
 
 

@@ -117,7 +117,7 @@ def test_the_keyboard_alone_drives_the_explorer(opened):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(FOCUSED))
     assert [name for name in reached if name in ("what", "size", "grad", "show", "slider")] == ["what", "size", "grad", "show", "slider"]
-    assert "x.detach().clone()" in reached, "the name at the end of its line"
+    assert "detach.clone" in reached, "the name at the end of its line"
     reader = page.locator(".hc-reader")
     reader.focus()
     page.keyboard.press("Home")
@@ -204,38 +204,46 @@ def test_what_was_not_measured_names_the_nearest(opened):
     assert cuda.is_disabled()
 
 
-def test_a_flag_leads_to_the_evidence(opened):
-    """A change of one method leads to its history, of several to the comparison with the release before; flags take the focus."""
-    page = opened("#group=copies&method=clone_detach&numel=16&unit=instructions")
-    flag = page.locator(".hc-flag").last
-    assert re.match(r"2\.\d+\s*[+−]\d+\u202f%\s*clone\.detach", flag.inner_text())
-    assert flag.locator(".slower, .faster").count() == 0, "instructions are neither"
-    assert flag.get_attribute("href") == "../../history/epyc-2core/copies.BySize/clone_detach-16.html#instructions"
-    page.locator(".hc-reader").focus()
-    page.keyboard.press("Tab")
-    assert "hc-flag" in page.evaluate("document.activeElement.className")
-    page.evaluate("location.hash = '#group=copies&numel=16&unit=instructions'")
-    flag = page.locator(".hc-flag", has_text="2.14").filter(has=page.locator(".hc-mark + .hc-mark")).first
-    assert flag.get_attribute("href") == "../../compare/epyc-2core/py3.11-cuda/2.13.0..2.14.1.html"
+def test_a_tick_reads_the_changes_of_its_release(opened):
+    """By pointer and by touch; the reading leads to every case of that release, and says the changes aloud, too."""
+    page = opened("#group=copies&numel=1024")
+    tick = page.locator(".hc-tick.faster[title^='torch 2.14.1']")
+    told = dict(line.split(": ", 1) for line in tick.get_attribute("title").splitlines()[1:])
+    assert told["x.detach().clone()"].startswith("faster by ")
+    tick.hover()
+    expect(page.locator(".hc-readout caption strong")).to_have_text("torch 2.14.1")
+    fell = page.locator(".hc-readout tbody tr:has(.faster) th a").all_inner_texts()
+    assert {name.replace("\n", "") for name in fell} == {*told}
+    link = page.get_by_role("link", name="all cases").last
+    assert link.get_attribute("href") == "../../compare/epyc-2core/py3.11-cuda/2.13.0..2.14.1.html"
+    assert told["x.detach().clone()"] in page.locator(".hc-reader").get_attribute("aria-valuetext")
+    page.goto(page.url.partition("#")[0] + "#group=copies&method=clone_detach&numel=16&unit=instructions")
+    expect(page.locator(".hc-title")).to_contain_text("instructions")
+    assert page.locator(".hc-tick").count() > 0
+    assert page.locator(".hc-tick:is(.slower, .faster)").count() == 0, "instructions are neither"
 
 
 @pytest.mark.parametrize(("width", "place"), [(360, "alternatives&numel=1024"), (1280, "conversions&numel=1024&unit=percent")])
-def test_names_and_flags_hide_neither_each_other_nor_a_line(opened, width, place):
-    """Each line has its name at its end; flags are above the plot, with the marks of the methods that changed."""
+def test_names_and_ticks_hide_neither_each_other_nor_a_line(opened, width, place):
+    """Each line has its name at its end; ticks are in two rows below the plot, at their releases; the plot has most of the width."""
     page = opened(f"#group={place}", width)
-    plot, names, flags = boxes(page, ".u-over")[0], boxes(page, ".hc-name"), boxes(page, ".hc-flag")
+    plot, names, ticks = boxes(page, ".u-over")[0], boxes(page, ".hc-name"), boxes(page, ".hc-tick")
     assert page.locator(".hc-name").evaluate_all("all => all.map((name) => name.getAttribute('aria-label')).sort()") == sorted(
         readout(page)
     )
-    assert flags
-    for kind in (names, flags):
-        assert all(apart(one, other) for one, other in combinations(kind, 2))
-        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in kind)
+    assert all(apart(one, other) for one, other in combinations(names, 2))
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in names + ticks)
     assert all(plot["y"] - 1 <= box["y"] and box["y"] + box["height"] <= plot["y"] + plot["height"] + 1 for box in names)
     assert all(plot["x"] + plot["width"] < box["x"] for box in names)
-    assert all(box["y"] + box["height"] < plot["y"] for box in flags)
-    for flag in page.locator(".hc-flag").all():
-        assert flag.locator(".hc-mark").count() == len(flag.get_attribute("title").splitlines())
+    assert plot["width"] > 0.42 * boxes(page, ".hc-plot")[0]["width"]
+    assert ticks
+    assert all(plot["y"] + plot["height"] <= box["y"] for box in ticks)
+    assert len({box["y"] for box in ticks}) <= 2
+    assert len({round(box["x"]) for box in ticks}) == len({title.splitlines()[0] for title in titles(page)})
+
+
+def titles(page) -> list[str]:
+    return page.locator(".hc-tick").evaluate_all("all => all.map((tick) => tick.title)")
 
 
 def test_an_interval_is_shown_for_the_method_in_front_alone(opened):
@@ -243,7 +251,7 @@ def test_an_interval_is_shown_for_the_method_in_front_alone(opened):
     page = opened("#group=copies&numel=16777216")
     canvas = page.locator(".hc-canvas canvas")
     assert canvas.evaluate(SHADES) == []
-    page.locator(".hc-name", has_text="torch.tensor(x)").hover()
+    page.get_by_role("link", name="torch.tensor(x)").first.hover()
     shaded = canvas.evaluate(SHADES)
     assert min(shaded) < 30 < 60 < max(shaded), "the zone is paler than the interval in it"
     assert page.locator(".hc-name.dim").count() == 4
@@ -311,7 +319,7 @@ def test_the_explorer_is_accessible(opened, width, scheme):
     violations = Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
     assert [f"{row['id']}: {row['nodes'][0]['html'][:120]}" for row in violations if row["impact"] in ("serious", "critical")] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    sizes = page.locator("select, .hc-flag, .hc-name, .hc-choose, .hc-mini").evaluate_all(
+    sizes = page.locator("select, .hc-name, .hc-choose, .hc-mini").evaluate_all(
         "all => all.map((each) => Math.min(each.offsetWidth, each.offsetHeight)).filter((size) => size > 0)"
     )
     assert min(sizes) >= 24

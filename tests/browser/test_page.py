@@ -125,12 +125,12 @@ def test_pages_can_be_used_by_keyboard(offline, published_site):
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     reached = set()
-    for _ in range(100):  # there are flags, siblings and the components of a call before the table
+    for _ in range(100):  # there are ticks, siblings and the components of a call before the table
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.closest('svg.plot') ? 'plot' : document.activeElement.tagName.toUpperCase()"))
     assert {"A", "DIV", "plot"} <= reached
     page.goto((published_site / "history/epyc-2core/copies.BySize/detach_clone-1024.html").as_uri())
-    page.locator("svg.plot .flags a").first.click()
+    page.locator("svg.plot .ticks a").first.click()
     page.locator("tr:target a").first.click()
     assert "/compare/" in page.url
 

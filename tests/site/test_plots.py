@@ -39,13 +39,27 @@ def drawn(**fields) -> ElementTree.Element:
     return ElementTree.fromstring(plot.svg())
 
 
-def test_a_mark_has_a_title_and_a_flag_is_a_link():
+def test_a_mark_and_a_tick_have_titles_and_a_tick_is_a_link():
     """A pointer and a screen reader get the escaped text."""
-    flag = Rule(0.5, "+12 % <b>", "slower", "a.html?x=1&y=2")
-    root = drawn(lines=[Line([PlotPoint(0, 1e-5, 'torch "1.0" <b>')])], flags=[flag])
-    assert [title.text for title in root.iter(f"{SVG}title")] == ['torch "1.0" <b>']
+    tick = Rule(0.5, "+12 % <b>", "slower", "a.html?x=1&y=2")
+    root = drawn(lines=[Line([PlotPoint(0, 1e-5, 'torch "1.0" <b>')])], ticks=[tick])
     (link,) = root.iter(f"{SVG}a")
-    assert (link.get("href"), link.find(f"{SVG}text").text) == ("a.html?x=1&y=2", "+12 % <b>")
+    assert (link.get("href"), link.find(f"{SVG}title").text) == ("a.html?x=1&y=2", "+12 % <b>")
+    assert [title.text for title in root.iter(f"{SVG}title")] == ["+12 % <b>", 'torch "1.0" <b>']
+
+
+def test_a_tick_lies_between_the_axis_and_its_names():
+    """Changes up in the row next to the axis, changes down in the one below, of any quantity; without a label, one path for each kind."""
+    kinds = ("slower", "faster", "more", "fewer", "higher", "lower")
+    plot = Plot("", NameAxis(tuple("abcdef")), ValueAxis(1e-6, 1e-4), ticks=[Rule(place, "", kind) for place, kind in enumerate(kinds)])
+    root = ElementTree.fromstring(plot.svg())
+    paths = {path.get("class"): path.get("d") for path in next(group for group in root.iter(f"{SVG}g") if group.get("class") == "ticks")}
+    assert list(paths) == [*kinds]
+    tops = {kind: float(re.match(r"M\d+ ([\d.]+)l3 -?6h-6z$", path)[1]) for kind, path in paths.items()}
+    assert plot.bottom < tops["slower"] == tops["more"] == tops["higher"] < tops["faster"] == tops["fewer"] == tops["lower"]
+    assert tops["faster"] <= replace(plot, ticks=()).bottom, "the names stay where they are"
+    again = replace(plot, ticks=[Rule(0, "", "slower"), Rule(2, "", "slower")]).svg()
+    assert len(re.findall(r'<path class="slower" d="M[^"]*zM[^"]*z"/>', again)) == 1
 
 
 def test_a_higher_value_is_drawn_higher():
@@ -103,26 +117,16 @@ def test_an_interval_that_ends_outside_has_an_arrow(low, high, arrows):
     assert line.get("d").count("m") == arrows
 
 
-def test_flags_of_neighbouring_changes_do_not_overlap():
+def test_labels_of_neighbouring_sections_do_not_overlap():
     """They stand above the values, in as many rows as they need; the plot grows by these."""
-    flags = [Rule(place, "+12.0 %", "slower", "a.html") for place in (0.5, 1.0, 1.5)]
-    plot = Plot("", NameAxis(tuple("abcdefghijklmnop")), ValueAxis(1e-6, 1e-4), flags=flags)
-    assert [row for _, row in plot.placed_flags] == [0, 1, 2]
-    assert [row for _, row in Plot("", NameAxis(tuple("abc")), ValueAxis(1e-6, 1e-4), flags=flags[::2]).placed_flags] == [0, 0]
+    sections = [Rule(place, "Copies", "section", "#copies") for place in (0.5, 1.0, 1.5)]
+    plot = Plot("", NameAxis(tuple("abcdefghijklmnop")), ValueAxis(1e-6, 1e-4), sections=sections)
+    assert [row for _, row in plot.placed_sections] == [0, 1, 2]
+    assert [row for _, row in Plot("", NameAxis(tuple("abc")), ValueAxis(1e-6, 1e-4), sections=sections[::2]).placed_sections] == [0, 0]
     root = ElementTree.fromstring(plot.svg())
-    assert [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "slower"] == ["+12.0 %"] * 3
-    assert {link.get("href") for link in root.iter(f"{SVG}a")} == {"a.html"}
+    assert [link.find(f"{SVG}text").text for link in root.iter(f"{SVG}a")] == ["Copies"] * 3
+    assert {link.get("href") for link in root.iter(f"{SVG}a")} == {"#copies"}
     assert plot.top > Plot("", NameAxis(("a",)), ValueAxis(1e-6, 1e-4)).top
-
-
-def test_the_line_of_a_flag_ends_above_the_point_that_it_marks():
-    """It crosses no line on its way, and without a point it leads to the axis."""
-    line = Line([PlotPoint(0, 1e-6), PlotPoint(1, 1e-5), PlotPoint(2, 1e-4)])
-    flagged = Plot("", NameAxis(("a", "b", "c")), ValueAxis(1e-6, 1e-4), [line], flags=[Rule(1, "+900 %", "slower")])
-    (end,) = re.findall(r'<path class="rule" d="M[\d.]+ [\d.]+V([\d.]+)"', flagged.svg())
-    assert flagged.top < float(end) < flagged.at(1, 1e-5)[1]
-    bare = replace(flagged, lines=[])
-    assert f'V{bare.bottom:g}"/><g class="flags">' in bare.svg()
 
 
 def spark_series(*values: float | None, steps: tuple[Step, ...] = ()) -> CaseSeries:

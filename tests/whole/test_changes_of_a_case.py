@@ -80,9 +80,11 @@ def in_headline(page: str) -> set[tuple[str, str]]:
 
 
 def in_chart(svg: str) -> list[str]:
-    """Return the size in each flag."""
-    flags = re.search(r'<g class="?flags"?>(.*?)</g>', svg)
-    return sorted(text for text in map(text_of, re.findall(r"<text.*?</text>", flags[1]))) if flags else []
+    """Return the release and the size of each tick, which points up or down as its size says."""
+    ticks = re.search(r'<g class="?ticks"?>(.*?)</g>', svg)
+    told = re.findall(r"<title>(.*?)</title><path d=\"M\d+ \d+l3 (-?)6", ticks[1]) if ticks else []
+    assert [text for text, down in told if ("−" in text) is not bool(down)] == []
+    return sorted(text.removeprefix("torch ") for text, _ in told)
 
 
 def in_table(page: str, number: int) -> set[tuple[str, str]]:
@@ -132,10 +134,10 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
         of_case = rows[case.name, case.spec.metric]
         same = [
             in_headline(page) == sizes(changes),
-            in_chart(svgs[0]) == sorted(change.size for change in changes),
+            in_chart(svgs[0]) == sorted(f"{change.release}: {change.size}" for change in changes),
             in_table(page, 0) == in_row(changes),
             in_csv(of_case, {"time": "time_ratio", "instructions": "instructions_ratio"}.get(case.spec.metric, "change")) == sizes(changes),
-            len(svgs) == 1 or in_chart(svgs[1]) == sorted(change.size for change in count_changes),
+            len(svgs) == 1 or in_chart(svgs[1]) == sorted(f"{change.release}: {change.size}" for change in count_changes),
             not counted or in_table(page, -1) == in_row(count_changes),
             not counted or in_csv(of_case, "instructions_ratio") == sizes(count_changes),
             all(change.text in text_of(page) for change in changes),

@@ -17,10 +17,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
   const COLOURS = 5;
   const PHONE = "(max-width: 40rem)";
   const FONT = 13, TALL = 420, LOW = 360, BACK = 0.3;
-  const FLAG_ROW = 27, NAME_GAP = 14; // px: of the rows of flags above the plot, and from the plot to the names at the ends of the lines
-  const ROWS = 3, ROWS_ON_PHONE = 2, MOST_FLAGS = 12;
-  const TRIES = 2000; // to place so many flags, before the smallest is left out
-  const NARROW = 560; // px of a chart in which names are short
+  const TICK = 11, NAME_GAP = 14; // px: the height of a change's tick below the axis, and from the plot to the names at the ends of the lines
   const SHARE = 0.3; // of the chart that names take at most
   const NEAR = 24; // px from a line at which the pointer is at it
 
@@ -35,14 +32,14 @@ The state is in the fragment of the address, so that a chart that was chosen can
     more: "More", reset: "Show all releases", reader: "torch release", link: "Link to this chart", shown: (code) => `show ${code}`,
     shows: (what) => `shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
     previous: "vs previous", release: "torch", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
-    page: "Comparison of all cases", overlap: "≈: the intervals overlap.", notMeasured: "not measured", unpaired: "unpaired: measured alone", apart: "not compared",
+    page: "Comparison of all cases", cases: "all cases", overlap: "≈: the intervals overlap.", notMeasured: "not measured", unpaired: "unpaired: measured alone", apart: "not compared",
     outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one",
     explore: "Explore every method, size and dtype",
     scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
     against: (release) => `change from torch ${release}`, perCall: "time per call",
     dashed: "Dashed: an older Python, scaled.", dotted: (over) => `Dotted: ${over}.`,
     band: "At a line: its 95 % interval.", zone: "At a line: its 95 % interval and, paler, the changes from the release before that are not seen 9 times in 10.",
-    seen: "seen 9 in 10",
+    seen: "seen 9 in 10", changed: "▲ ▼ at the axis: releases with a change, up or down.",
     help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
     tap: "Touch the chart and slide to read a release.", line: "method",
   };
@@ -55,13 +52,13 @@ The state is in the fragment of the address, so that a chart that was chosen can
     reset: "全リリースを表示", reader: "torch のリリース", link: "このグラフへのリンク", shown: (code) => `${code} を表示`,
     shows: (what) => `${what} を表示`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
     previous: "前リリース比", ratio: "比", compare: "比較", with: "と", clear: "解除",
-    page: "全ケースの比較", overlap: "≈: 信頼区間が重なっています。", notMeasured: "未測定", unpaired: "対なし（単独で測定）", apart: "比較不可",
+    page: "全ケースの比較", cases: "全ケース", overlap: "≈: 信頼区間が重なっています。", notMeasured: "未測定", unpaired: "対なし（単独で測定）", apart: "比較不可",
     outside: (value) => `表示範囲外: ${value}`, explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
     against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間",
     dashed: "破線: 古い Python（換算値）。", dotted: (over) => `点線: ${over}。`,
     band: "線を指すと 95 % 信頼区間を示します。", zone: "線を指すと 95 % 信頼区間と、前リリースとの差を検出できない範囲（淡い領域）を示します。",
-    seen: "9/10 で検出",
+    seen: "9/10 で検出", changed: "横軸の ▲ ▼ は、値が上がった・下がったリリースです。",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
     tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法",
   };
@@ -191,31 +188,6 @@ The state is in the fragment of the address, so that a chart that was chosen can
     return ["copies", "conversions", "primitives", "alternatives", "transfers", "own"].indexOf(group);
   }
 
-  /** Return the groups with a row and an extent each, so that none hides another or the line from one to its point; null where they do not fit. */
-  function arranged(groups, room) {
-    let tries = TRIES;
-    const isFree = (flag, placed) => placed.every((other) => {
-      if (other.row === flag.row) return flag.start > other.end + 4 || flag.end + 4 < other.start;
-      const [upper, lower] = other.row > flag.row ? [other, flag] : [flag, other];
-      return upper.x < lower.start - 2 || upper.x > lower.end + 2;
-    });
-    const next = (placed) => {
-      if (placed.length === groups.length) return placed;
-      const group = groups[placed.length];
-      for (let row = room.rows - 1; row >= 0; row--) {
-        for (const share of [0.03, 0.5, 0.97]) {
-          if (!tries--) return null;
-          const start = Math.min(Math.max(group.x - share * group.width, room.least), room.most - group.width);
-          const flag = { ...group, row, start, end: start + group.width };
-          const all = isFree(flag, placed) && next([...placed, flag]);
-          if (all || tries < 0) return all || null;
-        }
-      }
-      return null;
-    };
-    return next([]);
-  }
-
   /** Return the tab of a device on the landing page. */
   function tabOf(device) {
     return document.querySelector(`input[name=device][value="${device}"]`);
@@ -245,10 +217,10 @@ The state is in the fragment of the address, so that a chart that was chosen can
       this.controls = new Controls(this);
       this.note = element("p", { class: "hc-note", role: "status" });
       this.canvas = element("div", { class: "hc-canvas", "aria-hidden": "true" });
-      this.flags = element("div", { class: "hc-layer" });
+      this.marks = element("div", { class: "hc-layer", "aria-hidden": "true" });
       this.labels = element("div", { class: "hc-layer" });
       this.reader = element("div", { class: "hc-reader", role: "slider", tabindex: "0", "aria-label": words.reader, "aria-describedby": `${this.id}-help`, onkeydown: (event) => this.key(event) });
-      this.plot = element("div", { class: "hc-plot" }, this.canvas, this.reader, this.flags, this.labels);
+      this.plot = element("div", { class: "hc-plot" }, this.canvas, this.reader, this.marks, this.labels);
       this.title = element("p", { class: "hc-title" });
       this.reset = element("button", { type: "button", class: "hc-reset", hidden: true, onclick: () => this.zoom(0, this.axis.length - 1) }, words.reset);
       this.readout = element("div", { class: "hc-readout" });
@@ -515,9 +487,9 @@ The state is in the fragment of the address, so that a chart that was chosen can
       this.controls.update();
       this.title.replaceChildren(...this.heading());
       this.focus = "";
-      this.legend.textContent = this.explanations().join(" ");
       this.reset.hidden = this.first === 0 && this.last === this.axis.length - 1;
       this.draw();
+      this.legend.textContent = this.explanations().join(" ");
       this.showComparison();
       if (this.mode === "explorer") { this.showStrip(); this.showTable(); }
     }
@@ -525,7 +497,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     /** Return sentences on what is drawn beside the lines. */
     explanations() {
       const { drawn } = this, over = drawn.find((line) => line.over);
-      return [TIME_UNITS.includes(this.state.unit) && (this.detects() ? words.zone : words.band), drawn.some((line) => line.joints.length) && words.dashed, over && words.dotted(over.over)].filter(Boolean);
+      return [this.ticks.length && words.changed, TIME_UNITS.includes(this.state.unit) && (this.detects() ? words.zone : words.band), drawn.some((line) => line.joints.length) && words.dashed, over && words.dotted(over.over)].filter(Boolean);
     }
 
     newestRead() {
@@ -562,9 +534,10 @@ The state is in the fragment of the address, so that a chart that was chosen can
       this.arrows = this.outside();
       const values = ticks(low, high, this.logarithmic, Math.max(3, Math.round(height / 70)), state.unit === "percent" ? 1 : 0);
       const texts = values.map((value) => tickText(value, state.unit)), left = Math.round(16 + Math.max(24, ...texts.map((text) => text.length * 6.6)));
-      const right = this.makeNames(width), above = this.makeFlags(left, width - left - right, right);
+      const right = this.makeNames(width);
+      this.makeTicks();
       const data = [this.axis.map((_, at) => at), ...this.drawn.map((line) => line.y.map(this.toScale))];
-      this.uplot = new uPlot(this.options(width, height, { values, texts, left, right, above }), data, this.canvas);
+      this.uplot = new uPlot(this.options(width, height, { values, texts, left, right }), data, this.canvas);
       this.over = this.uplot.over;
       this.over.addEventListener("pointerdown", (event) => (this.pressed = event.clientX));
       this.over.addEventListener("click", (event) => this.click(event));
@@ -577,21 +550,21 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const offset = { x: place.left - home.left, y: place.top - home.top };
       this.placeReader(offset, place);
       this.placeNames(offset, place);
-      this.placeFlags(offset);
+      this.placeTicks(offset, place);
       this.drawLeaders(plot, devicePixelRatio);
       this.showRead();
     }
 
-    options(width, height, { values, texts, left, right, above }) {
+    options(width, height, { values, texts, left, right }) {
       const { colours } = this, font = `${FONT}px system-ui, sans-serif`;
       const [low, high] = this.range, plotted = width - left - right;
       const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * (6.5 * Math.max(...this.names.map((name) => name.length)) + 4)) / plotted));
       const shown = this.axis.map((_, at) => at).filter((at) => at >= this.first && at <= this.last && (this.last - at) % stride === 0);
       return {
-        width, height, legend: { show: false }, padding: [above, right, 0, 0],
+        width, height, legend: { show: false }, padding: [8, right, 0, 0],
         scales: { x: { time: false, range: () => [this.first - 0.5, this.last + 0.5] }, y: { range: () => [low, high].map(this.toScale) } },
         axes: [
-          { splits: () => shown, values: (_, at) => at.map((index) => this.names[index]), stroke: colours.quiet, grid: { show: false }, ticks: { stroke: colours.rule, width: 1, size: 5 }, font, size: 32, gap: 5 },
+          { splits: () => shown, values: (_, at) => at.map((index) => this.names[index]), stroke: colours.quiet, grid: { show: false }, ticks: { show: false }, font, size: 27 + 2 * TICK, gap: 5 + 2 * TICK },
           { splits: () => values.map(this.toScale), values: () => texts, stroke: colours.quiet, grid: { stroke: colours.rule, width: 1 }, ticks: { show: false }, font, size: left, gap: 6 },
         ],
         series: [{}, ...this.drawn.map((line) => ({ paths: () => null, points: { show: false }, stroke: colours.lines[line.colour - 1] }))],
@@ -734,20 +707,12 @@ The state is in the fragment of the address, so that a chart that was chosen can
       ctx.fill();
     }
 
-    /** Draw a thin line from each flag down to the point that it marks, and from the end of each line to its name. */
+    /** Draw a thin line from the end of each line to its name. */
     drawLeaders(plot, ratio) {
       const { ctx } = plot, { left, top, width } = plot.bbox;
       const x = (at) => plot.valToPos(at, "x", true), y = (value) => Math.max(top, plot.valToPos(this.toScale(value), "y", true));
       ctx.save();
       ctx.lineWidth = ratio;
-      for (const { release, row, steps } of this.flagged) {
-        ctx.strokeStyle = this.colours.quiet;
-        ctx.globalAlpha = 0.6 * Math.max(...steps.map(({ line }) => this.shade(line)));
-        ctx.beginPath();
-        ctx.moveTo(x(release), top - (row * FLAG_ROW + 4) * ratio);
-        ctx.lineTo(x(release), Math.min(...steps.map(({ line }) => y(line.y[release]))) - 6 * ratio);
-        ctx.stroke();
-      }
       for (const { line, at, top: from, height } of this.ends) {
         ctx.strokeStyle = this.colours.lines[line.colour - 1];
         ctx.globalAlpha = 0.6 * this.shade(line);
@@ -762,16 +727,14 @@ The state is in the fragment of the address, so that a chart that was chosen can
 
     /* -- names of methods -- */
 
-    /** Make the name of each line, a link to its history, and return the width that they need. */
+    /** Make the short name of each line, a link to its history, and return the width that they need; the reading has the codes. */
     makeNames(width) {
-      const narrow = width < NARROW;
       this.ends = this.drawn.filter((line) => !line.over && line.y.slice(this.first, this.last + 1).some((value) => value !== null)).map((line) => {
         const method = line.entry.method, focus = () => this.focusOn(method), blur = () => this.focusOn("");
-        const label = element("a", { class: `hc-name s${line.colour}`, href: line.address, title: line.code, "aria-label": line.code, onpointerenter: focus, onpointerleave: blur, onfocus: focus, onblur: blur }, markOf(line), breakable(narrow ? shortName(line.code) : line.code));
+        const label = element("a", { class: `hc-name s${line.colour}`, href: line.address, title: line.code, "aria-label": line.code, onpointerenter: focus, onpointerleave: blur, onfocus: focus, onblur: blur }, markOf(line), breakable(shortName(line.code)));
         label.style.maxWidth = `${Math.round(SHARE * width)}px`;
         return { line, label };
       });
-      this.labels.classList.toggle("narrow", narrow);
       this.labels.replaceChildren(...this.ends.map(({ label }) => label));
       return NAME_GAP + Math.max(0, ...this.ends.map(({ label }) => label.offsetWidth));
     }
@@ -790,41 +753,30 @@ The state is in the fragment of the address, so that a chart that was chosen can
       });
     }
 
-    /* -- flags of changes -- */
+    /* -- ticks of changes -- */
 
-    /** Return the changes shown, by release. */
-    changes() {
-      const groups = new Map();
-      for (const line of this.drawn.filter((each) => !each.over)) {
-        for (const step of line.steps) {
-          if (step.release < this.first || step.release > this.last || line.y[step.release] === null) continue;
-          if (!groups.has(step.release)) groups.set(step.release, { release: step.release, steps: [], size: 0 });
-          const group = groups.get(step.release);
-          group.steps.push({ line, step });
-          group.size = Math.max(group.size, Math.abs(Math.log(step.ratio)));
+    /** Make a tick for each release at which any line changes up, and one for those that change down. */
+    makeTicks() {
+      this.ticks = [];
+      for (let release = this.first; release <= this.last; release++) {
+        const steps = this.drawn.filter((line) => !line.over && line.y[release] !== null).flatMap((line) => line.steps.filter((step) => step.release === release).map((step) => ({ line, step })));
+        for (const up of [true, false]) {
+          const those = steps.filter(({ step }) => step.ratio > 1 === up);
+          if (!those.length) continue;
+          const title = [`torch ${this.axis[release]}`, ...those.map((each) => `${each.line.code}: ${this.sentence(each.step)}`)].join("\n");
+          const read = () => this.readAt(release);
+          this.ticks.push({ release, up, steps: those, tick: element("span", { class: `hc-tick ${this.verdictOf(up)}`, title, onpointerenter: read, onpointerleave: () => this.readAgain(), onclick: read }, up ? "▲" : "▼") });
         }
       }
-      return [...groups.values()];
+      this.marks.replaceChildren(...this.ticks.map(({ tick }) => tick));
     }
 
-    /** Make a flag for each change that finds a place in the rows above the plot, the largest first, and return how high the rows are. */
-    makeFlags(left, width, right) {
-      const groups = this.changes().sort((a, b) => b.size - a.size).slice(0, MOST_FLAGS).map((group) => ({ ...group, flag: this.flag(group) }));
-      this.flags.replaceChildren(...groups.map(({ flag }) => flag));
-      for (const group of groups) {
-        group.x = (width * (group.release - this.first + 0.5)) / (this.last - this.first + 1);
-        group.width = group.flag.offsetWidth;
+    /** Place the ticks below the axis, those up above those down. */
+    placeTicks(offset, place) {
+      for (const { tick, release, up } of this.ticks) {
+        Object.assign(tick.style, { left: `${offset.x + this.uplot.valToPos(release, "x")}px`, top: `${offset.y + place.height + 2 + (up ? 0 : TICK)}px` });
       }
-      const room = { least: -left, most: width + right, rows: matchMedia(PHONE).matches ? ROWS_ON_PHONE : ROWS };
-      this.flagged = [];
-      for (const group of groups) this.flagged = arranged([...this.flagged, group].sort((a, b) => a.release - b.release), room) || this.flagged;
-      this.flags.replaceChildren(...this.flagged.map(({ flag }) => flag));
-      return 8 + FLAG_ROW * Math.max(0, ...this.flagged.map(({ row }) => row + 1));
-    }
-
-    placeFlags(offset) {
-      for (const { flag, start, row } of this.flagged) Object.assign(flag.style, { left: `${offset.x + start}px`, top: `${offset.y - FLAG_ROW * (row + 1)}px` });
-      this.flags.append(...this.arrows.map((arrow) => this.arrowTip(arrow, offset)));
+      this.marks.append(...this.arrows.map((arrow) => this.arrowTip(arrow, offset)));
     }
 
     /** Return an element over an arrow that shows its value to the pointer. */
@@ -832,23 +784,6 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const tip = element("span", { class: "hc-arrow", title: `${line.code}: ${words.outside(this.valueText(line, at))}` });
       Object.assign(tip.style, { left: `${this.uplot.valToPos(at, "x") - 8 + offset.x}px`, top: `${(up ? 0 : this.over.clientHeight - 14) + offset.y}px` });
       return tip;
-    }
-
-    /** Return a flag: the release, how large its changes are, slower and faster ones apart, and whose they are. */
-    flag(group) {
-      const { release, steps } = group;
-      const title = steps.map((each) => `${each.line.code}: ${this.sentence(each.step)}`).join("\n");
-      const flag = element("a", { class: "hc-flag", href: this.evidence(group), title, onfocus: () => this.readAt(release) }, this.names[release]);
-      for (const up of [true, false]) {
-        const those = steps.filter(({ step }) => step.ratio > 1 === up);
-        if (!those.length) continue;
-        const sizes = those.map(({ step }) => Math.round(Math.abs(100 * (step.ratio - 1)))), [least, most] = [Math.min(...sizes), Math.max(...sizes)];
-        flag.append(element("span", { class: this.verdictOf(up) }, `${up ? "+" : "−"}${least === most ? "" : `${least}…`}${most}\u202f%`));
-        flag.append(...those.map(({ line }) => markOf(line)));
-      }
-      if (steps.length === 1 && !matchMedia(PHONE).matches) flag.append(element("code", { class: `hc-of s${steps[0].line.colour}` }, shortName(steps[0].line.code)));
-      flag.append(element("span", { class: "unseen" }, `. ${title}`));
-      return flag;
     }
 
     /** Return the class of a change's size: only a time is slower or faster. */
@@ -859,15 +794,6 @@ The state is in the fragment of the address, so that a chart that was chosen can
 
     sentence(step) {
       return step.sentence || `${step.text} ${words[this.state.unit]}`;
-    }
-
-    /** Return the address of the evidence: the history of the case, or the comparison where several changed. */
-    evidence({ release, steps }) {
-      if (steps.length === 1) return steps[0].line.address;
-      const [{ step, line }] = steps, { machine } = this;
-      const before = tensorHistory.previous(line, release);
-      const index = (at) => machine.releases.indexOf(this.axis[at]);
-      return this.addressOf(machine.comparison(step.python, index(before), index(release))) || line.address;
     }
 
     addressOf(address) {
@@ -881,7 +807,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
       if (this.focus === method) return;
       this.focus = method;
       for (const { line, label } of this.ends) label.classList.toggle("dim", this.shade(line) < 1);
-      for (const { flag, steps } of this.flagged) flag.classList.toggle("dim", steps.every(({ line }) => this.shade(line) < 1));
+      for (const { tick, steps } of this.ticks) tick.classList.toggle("dim", steps.every(({ line }) => this.shade(line) < 1));
       this.uplot.redraw(false, false);
     }
 
@@ -952,10 +878,14 @@ The state is in the fragment of the address, so that a chart that was chosen can
       reader.setAttribute("aria-valuemin", this.first);
       reader.setAttribute("aria-valuemax", this.last);
       reader.setAttribute("aria-valuenow", read);
-      const values = this.drawn.filter((line) => !line.over || line.y[read]).map((line) => `${line.code} ${line.over} ${this.valueText(line, read)}`);
+      const values = this.drawn.filter((line) => !line.over || line.y[read]).map((line) => {
+        const step = line.steps.find((step) => step.release === read);
+        return `${line.code} ${line.over} ${this.valueText(line, read)}${step ? `, ${this.sentence(step)}` : ""}`;
+      });
       reader.setAttribute("aria-valuetext", `torch ${axis[read]}: ${values.join("; ")}`);
       const date = this.machine.dates[this.machine.releases.indexOf(axis[read])] || "";
-      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`);
+      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`), evidence = this.evidence(read);
+      if (evidence) head.append(" ", element("a", { href: evidence }, words.cases));
       const columns = [words.line, wordOf(this.state.unit), words.previous].map((word) => element("th", { scope: "col" }, word));
       if (this.detects()) columns.push(element("th", { scope: "col", title: words.zone }, words.seen));
       const shown = new Map(this.drawn.filter((line) => !line.over).map((line) => [line.entry.method, line]));
@@ -963,6 +893,12 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const focused = this.readout.contains(document.activeElement) && document.activeElement.value;
       this.readout.replaceChildren(element("table", {}, head, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)));
       if (focused) this.readout.querySelector(`input[value="${CSS.escape(focused)}"]`)?.focus();
+    }
+
+    /** Return the address of the comparison of a release with the one before it. */
+    evidence(at) {
+      const before = Math.max(-1, ...this.drawn.filter((line) => !line.over && line.y[at] !== null).map((line) => tensorHistory.previous(line, at)));
+      return before < 0 ? "" : this.pairAddress(before, at);
     }
 
     /** Return a check box with a method's mark, which shows or hides its line. */
