@@ -139,7 +139,7 @@ def test_a_reader_of_the_landing_page_sees_what_a_release_changed_in_one_picture
     expect(page.get_by_role("heading", level=1)).to_have_text("torch 2.15.0: what changed")
     assert page.locator(".by-method").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.locator(".by-method .flags a").first.click()
+    page.locator(".by-method .sizes a").first.click()
     page.wait_for_url("**/history/epyc-2core/*/*.html")
 
 
