@@ -42,7 +42,7 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import ITEMSIZE, Case
 from tensorcopy.results.launches import Outcome
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.operations import FILE, GUIDE, OF_THE_LOOP, SIZE, Input, Operation, of_values, variables
@@ -51,8 +51,7 @@ BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative", "transfer")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}")
-INPUT_DTYPES = ("float32", "float16", "bfloat16", "float64", "complex64", "int64", "int32", "uint8", "bool")
-INPUT_LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
+LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
 MAX_SIZE = 2**24  # of a size, and of a dimension
 FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
 TABLES = {"operation", *FIELDS, "margin", "acknowledged"}
@@ -302,12 +301,12 @@ def _check_input(name: str, row: Any) -> None:
     shape = row.get("shape", [SIZE])
     if not isinstance(shape, list) or not all(size == SIZE or _is_size(size) for size in shape):
         raise _refused(f"shape = {shape!r} in inputs.{name}", f'an array of "n" and of numbers from 1 to {MAX_SIZE}')
-    for name_of_field, allowed in (("dtype", INPUT_DTYPES), ("layout", tuple(INPUT_LAYOUTS)), ("device", DEVICES)):
+    for name_of_field, allowed in (("dtype", tuple(ITEMSIZE)), ("layout", tuple(LAYOUTS)), ("device", DEVICES)):
         if row.get(name_of_field, allowed[0]) not in allowed:
             raise _refused(f"{name_of_field} = {row[name_of_field]!r} in inputs.{name}", ", ".join(allowed))
     layout = row.get("layout", "contiguous")
-    if len(shape) < INPUT_LAYOUTS[layout] or (layout == "channels_last" and len(shape) != INPUT_LAYOUTS[layout]):
-        raise _refused(f"layout = {layout!r} of {len(shape)} dimensions in inputs.{name}", f"{INPUT_LAYOUTS[layout]} dimensions")
+    if len(shape) < LAYOUTS[layout] or (layout == "channels_last" and len(shape) != LAYOUTS[layout]):
+        raise _refused(f"layout = {layout!r} of {len(shape)} dimensions in inputs.{name}", f"{LAYOUTS[layout]} dimensions")
     if not isinstance(row.get("requires_grad", False), bool):
         raise _refused(f"requires_grad = {row['requires_grad']!r} in inputs.{name}", "true or false")
 

@@ -87,7 +87,8 @@ def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
     }
     answers = []
     for device, result in results.items():
-        for request in recommend.requests(device):
+        of_common = recommend.requests(device)
+        for request in [*of_common, *(other for each in of_common for other in recommend.of_other_tensors(result, each))]:
             advices = [
                 advise.of_options(request, numel, options, "shipped", sources[device])
                 for numel, options in recommend.options_by_size(result, request).items()

@@ -38,6 +38,8 @@ def add(commands: Any) -> None:
     advise.add_argument("--keep-graph", action="store_true", help=graph)
     advise.add_argument("--numel", type=_number, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; default: 2**17")
     advise.add_argument("--device", default="cpu", help="the device of x; default: cpu")
+    advise.add_argument("--dtype", default="float32", help="the dtype of x, such as float16; default: float32")
+    advise.add_argument("--layout", default="contiguous", help="contiguous (default), transposed, strided (x[::2]) or channels_last")
     source = advise.add_mutually_exclusive_group()
     source.add_argument("--shipped", action="store_true", help="answer from the shipped results")
     source.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
@@ -80,7 +82,9 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.numbers import count, duration
     from tensorcopy.report.terminal import Prose, terminal_table
 
-    requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
+    requirements = {
+        name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device", "dtype", "layout")
+    }
     if options.shipped or not can_measure(options.interpreter):
         advice = advise(options.to, **requirements, shipped=True)
     else:
@@ -113,6 +117,9 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         for note, letter in letters.items():
             console.print(Prose(f"{letter}  {note}"))
     nearest = f"nearest measured size: {count(advice.numel)} elements; " if advice.numel != options.numel else ""
+    if (advice.request.dtype, advice.request.layout) != (options.dtype, options.layout):
+        asked = f"{options.dtype}, {options.layout}"
+        nearest = f"nearest measured case, not the same as {asked}: {advice.request.dtype}, {advice.request.layout}; {nearest}"
     console.print(Prose(f"\n{nearest}{origin(advice)}"))
     return 0
 

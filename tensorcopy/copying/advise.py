@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorcopy.campaign import LAYOUTS
 from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.copying.shipped import of_folder
@@ -25,7 +26,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, percent, signed_interval, two_digits
 from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
-from tensorcopy.results.cases import Case, baseline_case
+from tensorcopy.results.cases import ITEMSIZE, Case, baseline_case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
@@ -61,6 +62,7 @@ class Advice:
 
     choices : all matching methods, the recommended one first; empty if no method matches
     why : why the first one is recommended
+    request : that it answers; of the shipped results that of the nearest tensor that was measured
     numel : elements that it was measured with
     measured : "here", or "shipped" with the package
     torch, on, day : the release, the processor and the date of the measurement
@@ -105,7 +107,8 @@ def origin(advice: Advice) -> str:
     """Return where an advice's times come from: release, machine, tensor and day."""
     request = advice.request
     grad = "requires grad" if request.requires_grad else "no grad"
-    tensor = f"{count(advice.numel)} float32 on {request.device}, {grad}, one thread"
+    layout = "" if request.layout == "contiguous" else f"{request.layout} "
+    tensor = f"{count(advice.numel)} {layout}{request.dtype} on {request.device}, {grad}, one thread"
     where = "measured here" if advice.measured == "here" else "from the shipped results, not measured here"
     return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}"
 
@@ -118,11 +121,13 @@ def advise(
     requires_grad: bool = False,
     numel: float = recommend.NUMEL,
     device: str = "cpu",
+    dtype: str = "float32",
+    layout: str = "contiguous",
     shipped: bool = False,
     interpreter: str = "same",
     report_progress: Callable[[float, str], None] = lambda share, doing: None,
 ) -> Advice:
-    """Return the code to type for a float32 tensor `x`, measured here in some seconds.
+    """Return the code to type for a tensor `x`, measured here in some seconds.
 
     to : "tensor", or "numpy" for an ndarray
     independent : with its own storage; otherwise sharing the storage of x
@@ -130,6 +135,8 @@ def advise(
     requires_grad : whether x requires grad
     numel : number of elements of x, 2 ** 17 by default
     device : device of x
+    dtype : of x, such as "float16"
+    layout : of x: "contiguous", "transposed", "strided" (x[::2]) or "channels_last"
     shipped : answer from the shipped results, even if torch is installed
     interpreter : the Python whose torch is measured; "same" for the running one
     report_progress : called with the finished share (0 to 1) and the current step, such as `show_progress`
@@ -146,7 +153,8 @@ def advise(
             allowed="a tensor, of an x that requires grad",
             next="leave out --keep-graph" if to != "tensor" else "add --requires-grad, or leave out --keep-graph",
         )
-    request = CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
+    request = CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
+    _check_tensor(request)
     try:
         is_size = 1 <= numel <= 2**62
     except TypeError:
@@ -155,7 +163,21 @@ def advise(
         raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 or more", next="numel=2**17")
     if shipped or not can_measure(interpreter):
         return _as_shipped(request, int(numel))
-    parameters = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
+    if layout in ("transposed", "channels_last") and numel != 16 and numel % 1024:
+        raise TensorcopyError(
+            f"a {layout} x of another size is not measured",
+            got=f"{numel:g} elements",
+            allowed="16, or a multiple of 1024",
+            next=f"--numel {max(1, round(numel / 1024)) * 1024}",
+        )
+    parameters = {
+        "to": request.to,
+        "device": device,
+        "numel": int(numel),
+        "requires_grad": requires_grad,
+        "dtype": dtype,
+        "layout": layout,
+    }
     own = of_folder(Path.cwd())
     benchmark = interpreters.run_probe(
         interpreters.executable(interpreter),
@@ -168,6 +190,27 @@ def advise(
     benchmark["left_out"] = {**{name: error.reason for name, error in own.left_out.items()}, **benchmark["left_out"]}
     report_progress(1.0, "finished")
     return of_benchmark(benchmark, request, int(numel))
+
+
+def _check_tensor(request: CopyRequest) -> None:
+    """Raise TensorcopyError for a tensor that does not exist, or of which no copy does."""
+    for name, value, allowed in (("dtype", request.dtype, ITEMSIZE), ("layout", request.layout, LAYOUTS)):
+        if value not in allowed:
+            raise TensorcopyError(f"unknown {name}", got=repr(value), allowed=", ".join(allowed), next=f"--{name} {next(iter(allowed))}")
+    if request.requires_grad and request.dtype in recommend.WITHOUT_GRAD:
+        raise TensorcopyError(
+            "only floating and complex numbers require grad",
+            got=f"{request.dtype} that requires grad",
+            allowed=", ".join(dtype for dtype in ITEMSIZE if dtype not in recommend.WITHOUT_GRAD),
+            next="leave out --requires-grad",
+        )
+    if request.to == "ndarray" and request.dtype in recommend.NOT_IN_NUMPY:
+        raise TensorcopyError(
+            f"numpy has no {request.dtype}",
+            got=f"an ndarray of {request.dtype}",
+            allowed=", ".join(dtype for dtype in ITEMSIZE if dtype not in recommend.NOT_IN_NUMPY),
+            next="x.detach().float().numpy(), an independent ndarray of float32",
+        )
 
 
 def can_measure(interpreter: str = "same") -> bool:
@@ -229,23 +272,26 @@ def of_options(request: CopyRequest, numel: int, options: Sequence[Option], meas
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     try:
         document = json.loads(SHIPPED.read_text(encoding="utf-8"))
-        for answer in document["answers"]:
-            if answer["request"] == asdict(request) and answer["sizes"]:
-                measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
-                at_size, methods = answer["sizes"][str(measured)], answer["methods"]
-                matches = tuple(
-                    MatchingMethod(
-                        name,
-                        methods[name]["code"],
-                        seconds,
-                        multiple,
-                        verdict,
-                        interval and tuple(interval),
-                        tuple(methods[name]["caveats"]),
-                    )
-                    for name, seconds, multiple, verdict, interval in at_size["choices"]
+        answers = {CopyRequest(**answer["request"]): answer for answer in document["answers"] if answer["sizes"]}
+        alike = [each for each in answers if each.of_common == request.of_common]
+        if alike:
+            nearest = recommend.nearest_tensor(request, alike)
+            answer = answers[nearest]
+            measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
+            at_size, methods = answer["sizes"][str(measured)], answer["methods"]
+            matches = tuple(
+                MatchingMethod(
+                    name,
+                    methods[name]["code"],
+                    seconds,
+                    multiple,
+                    verdict,
+                    interval and tuple(interval),
+                    tuple(methods[name]["caveats"]),
                 )
-                return Advice(request, measured, matches, at_size["why"], "shipped", **document["sources"][request.device], left_out={})
+                for name, seconds, multiple, verdict, interval in at_size["choices"]
+            )
+            return Advice(nearest, measured, matches, at_size["why"], "shipped", **document["sources"][request.device], left_out={})
         devices = list(document["sources"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TensorcopyError(

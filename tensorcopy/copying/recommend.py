@@ -6,16 +6,17 @@ README, the chooser's pages and `tensorcopy advise` all show what this module re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log
 from statistics import median
 from typing import Any
 
+from tensorcopy.campaign import LAYOUTS
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Change
 from tensorcopy.results import suite_specs
-from tensorcopy.results.cases import Case, memory_case
+from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, memory_case
 from tensorcopy.results.effects import Timing
 from tensorcopy.results.result import Result
 
@@ -29,6 +30,8 @@ USUAL = {
     ("ndarray", False, False): "numpy",
 }
 FIRST = "1.9.0"  # the first release in the table: a method as old as that needs no caveat
+WITHOUT_GRAD = ("int64", "bool", "int32", "uint8")
+NOT_IN_NUMPY = ("bfloat16",)
 NUMEL = 2**17  # elements, where a reader names no size
 FASTER = 1.05  # times as fast as the usual form, at least, is another that is recommended in its place
 FASTER_BY = 50e-9  # seconds, also at least
@@ -42,7 +45,7 @@ class CopyRequest:
     own : whether it shall have its own storage, or share that of x
     keeps_graph : whether gradients shall flow back to x; None if there is no graph: x requires no grad, or an ndarray is wanted
     requires_grad : whether x does
-    device : of x
+    device, dtype, layout : of x
     """
 
     to: str
@@ -50,6 +53,30 @@ class CopyRequest:
     keeps_graph: bool | None
     requires_grad: bool
     device: str
+    dtype: str = DEFAULTS["dtype"]
+    layout: str = DEFAULTS["layout"]
+
+    @property
+    def is_common(self) -> bool:
+        """Whether x is a contiguous tensor of float32."""
+        return (self.dtype, self.layout) == (DEFAULTS["dtype"], DEFAULTS["layout"])
+
+    @property
+    def of_common(self) -> CopyRequest:
+        """The same request for such a tensor."""
+        return replace(self, dtype=DEFAULTS["dtype"], layout=DEFAULTS["layout"])
+
+    @property
+    def tensor(self) -> str:
+        """The dtype and the layout of x in words: "int64", "float32, strided"."""
+        return ", ".join([self.dtype, *([self.layout] if self.layout != DEFAULTS["layout"] else [])])
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """The parameters of the cases that time it, besides the method and the size: those that its suites have."""
+        values = {"requires_grad": str(self.requires_grad), "dtype": self.dtype, "layout": self.layout}
+        on_device = {"device": self.device} if self.device != "cpu" else {}
+        return {**on_device, **{name: value for name, value in values.items() if value != DEFAULTS[name]}}
 
 
 def requests(device: str) -> list[CopyRequest]:
@@ -80,7 +107,8 @@ def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
     # a view of a leaf that requires grad is not a leaf
     returns_x = with_grad["shares_storage"] and with_grad["keeps_graph"] and with_grad["is_leaf"]
     return (
-        not outcome["raises"]
+        (request.to != "ndarray" or request.dtype not in NOT_IN_NUMPY)
+        and not outcome["raises"]
         and not returns_x
         and outcome["dtype"] == "same"
         and outcome["gives"] == request.to
@@ -101,7 +129,7 @@ def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str,
         yield "warns", str(outcome["warns"])
     if outcome["requires_grad"] and not outcome["keeps_graph"]:
         yield "own_gradient", ""
-    if outcome["layout"] != "same":
+    if outcome["layout"] != "same" or (request.own and request.layout == "strided"):  # the strides of a tensor with gaps are never kept
         yield "contiguous", ""
     if outcome["shares_storage"]:
         yield "writes", ""
@@ -180,9 +208,32 @@ def devices(result: Result) -> list[str]:
 
 
 def _sizes(result: Result, request: CopyRequest) -> list[int]:
-    suites = {suite_specs.timed_by_size(group, request.device, requires_grad=request.requires_grad) for group in ("copy", "conversion")}
-    cases = [case for case in result.timings if case.suite in suites and case.device == request.device]
-    return sorted({int(case["numel"]) for case in cases if ("requires_grad" in dict(case.parameters)) == request.requires_grad})
+    """Return the sizes at which copies and conversions were timed for such a tensor."""
+    axes = request.axes
+    suites = {suite_specs.timed_by_size(group, request.device, axes=(*axes,)) for group in ("copy", "conversion")}
+    parameters = [dict(case.parameters) for case in result.timings if case.suite in suites and case.device == request.device]
+    return sorted({int(each["numel"]) for each in parameters if {**each, **axes} == each and len(each) == len(axes) + 2})
+
+
+def of_other_tensors(result: Result, request: CopyRequest) -> list[CopyRequest]:
+    """Return the same request for a tensor of each other dtype, and of each other layout, that has times: of copies and conversions.
+
+    Its times are those of a tensor that requires no grad. Integers never do.
+    """
+    if not request.own:
+        return []
+    dtypes = [dtype for dtype in ITEMSIZE if not (request.requires_grad and dtype in WITHOUT_GRAD)]
+    others = [*(replace(request, dtype=dtype) for dtype in dtypes), *(replace(request, layout=layout) for layout in LAYOUTS)]
+    return [other for other in others if not other.is_common and _sizes(result, replace(other, requires_grad=False))]
+
+
+def nearest_tensor(request: CopyRequest, measured: Collection[CopyRequest]) -> CopyRequest:
+    """Return the measured request whose tensor is most like that of a request: of its layout, then with as many bytes in an element."""
+
+    def distance(other: CopyRequest) -> tuple[bool, float, bool]:
+        return other.layout != request.layout, abs(log(ITEMSIZE[other.dtype] / ITEMSIZE[request.dtype])), other.dtype != request.dtype
+
+    return min(measured, key=distance)
 
 
 def recommended(result: Result, request: CopyRequest, numel: int = NUMEL) -> Option | None:
@@ -195,7 +246,7 @@ def recommended(result: Result, request: CopyRequest, numel: int = NUMEL) -> Opt
 def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Option, ...]]:
     """Return the matching methods at each size, the recommended one first.
 
-    The others follow by time, then those without a time.
+    The others follow by time, then those without a time; of another dtype or layout, for which few methods are timed, these are left out.
     The usual form is recommended unless another one that is not discouraged is clearly faster; of several it is the one that is
     slower, or likely slower, than the fastest at the smallest share of sizes.
     """
@@ -220,7 +271,8 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
         for usual in (option for option in options if option.usual):
             faster = [option for option in options if not option.discouraged and option.clearly_faster(usual)]
             first = faster[0] if faster else usual
-        answers[numel] = tuple(sorted(options, key=lambda option: (option is not first, option.time)))
+        shown = [option for option in options if request.is_common or option.timing or option is first]
+        answers[numel] = tuple(sorted(shown, key=lambda option: (option is not first, option.time)))
     return answers
 
 
@@ -229,9 +281,11 @@ def _share_slower(options: Sequence[Option]) -> float:
     return sum(not option.among_fastest for option in options) / len(options) if options else 1.0
 
 
-def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[str, int]]:
+def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[str, Any]]:
     """Return a key of words.toml and its placeholders: why the first is recommended."""
     measured = sum(option.timing is not None for option in options)
+    if request.to == "ndarray" and request.dtype in NOT_IN_NUMPY:
+        return "not_in_numpy", {"dtype": request.dtype}
     if not options:
         return ("use_x" if request.keeps_graph and not request.own else "no_match"), {}
     if options[0].timing is None:
@@ -284,10 +338,6 @@ def case_of(row: Mapping[str, Any], method: str, request: CopyRequest, numel: in
 
     row : the method's entry in the result
     """
-    parameters = [("method", method), ("numel", str(numel))]
-    group = row.get("group", "copy")
-    if request.device != "cpu":
-        parameters.append(("device", request.device))
-    if request.requires_grad:  # timed on the CPU only, and only for copies and conversions
-        parameters.append(("requires_grad", "True"))
-    return Case(suite_specs.timed_by_size(group, request.device, requires_grad=request.requires_grad), tuple(parameters))
+    axes = request.axes
+    parameters = (("method", method), ("numel", str(numel)), *axes.items())
+    return Case(suite_specs.timed_by_size(row.get("group", "copy"), request.device, axes=(*axes,)), parameters)

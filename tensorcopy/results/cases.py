@@ -20,7 +20,8 @@ from tensorcopy.worker.devices import DEVICES
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
 DEFAULTS = {"requires_grad": "False", "layout": "contiguous", "dtype": "float32"}  # of suites without these parameters
-ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
+# bytes, by dtype; the first ones are measured
+ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1, "float64": 8, "complex64": 8, "int32": 4, "uint8": 1}
 NAMED = 6  # names in an error
 # a device among the values of a parameter: of torch, as a text or an object
 DEVICE = re.compile(rf"(device\(type=)?'?(?P<device>{'|'.join(DEVICES)})(?![a-z_])")

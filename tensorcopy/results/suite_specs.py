@@ -157,20 +157,16 @@ def section_of(methods: str) -> str:
 
 
 @cache
-def timed_by_size(methods: str, device: str = "cpu", *, requires_grad: bool = False, by: str = NUMEL) -> str:
-    """Return the suite that times a group of methods by size, on a device or for tensors that require grad.
+def timed_by_size(methods: str, device: str = "cpu", *, axes: tuple[str, ...] = (), by: str = NUMEL) -> str:
+    """Return the suite that times a group of methods by size: on a device, or on the CPU with parameters such as "requires_grad".
 
     by : the parameter of the size; only own operations have `N`
 
-    The suite on the CPU without grad stands for one that does not exist. A group that is not the registry's is the user's own.
+    The suite on the CPU without others stands for one that does not exist. A group that is not the registry's is the user's own.
     """
     kind = methods if section_of(methods) and by == NUMEL else OWN
     of_group = [spec for spec in table().values() if kind in (spec.methods, *spec.includes) and not (spec.latency or spec.newest)]
-    wanted: tuple[str, ...] = ("method", by)
-    if device != "cpu":
-        wanted = (*wanted, "device")
-    elif requires_grad:
-        wanted = (*wanted, "requires_grad")
+    wanted = ("method", by, *(axes if device == "cpu" else ("device",)))
     return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
 
 

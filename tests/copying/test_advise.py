@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from tensorcopy import cli
-from tensorcopy.copying import advise
+from tensorcopy.copying import advise, recommend
 from tensorcopy.copying.inside import timing
-from tensorcopy.copying.inside.methods import NAMES
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, LAYOUTS, NAMES, make_tensor
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
@@ -116,6 +116,11 @@ def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, 
         ({"device": "xpu"}, "xpu cannot be used on this machine"),
         ({"device": "xpu", "shipped": True}, "no results were shipped for xpu: .*; next: tensorcopy advise --shipped --device cpu$"),
         ({"device": "xpo", "shipped": True}, "unknown device: got 'xpo'; allowed: cpu, cuda, "),
+        ({"dtype": "float8"}, "unknown dtype: got 'float8'; allowed: float32, float16, "),
+        ({"layout": "sparse"}, "unknown layout: got 'sparse'; allowed: contiguous, transposed, "),
+        ({"dtype": "bool", "requires_grad": True}, "only floating and complex numbers require grad: got bool that requires grad; "),
+        ({"to": "numpy", "dtype": "bfloat16", "shipped": True}, r"numpy has no bfloat16: .*; next: x\.detach\(\)\.float\(\)\.numpy\(\)"),
+        ({"layout": "transposed", "numel": 1500}, "a transposed x of another size is not measured: .*; next: --numel 1024$"),
     ],
 )
 def test_an_impossible_request_is_an_error(worker_here, arguments, text):
@@ -126,6 +131,66 @@ def test_an_impossible_request_is_an_error(worker_here, arguments, text):
 def test_the_command_says_which_size_was_measured_instead(capsys):
     assert cli.main(["advise", "--numel", "5e9", "--shipped"]) == 0
     assert "nearest measured size: 2²⁴ elements; from the shipped results" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--dtype", "complex64"], "nearest measured case, not the same as complex64, contiguous: int64, contiguous; from"),
+        (
+            ["--dtype", "float16", "--layout", "strided", "--numel", "1e4"],
+            "not the same as float16, strided: float32, strided; nearest measured",
+        ),
+        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous; from"),
+        (["--dtype", "int64"], "2¹⁷ int64 on cpu"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_command_says_which_tensor_was_measured_instead(capsys, arguments, told):
+    """The nearest one, if its own dtype or layout was not."""
+    assert cli.main(["advise", "--shipped", *arguments]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert told in printed
+    assert ("nearest measured case" in printed) is ("nearest" in told or "not the same" in told)
+
+
+@pytest.mark.parametrize(("to", "dtype", "layout"), [("tensor", "bool", "strided"), ("numpy", "float16", "channels_last")])
+def test_another_tensor_is_measured_here(worker_here, monkeypatch, to, dtype, layout):
+    """Of this very dtype and layout, beside the same bytes."""
+    monkeypatch.setattr(timing, "REQUEST_TURNS", 6)
+    made = []
+    monkeypatch.setattr(timing, "make_tensor", lambda *how: made.append(how) or make_tensor(*how))
+    advice = advise.advise(to, dtype=dtype, layout=layout, numel=1024)
+    assert (advice.measured, advice.request.dtype, advice.request.layout, advice.left_out) == ("here", dtype, layout, {})
+    assert {how[:4] for how in made} == {(1024, "cpu", dtype, layout)}
+    assert len(advice.choices) >= 5
+    assert all(choice.seconds for choice in advice.choices)
+    assert any(choice.multiple for choice in advice.choices)
+    assert f"{layout} {dtype} on cpu" in advise.origin(advice)
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor:UserWarning")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_copy_keeps_the_strides_unless_a_caveat_says_otherwise(newest, layout):
+    """Of a tensor of each layout, by the methods that are timed for it; contiguous ones have no others."""
+    x = make_tensor(2048, layout=layout)
+    for group, to in ((COPIES, "tensor"), (CONVERSIONS, "ndarray")):
+        request = replace(REQUEST, to=to, layout=layout)
+        for name, method in group.items():
+            y = torch.as_tensor(method(x))
+            loses = ("contiguous", "") in recommend.caveats(newest.methods[name], request)
+            if layout != "contiguous":
+                assert (y.stride() != x.stride()) is loses, name
+            assert not loses or y.is_contiguous()
+
+
+def test_numpy_has_no_bfloat16_and_the_way_round_it_is_independent():
+    x = torch.ones(4, dtype=torch.bfloat16, requires_grad=True)
+    with pytest.raises(TypeError):
+        x.detach().numpy()
+    y = x.detach().float().numpy()
+    y[0] = 7
+    assert x[0] == 1
 
 
 def test_shipped_results_have_no_interpreter(capsys):

@@ -1,6 +1,7 @@
 """Which methods match a request, and which one is recommended."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from itertools import permutations
 
@@ -115,7 +116,7 @@ def test_one_answer_is_shown_everywhere(newest):
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
     assert escape(option.code) in str(landing_page.values["blocks"][0]["answer"]).replace("<wbr>", "")
     first = next(page for page in chooser.pages(content) if page.address == addresses.CHOOSER)
-    assert first.values["options"][0] == option
+    assert first.values["answers"][0].options[0] == option
     assert f"`{option.code}` for an independent tensor" in readme.answer(content.machine)
     request = recommend.common_request("tensor", "cpu")
     assert advise.advise(requires_grad=request.requires_grad, shipped=True).code == option.code
@@ -255,6 +256,25 @@ def test_methods_that_were_never_in_one_launch_are_not_judged(tmp_path):
         launch_files.write(tmp_path, {f"copies.BySize.time_copy {method} 16": {release: time}}, start=start)
     options = recommend.options_by_size(*launch_files.load(tmp_path, release), OWN)[16]
     assert {option.method: (option.timing is not None, option.rank) for option in options} == {"a": (True, ""), "b": (True, "")}
+
+
+TENSORS = [replace(OWN, dtype=dtype) for dtype in ("float32", "float16", "int64", "bool")] + [replace(OWN, layout="strided")]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "layout", "nearest"),
+    [
+        ("int64", "contiguous", "int64"),
+        ("complex64", "contiguous", "int64"),
+        ("int32", "contiguous", "float32"),
+        ("bfloat16", "contiguous", "float16"),
+        ("uint8", "contiguous", "bool"),
+        ("int64", "strided", "float32, strided"),
+        ("int64", "transposed", "int64"),
+    ],
+)
+def test_the_nearest_tensor_has_the_layout_then_the_bytes(dtype, layout, nearest):
+    assert recommend.nearest_tensor(replace(OWN, dtype=dtype, layout=layout), TENSORS).tensor == nearest
 
 
 def test_nothing_is_recommended_that_was_not_measured_or_does_not_match():

@@ -50,16 +50,18 @@ def test_a_third_party_suite_has_the_unit_that_it_declares(name, declared, unit,
 
 
 @pytest.mark.parametrize(
-    ("methods", "device", "requires_grad", "suite"),
+    ("methods", "device", "axes", "suite"),
     [
-        ("copy", "cpu", False, "copies.BySize.time_copy"),
-        ("copy", "cpu", True, "copies.ByGrad.time_copy"),
-        ("copy", "cuda", False, "copies.Throughput.time_copy"),
-        ("conversion", "cuda", True, "conversions.Latency.time_conversion"),
-        ("primitive", "cuda", False, "primitives.BySize.time_primitive"),
-        ("einops", "cpu", False, "own.BySize.time_own"),
+        ("copy", "cpu", (), "copies.BySize.time_copy"),
+        ("copy", "cpu", ("requires_grad",), "copies.ByGrad.time_copy"),
+        ("copy", "cpu", ("dtype",), "copies.ByDtype.time_copy"),
+        ("copy", "cpu", ("dtype", "layout"), "copies.BySize.time_copy"),
+        ("copy", "cuda", (), "copies.Throughput.time_copy"),
+        ("conversion", "cuda", ("requires_grad",), "conversions.Latency.time_conversion"),
+        ("primitive", "cuda", (), "primitives.BySize.time_primitive"),
+        ("einops", "cpu", (), "own.BySize.time_own"),
     ],
 )
-def test_a_group_of_methods_has_one_suite_by_size(methods, device, requires_grad, suite):
+def test_a_group_of_methods_has_one_suite_by_size(methods, device, axes, suite):
     """A conversion ends in host memory, so its latency is its throughput."""
-    assert suite_specs.timed_by_size(methods, device, requires_grad=requires_grad) == suite
+    assert suite_specs.timed_by_size(methods, device, axes=axes) == suite

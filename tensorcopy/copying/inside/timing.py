@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import platform
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from statistics import quantiles
 from typing import Any
@@ -20,7 +20,7 @@ import torch
 
 from tensorcopy.copying.inside import conformance, values
 from tensorcopy.copying.inside.loop import MOVED, Loop, take_turns
-from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, code_on, why_not
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, code_on, make_tensor, why_not
 from tensorcopy.copying.inside.own import find_method, groups, own_groups, own_operations
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.errors import TensorcopyError, line_of
@@ -28,6 +28,8 @@ from tensorcopy.worker import devices, operations
 from tensorcopy.worker.operations import BASELINE
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.turns import usual
+
+Place = Callable[[], Mapping[str, Any]]  # makes the tensors of a loop
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
 REQUEST_TURNS, SIZES_TURNS = 60, 16
@@ -39,11 +41,19 @@ ON_DEVICE = "out.copy_(x)"  # the memcpy baseline there
 
 
 def time_request(
-    *, to: str, device: str, numel: int, requires_grad: bool, report_progress: ReportProgress = ignore_progress
+    *,
+    to: str,
+    device: str,
+    numel: int,
+    requires_grad: bool,
+    dtype: str = "float32",
+    layout: str = "contiguous",
+    report_progress: ReportProgress = ignore_progress,
 ) -> dict[str, Any]:
     """Observe every method on `device`, and time those that return `to`.
 
     to : "tensor" or "ndarray"
+    dtype, layout : of the tensor, as `make_tensor` takes them
     report_progress : called with the share that is done (0 to 1) and the current step
 
     Returns plain values: "torch", "python", "on", "day", "methods" as `conformance.observed_on` returns them, "times" with each method's
@@ -62,11 +72,11 @@ def time_request(
     loops: dict[str, Loop] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
-        x = _leaf(numel, device, requires_grad)
+        place = _place(numel, device, dtype, layout, requires_grad)
         for number, name in enumerate(names):
             report_progress(number / len(names) / 4, name)  # the first quarter of the work
-            _add_loop(find_method(name), x, device, loops, left_out)
-        loops[BASELINE] = _baseline_loop("x.copy()", x, device, to_host=to == "ndarray")
+            _add_loop(find_method(name), place, device, loops, left_out)
+        loops[BASELINE] = _baseline_loop("x.copy()", place()["x"], device, to_host=to == "ndarray")
         turns = take_turns(
             loops,
             REQUEST_TURNS,
@@ -120,12 +130,12 @@ def time_sizes(
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         for place, numel in enumerate(numels):
             report_progress(place / len(numels), f"numel {numel}")
-            x = _leaf(numel, device, requires_grad)
+            of_size = _place(numel, device, "float32", "contiguous", requires_grad)
             loops: dict[str, Loop] = {}
             for method in methods:
                 if method.name not in left_out:
-                    _add_loop(method, x, device, loops, left_out)
-            loops[BASELINE] = _baseline_loop(on_cpu, x, device, to_host=what == "conversions")
+                    _add_loop(method, of_size, device, loops, left_out)
+            loops[BASELINE] = _baseline_loop(on_cpu, of_size()["x"], device, to_host=what == "conversions")
             for name, seconds in take_turns(loops, SIZES_TURNS, longest=LONGEST, failed=left_out).items():
                 high = quantiles(seconds, n=4, method="inclusive")[2]
                 points[name].append({"numel": numel, "usual": usual(seconds), "low": min(seconds), "high": high})
@@ -164,29 +174,30 @@ def _by_part(turns: Sequence[float]) -> list[float]:
     return [usual(turns[first : first + size]) for first in range(0, len(turns) - size + 1, size)]
 
 
-def _leaf(numel: int, device: str, requires_grad: bool) -> torch.Tensor:
-    return torch.ones(numel, device=device).requires_grad_(requires_grad)
+def _place(numel: int, device: str, dtype: str, layout: str, requires_grad: bool) -> Place:
+    """Return a function that makes a leaf, "x"; a large one is made once, since it would move anyway."""
+    if numel <= MOVED:
+        return lambda: {"x": make_tensor(numel, device, dtype, layout, requires_grad)}
+    made = {"x": make_tensor(numel, device, dtype, layout, requires_grad)}
+    return lambda: made
 
 
-def _add_loop(method: Method, x: torch.Tensor, device: str, loops: dict[str, Loop], left_out: dict[str, str]) -> None:
-    """Add a loop of a method on tensors like x, or the reason why there is none.
-
-    It is on x itself where that is large, since it would move anyway.
-    """
-    numel, moves = len(x), len(x) <= MOVED
-    values_of_x = torch.linspace(-2, 3, numel) if moves else x  # ones are also the values of many functions of them
-
-    def place() -> Mapping[str, Any]:
-        return {"x": _leaf(numel, device, x.requires_grad) if moves else x}
-
+def _add_loop(method: Method, place: Place, device: str, loops: dict[str, Loop], left_out: dict[str, str]) -> None:
+    """Add a loop of a method on the tensors that `place` makes, or the reason why there is none."""
+    x = place()["x"]
+    numel, moves = x.numel(), x.numel() <= MOVED
+    if moves:  # ones are also the values of many functions of them
+        with torch.no_grad():
+            x.copy_(torch.linspace(-2, 3, numel).reshape(x.shape))
+    values_of_x = x.detach().clone() if moves else x  # the method may write into x
     try:
-        y = method.on[device](values_of_x.to(device, copy=True).requires_grad_(x.requires_grad) if moves else x)
+        y = method.on[device](x)
         if not isinstance(y, (torch.Tensor, np.ndarray)):
             left_out[method.name] = f"returns a {type(y).__name__}"
         elif not values.equal(y, values_of_x):
             left_out[method.name] = f"does not copy {numel} elements"
         else:
-            nbytes = 4 * numel if moves else 0
+            nbytes = x.element_size() * numel if moves else 0
             loop = Loop(code_on(method, device), place, device=device, nbytes=nbytes, namespace=method.names)
             loop.calibrate()
             loops[method.name] = loop
@@ -199,14 +210,16 @@ def _baseline_loop(on_cpu: str, like: torch.Tensor, device: str, *, to_host: boo
 
     on_cpu : the code there, into newly allocated or existing memory; an accelerator copies into existing memory
     """
-    numel = len(like)
+    numel, itemsize = like.numel(), like.element_size()
+    step = like.stride(-1) if like.dim() == 1 else 1  # a tensor with gaps is gathered
 
     def place() -> Mapping[str, Any]:
         if device == "cpu":
-            return {"x": np.ones(numel, "float32"), "out": np.empty(numel, "float32")}
-        return {"x": torch.ones(numel, device=device), "out": torch.empty(numel, device="cpu" if to_host else device)}
+            return {"x": np.ones(step * numel, f"u{itemsize}")[::step], "out": np.empty(numel, f"u{itemsize}")}
+        x = torch.ones(step * numel, device=device, dtype=like.dtype)[::step]
+        return {"x": x, "out": torch.empty(numel, device="cpu" if to_host else device, dtype=like.dtype)}
 
-    nbytes = 4 * numel if numel <= MOVED else 0
+    nbytes = itemsize * numel if numel <= MOVED else 0
     loop = Loop(on_cpu if device == "cpu" else ON_DEVICE, place, device=device, nbytes=nbytes, slowed=False)
     loop.calibrate()
     return loop
