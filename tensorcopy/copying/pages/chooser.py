@@ -106,10 +106,10 @@ def _page_by_tensor(
         "answers": of_others,
         "nearest": [(_with_bytes(dtypes), _with_bytes([dtype])) for (_, dtype), dtypes in nearest.items()],
     }
-    title = f"{TITLE} {_asked(request, 'by dtype and layout')}"
-    description = (
-        f"What to type for an x that is {', '.join(each.tensor for each in timed[1:])}, and what it costs beside the alternatives."
-    )
+    asked = _asked(request, "by dtype and layout")
+    title = f"{TITLE} {asked}"
+    tensors = ", ".join(each.tensor for each in timed[1:])
+    description = f"{asked}: what to type for an x that is {tensors}, and what it costs beside the alternatives."
     return Page(by_tensor(request), "choose.html", title, values, description=description)
 
 
