@@ -12,14 +12,13 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import campaign
+from tensorcopy.cli.arguments import TensorSize, campaign
 from tensorcopy.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-MOST_ELEMENTS = 2**62  # of a tensor, as in files of results
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
 INTERPRETER = "the Python whose torch is used; default: the one that runs this program"
 
@@ -36,7 +35,8 @@ def add(commands: Any) -> None:
     advise.add_argument("--requires-grad", action="store_true", help="x requires grad")
     graph = "gradients flow back to x, with --requires-grad; default: they do not"
     advise.add_argument("--keep-graph", action="store_true", help=graph)
-    advise.add_argument("--numel", type=_number, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; default: 2**17")
+    sizes = "such as 2**20 or 1e6, or bytes, such as 4MB or 64KiB"
+    advise.add_argument("--numel", type=TensorSize.of, default="2**17", metavar="N", help=f"elements of x, {sizes}; default: 2**17")
     advise.add_argument("--device", default="cpu", help="the device of x; default: cpu")
     advise.add_argument("--dtype", default="float32", help="the dtype of x, such as float16; default: float32")
     advise.add_argument("--layout", default="contiguous", help="contiguous (default), transposed, strided (x[::2]) or channels_last")
@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
     )
     plot.add_argument("-o", "--out", type=Path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
     plot.add_argument("--device", default="cpu", help="default: cpu")
-    plot.add_argument("--max", type=_number, default=2**14, metavar="N", help="the largest size, such as 2**24 or 1e6; default: 2**14")
+    plot.add_argument("--max", type=TensorSize.of, default="2**14", metavar="N", help=f"the largest size, {sizes}; default: 2**14")
     plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")
     plot.add_argument("--logx", action=argparse.BooleanOptionalAction, default=True, help="logarithmic axis of sizes (default)")
     plot.add_argument("--logy", action=argparse.BooleanOptionalAction, default=True, help="logarithmic axis of times (default)")
@@ -82,9 +82,9 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.numbers import count, duration
     from tensorcopy.report.terminal import Prose, terminal_table
 
-    requirements = {
-        name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device", "dtype", "layout")
-    }
+    numel = options.numel.numel(options.dtype)
+    names = ("independent", "keep_graph", "requires_grad", "device", "dtype", "layout")
+    requirements = {"numel": numel, **{name: getattr(options, name) for name in names}}
     if options.shipped or not can_measure(options.interpreter):
         advice = advise(options.to, **requirements, shipped=True)
     else:
@@ -116,7 +116,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         console.print(terminal_table(("matching methods", "time", "vs fastest", "caveats"), rows, "lrll"))
         for note, letter in letters.items():
             console.print(Prose(f"{letter}  {note}"))
-    nearest = f"nearest measured size: {count(advice.numel)} elements; " if advice.numel != options.numel else ""
+    nearest = f"nearest measured size: {count(advice.numel)} elements; " if advice.numel != numel else ""
     if (advice.request.dtype, advice.request.layout) != (options.dtype, options.layout):
         asked = f"{options.dtype}, {options.layout}"
         nearest = f"nearest measured case, not the same as {asked}: {advice.request.dtype}, {advice.request.layout}; {nearest}"
@@ -194,7 +194,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
         document = sweep.measure(
             options.what,
             device=options.device,
-            most=options.max,
+            most=options.max.numel("float32"),
             requires_grad=options.requires_grad,
             relative_to=options.relative_to,
             interpreter=options.interpreter,
@@ -219,15 +219,3 @@ def _print_left_out(reasons: Mapping[str, str]) -> None:
     """Print to stderr why own operations are not among the measured methods."""
     for name, reason in reasons.items():
         output.print_line(f"{name} is left out: {reason}")
-
-
-def _number(text: str) -> int:
-    """Return a number of elements written as 16384, 2**14, 2^14 or 1e6."""
-    base, power, exponent = text.replace("^", "**").partition("**")
-    try:
-        number = int(base) ** int(exponent) if power and int(exponent) < 64 else float(text)
-    except (ValueError, OverflowError):
-        number = 0
-    if not (1 <= number <= MOST_ELEMENTS and number == int(number)):
-        raise argparse.ArgumentTypeError(f"got {text[:40]!r}; allowed: a whole number from 1 to 2**62, such as 16384, 2**14 or 1e6")
-    return int(number)

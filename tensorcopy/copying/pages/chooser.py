@@ -76,6 +76,7 @@ def pages(content: Content) -> Iterator[Page]:
                 "measured": measured[request.device],
                 "questions": [*_questions(answers, request, answer.numel), *_tensor_question(answer, others)],
                 "answers": [answer],
+                "only_common": request not in others,
                 "elsewhere": next(((other.device, by_tensor(other)) for other in elsewhere), None),
             }
             if address != addresses.CHOOSER:
@@ -200,7 +201,7 @@ def _tensor_question(answer: Answer, others: OtherAnswers) -> list[dict[str, Any
         links.append({"text": text, "address": next(each.address for each in of_other if each.numel == numel), "chosen": False})
     return [
         {
-            "text": "Dtype or layout of x",
+            "text": "Dtype, layout",
             "choices": [*links, {"text": "another", "address": f"{by_tensor(request)}#another", "chosen": False}],
         }
     ]
