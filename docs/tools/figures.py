@@ -13,8 +13,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size, unbroken
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.results.cases import memory_case
-from tensorcopy.results.result import Result
-from tensorcopy.results.series_key import in_order
+from tensorcopy.results.result import Result, in_order
 from tensorcopy.site.machine import Machine
 
 ACCURACY = Path("docs/accuracy.json")  # written by docs.tools.accuracy

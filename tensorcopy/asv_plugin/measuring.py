@@ -51,7 +51,7 @@ from tensorcopy.projects import runners
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import acknowledged_text, failures, levels
-from tensorcopy.results import reader, select, series_key
+from tensorcopy.results import machine_names, reader, select
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
@@ -411,7 +411,7 @@ def _machine(named: str | None, results: Results) -> str:
     except util.UserError:  # it is not listed; launches have what the list would have
         name = Machine.get_unique_machine_name()
     holders = {result.machine: result.series_key.identity for result in results.results}
-    return series_key.measured_as(name, hardware.identity(), holders)
+    return machine_names.measured_as(name, hardware.identity(), holders)
 
 
 def _environments(conf: Any, options: Namespace) -> list[_MeasuringEnvironment]:

@@ -31,8 +31,7 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, stored_cases
 from tensorcopy.results.launches import Launch, Suite, newest_suites
-from tensorcopy.results.result import Result
-from tensorcopy.results.series_key import in_order
+from tensorcopy.results.result import Result, in_order
 
 COLUMNS = (
     *("result", "params", "version", "started_at", "duration"),

@@ -113,7 +113,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.copying.inside.semantics import describe
     from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results import reader
-    from tensorcopy.results.series_key import in_order
+    from tensorcopy.results.result import in_order
 
     results = reader.load_results(results_folder(), campaign().releases)
     measured = in_order(result for result in results.results if result.methods)

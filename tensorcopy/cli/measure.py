@@ -167,16 +167,16 @@ def _own_name(machine: str, own: Campaign, paths: Paths) -> str:
 
     Prints a warning where it is, and those of the results.
     """
-    from tensorcopy.results import reader, series_key
+    from tensorcopy.results import machine_names, reader
     from tensorcopy.worker import hardware
 
     results = reader.load_results(paths.results, own.releases)
     print_warnings(results.warnings)
     holders = {result.machine: result.series_key.identity for result in results.results}
-    name = series_key.measured_as(machine, hardware.identity(), holders)
+    name = machine_names.measured_as(machine, hardware.identity(), holders)
     if name != machine:
         next_step = "nothing; or --machine with a name for this hardware"
-        print_warnings([series_key.two_machines(machine, holders[machine], hardware.identity(), name, next_step)])
+        print_warnings([machine_names.two_machines(machine, holders[machine], hardware.identity(), name, next_step)])
     return name
 
 

@@ -22,7 +22,7 @@ from tensorcopy.releases.environments import Environment
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch, Place
-from tensorcopy.results.series_key import by_series
+from tensorcopy.results.result import by_series
 from tensorcopy.worker import hardware
 
 # Half of the interval of a difference of two neighbours above which a case gets as many launches again, up to 2^20 elements and beyond. The

@@ -32,8 +32,8 @@ from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader, shared_counts, suite_specs
 from tensorcopy.results.cases import some
 from tensorcopy.results.launches import Launch, Place
+from tensorcopy.results.machine_names import may_be_of
 from tensorcopy.results.reader import Results
-from tensorcopy.results.series_key import may_be_of
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 

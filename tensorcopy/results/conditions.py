@@ -9,11 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tensorcopy.results.cases import Case, Cases
 from tensorcopy.results.launches import Launch
-from tensorcopy.results.series_key import UNKNOWN_NAME, SeriesKey
+from tensorcopy.results.machine_names import UNKNOWN_NAME
+from tensorcopy.results.result import Result
 
 SAME_MACHINE = ("cpu", "cores", "governor", "cpu_quota", "hugepages", "cpu_capability", "threads", "arch", "os", "settings")
 SAME_GPU = "gpu"  # for cases on CUDA: each of its values that both sides have
@@ -36,33 +37,7 @@ class FieldDifference(NamedTuple):
 Differences = tuple[FieldDifference, ...]
 
 
-class HasConditions(Protocol):
-    """A result."""
-
-    def __hash__(self) -> int:
-        """Return its identity: what is computed from results is cached by them."""
-
-    @property
-    def machine(self) -> str:
-        """The name of its machine."""
-
-    @property
-    def python(self) -> str:
-        """Its minor version."""
-
-    @property
-    def series_key(self) -> SeriesKey:
-        """Which series it belongs to."""
-
-    @property
-    def under(self) -> Mapping[Case, str]:
-        """The launch whose conditions are those of a case, where these are not `provenance`."""
-
-    def provenance_in(self, launch: str) -> Mapping[str, Any]:
-        """Return its provenance in a launch of `under`; `provenance` for ""."""
-
-
-def unequal(before: HasConditions, after: HasConditions, case: Case) -> Differences:
+def unequal(before: Result, after: Result, case: Case) -> Differences:
     """Return the fields that must be equal on both sides and are not: values of a case under such conditions are not compared.
 
     A field that one side lacks is left out, and so is a difference that is itself compared.
@@ -71,7 +46,7 @@ def unequal(before: HasConditions, after: HasConditions, case: Case) -> Differen
 
 
 @lru_cache(maxsize=64)  # two sides, with numpy and without, by device
-def _unequal(before: HasConditions, after: HasConditions, first: str, second: str, with_numpy: bool, device: str) -> Differences:
+def _unequal(before: Result, after: Result, first: str, second: str, with_numpy: bool, device: str) -> Differences:
     ours, theirs = before.series_key, after.series_key
     sides = [
         required(

@@ -18,13 +18,13 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results import call_parts, conditions, effects, launches, shared_counts, suite_specs
+from tensorcopy.results import call_parts, conditions, effects, launches, machine_names, shared_counts, suite_specs
 from tensorcopy.results.cases import Case, Cases, stored_cases
 from tensorcopy.results.conditions import Differences, Pooled
 from tensorcopy.results.effects import Column, Timing
 from tensorcopy.results.launches import FileProblem, Launch, Parts, Place
+from tensorcopy.results.machine_names import may_be_of
 from tensorcopy.results.result import Result
-from tensorcopy.results.series_key import machine_names, may_be_of, two_machines
 
 SHOWN = 6  # suites that a sentence names
 
@@ -102,10 +102,10 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
     for launch, _ in read:
         host = launch.machine, launch.identity
         starts[host] = min(launch.started, starts.get(host, launch.started))
-    names = machine_names(starts)
+    names = machine_names.by_host(starts)
     holders = {machine: identity for (machine, identity), name in names.items() if name == machine}
     warnings = [
-        two_machines(machine, holders[machine], identity, name, "measure under another --machine")
+        machine_names.two_machines(machine, holders[machine], identity, name, "measure under another --machine")
         for (machine, identity), name in names.items()
         if name != machine
     ]

@@ -1,18 +1,21 @@
-"""A release as measured on one machine, Python and build: its times, counts and failures, and what belongs to a case of it. Pure."""
+"""A release as measured on one machine, Python and build: its times, counts and failures; and which results form one series. Pure.
+
+A series is of one machine, told apart by its hardware, one Python, and one build or interpreter.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.cases import Case, baseline_case, counted_case, nbytes
 from tensorcopy.results.effects import Column, Timing
-from tensorcopy.results.series_key import SeriesKey
 from tensorcopy.worker.devices import DEVICES
 
 CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
@@ -48,6 +51,53 @@ class Measured:
     value: float
     error: float
     launches: int
+
+
+@dataclass(frozen=True)
+class SeriesKey:
+    """Which results form one series.
+
+    machine : its name
+    identity : of its hardware; "" if unknown. Machines in two folders of results may share a name
+    python : such as "3.11"
+    build : such as "cuda". A separate series is "cuda-interpreter", for the torch that an interpreter has, which may be compiled in
+        another way than the wheel, as may its Python; and "cuda-numpy2", for the wheel beside numpy 2
+    """
+
+    machine: str
+    identity: str
+    python: str
+    build: str
+
+    @property
+    def host(self) -> tuple[str, str]:
+        """The machine and its hardware."""
+        return self.machine, self.identity
+
+    @property
+    def is_beside_history(self) -> bool:
+        """Whether the torch is an interpreter's own, or has another numpy than the history."""
+        return "-" in self.build
+
+    @property
+    def has_numpy_2(self) -> bool:
+        """Whether numpy 2 stands in for the history's numpy."""
+        return self.build.endswith(release_table.WITH_NUMPY_2)
+
+    def differs_by_numpy(self, other: SeriesKey) -> bool:
+        """Return whether one of the two is beside numpy 2, and otherwise of the same kind of wheel."""
+        wheels = {key.build.removesuffix(release_table.WITH_NUMPY_2) for key in (self, other)}
+        return self.build != other.build and len(wheels) == 1
+
+    @property
+    def joined(self) -> SeriesKey:
+        """The key of the history that joins the Pythons of this machine and build; its Python is ""."""
+        return replace(self, python="")
+
+    @property
+    def order(self) -> tuple[bool, tuple[int, int]]:
+        """A sort key of the series of one machine: the wheel's of the newest Python is the last."""
+        return not self.is_beside_history, release_table.minor(self.python)
 
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
@@ -198,3 +248,26 @@ class Result:
         """Return the tensor's bytes copied per second; each is read once and written once."""
         size, timing = nbytes(case), self.timings.get(case)
         return size / timing.seconds if size and timing else None
+
+
+def in_order(results: Iterable[Result]) -> list[Result]:
+    """Return results in order of release; those of a torch that is no release are left out."""
+    released = [(result.release, result) for result in results if result.release]
+    return [result for _, result in sorted(released, key=lambda each: each[0])]
+
+
+def by_series(results: Iterable[Result]) -> dict[SeriesKey, list[Result]]:
+    """Return the results of each series in order of release; those of a torch that is no release are left out."""
+    groups: dict[SeriesKey, list[Result]] = {}
+    for result in in_order(results):
+        groups.setdefault(result.series_key, []).append(result)
+    return groups
+
+
+def by_history(results: Iterable[Result]) -> dict[SeriesKey, list[list[Result]]]:
+    """Return the series that each history joins, the newest Python first, each in order of release."""
+    series = by_series(results)
+    histories: dict[SeriesKey, list[list[Result]]] = {}
+    for key in sorted(series, key=lambda key: key.order, reverse=True):
+        histories.setdefault(key.joined, []).append(series[key])
+    return histories

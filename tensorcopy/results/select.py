@@ -16,8 +16,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.reader import Results, concerning, load_results
-from tensorcopy.results.result import Result
-from tensorcopy.results.series_key import SeriesKey, by_history, in_order
+from tensorcopy.results.result import Result, SeriesKey, by_history, in_order
 from tensorcopy.worker.devices import DEVICES
 
 

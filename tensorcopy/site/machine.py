@@ -19,8 +19,7 @@ from tensorcopy.results import function_profiles, select, suite_specs
 from tensorcopy.results.cases import Case, counted_case, own_groups
 from tensorcopy.results.effects import Timing
 from tensorcopy.results.function_profiles import Profiles
-from tensorcopy.results.result import Result
-from tensorcopy.results.series_key import SeriesKey, by_history, by_series
+from tensorcopy.results.result import Result, SeriesKey, by_history, by_series
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of

@@ -10,7 +10,7 @@ import msgspec
 
 from tensorcopy.numbers import counted
 from tensorcopy.results.launches import Launch
-from tensorcopy.results.series_key import UNKNOWN_NAME
+from tensorcopy.results.machine_names import UNKNOWN_NAME
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import (
