@@ -364,7 +364,7 @@ def measured(
         cases[Case(suite, (("method", method), ("numel", str(numel))))] = len(cases)
     starts = tuple(f"2026-11-21T0{number}:00:00+00:00" for number in range(len(LAYOUTS)))
     logs = np.array([[[log(time) + np.roll(LAYOUTS, number)[each] for number, time in enumerate(times.values())]] for each in range(8)])
-    column = Column(Effects(starts, starts, {(release.sha, f"py{python}-cuda", ""): 0}, cases, logs), 0)
+    column = Column(Effects(starts, {(release.sha, f"py{python}-cuda", ""): 0}, cases, logs), 0)
     methods = {
         method: {**launch_files.observed(code=f"code of {method}"), "code_on_accelerator": f"code of {method} there"} for method, _ in times
     }

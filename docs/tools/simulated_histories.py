@@ -129,7 +129,7 @@ def drawn(axis: Sequence[Result], cases: Sequence[Case], residuals: Numbers, pla
             logs[:, index:, number] += log(1 + size)
     columns = {(result.sha, result.environment, result.revision): number for number, result in enumerate(axis)}
     names = tuple(f"{number}" for number in range(len(residuals)))
-    effects = Effects(names, names, columns, {case: number for number, case in enumerate(cases)}, logs)
+    effects = Effects(names, columns, {case: number for number, case in enumerate(cases)}, logs)
     return tuple(
         replace(result, column=column, timings=column.timings(), counts={}, count_repeats={})
         for column, result in zip((Column(effects, number) for number in range(len(axis))), axis)

@@ -231,7 +231,7 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
             seconds[memcpy] = benchmark["baseline"]
     logs = np.log(np.array(list(seconds.values())).T)[:, None, :]
     parts = tuple(map(str, range(len(logs))))
-    effects = Effects(parts, parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs, in_turns=True)
+    effects = Effects(parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs, in_turns=True)
     column = Column(effects, 0)
     result = Result(
         folder=Path("here"),

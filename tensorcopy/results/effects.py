@@ -72,14 +72,13 @@ def _quantile(freedom: float, level: float) -> float:
 class Effects:
     """The log seconds of all launches of one machine.
 
-    launches : their ids, in order; started : their starts
+    started : when each launch began, in order
     columns : the place of each release and environment; cases : that of each case
     logs : by launch, column and case; NaN where it was not measured
     looks : of each launch, how many looks share the chance of a false alarm; empty where there was one of all
     in_turns : whether the cases took turns with each other, and not only the sides of each
     """
 
-    launches: tuple[str, ...]
     started: tuple[str, ...]
     columns: Mapping[Place, int]
     cases: Mapping[Case, int]
@@ -216,8 +215,8 @@ def gathered(
                 logs[number, places[:, None], [cases[of_suite[int(index)]] for index in rows]] = (effects + means[:, None]).T
         for side in launch.sides if left_out else ():
             logs[number, columns[side.place], [cases[case] for case in left_out.get((launch.id, side.place), ())]] = np.nan
-    ids, started, looks = zip(*((each.id, each.started, each.looks) for each, _ in ordered)) if ordered else ((), (), ())
-    return Effects(ids, started, columns, cases, _without_lone(logs), looks)
+    started, looks = zip(*((each.started, each.looks) for each, _ in ordered)) if ordered else ((), ())
+    return Effects(started, columns, cases, _without_lone(logs), looks)
 
 
 def _without_lone(logs: Numbers) -> Numbers:

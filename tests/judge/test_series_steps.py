@@ -57,7 +57,7 @@ def test_in_flat_series_with_heavy_tails_no_step_but_those_of_comparisons_is_see
     for scale in (0.005, 0.01):
         releases = scale / 3**0.5 * random.standard_t(3, (len(axis), len(cases)))
         logs = releases + 0.01 * random.standard_normal((12, len(axis), len(cases))) - 12
-        effects = Effects(names, names, columns, {case: number for number, case in enumerate(cases)}, logs)
+        effects = Effects(names, columns, {case: number for number, case in enumerate(cases)}, logs)
         results = [
             replace(result, column=column, timings=column.timings(), counts={}, count_repeats={}, failures={})
             for column, result in zip((Column(effects, number) for number in range(len(axis))), axis)

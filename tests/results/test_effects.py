@@ -14,7 +14,7 @@ def effects(logs):
     """Return the effects of one case."""
     logs = np.asarray(logs, dtype=float)[:, :, None]
     names = tuple(f"launch {number}" for number in range(len(logs)))
-    return Effects(names, names, {(str(column) * 40, "py3.11-cuda", ""): column for column in range(logs.shape[1])}, {CASE: 0}, logs)
+    return Effects(names, {(str(column) * 40, "py3.11-cuda", ""): column for column in range(logs.shape[1])}, {CASE: 0}, logs)
 
 
 def seconds(logs):
@@ -67,7 +67,7 @@ def many(logs):
     names = tuple(f"launch {number}" for number in range(len(logs)))
     columns = {(str(column) * 40, "py3.11-cuda", ""): column for column in range(logs.shape[1])}
     cases = {Case("copies.BySize.time_copy", (("method", "clone"), ("numel", str(number + 1)))): number for number in range(logs.shape[2])}
-    return Effects(names, names, columns, cases, logs)
+    return Effects(names, columns, cases, logs)
 
 
 def coverage(made):
