@@ -226,7 +226,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the stored history of one case or of several: that on the site."""
     from tensorcopy.judge import series
-    from tensorcopy.judge.standings import standing
+    from tensorcopy.judge.series import standing
     from tensorcopy.report import formats, sentences, terminal
     from tensorcopy.results import reader, select
     from tensorcopy.results.cases import kinds_of_cases, matching, some, spelling

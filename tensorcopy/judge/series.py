@@ -1,38 +1,36 @@
-"""The history of each case over the releases, of times and of exact counts, and the changes of groups of cases.
+"""The history of a case over the releases, of times or of exact counts: its changes, and where it stands with the newest release.
 
 A release has wheels for some Pythons only, so no Python reaches from the oldest release to the newest. `joined` puts two of them on one
 axis: where both measured a release, the older Python's earlier values are scaled by the ratio of the two there. From there on the newer
 Python decides, and what only the older one shows is marked.
 
-A group is a suite's methods on one device, on small or on large tensors. A change of torch often moves many cases by less than each of
-them can show. The geometric mean of a group's cases varies less than any of them, so a group also has a series and changes.
+The best release is the last one of the lowest level between two changes, and not the lowest time: the lowest of many times is low by
+chance. A case whose newest release is slower than that has an open regression. Only releases whose launches lead to those of the newest
+one have levels: the others' times differ from its as the machine does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 from itertools import pairwise
-from math import exp, log, log1p
-from statistics import fmean, median
+from math import log, log1p
 
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
-from tensorcopy.judge import change_points, comparisons, counts
+from tensorcopy.judge import change_points, comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Verdict, has_changed
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import UNPAIRED
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import NUMEL, SECONDS, N, is_tracked
-
-DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
+from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
-
-FEWEST_CASES = 4  # of a group that is judged as a whole
-ATTRIBUTED = 0.5  # share of a group's change, on a logarithmic scale, that must remain without the cases that changed by themselves
+LAST = 8  # releases, with the newest, whose slowdowns are recent: some two years of them
 
 
 @dataclass(frozen=True)
@@ -121,6 +119,10 @@ class CaseSeries:
     def have_met(self, before: int, after: int) -> bool:
         """Return whether the launches of two indices lead from one to the other, or had each alone: else nothing compares them."""
         return all(first.has_met(second, self.case) for first, second in self.links(before, after))
+
+    def change(self, before: int, after: int) -> Change | None:
+        """Return the change between two of its releases, across its Pythons."""
+        return comparisons.chained(self.links(before, after), self.verdicts).get(self.case)
 
     def sides_of(self, step: Step) -> tuple[Result, Result]:
         """Return the results that a change is between, the earlier first."""
@@ -266,7 +268,7 @@ def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | Non
     if case.tracked:
         return tuple(result.counts.get(case) for result in results), (0.0,) * len(results)
     by_result = [result.count_of(case) for result in results]
-    spread = counts.repeatability(case, results)
+    spread = comparisons.repeatability(case, results)
     return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
 
 
@@ -288,7 +290,7 @@ def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
     known = {step.index: step.p for step in significant}
     left_out = {index for index, is_unpaired in enumerate(case_series.unpaired) if is_unpaired} - known.keys()
     comparable = [None if index in left_out else value for index, value in enumerate(case_series.values)]
-    return _sized(change_points.steps(comparable, case_series.spreads, known=known), case_series.values, changes)
+    return sized(change_points.steps(comparable, case_series.spreads, known=known), case_series.values, changes)
 
 
 def _changes(case_series: CaseSeries) -> dict[int, Change | None]:
@@ -309,7 +311,7 @@ def _significant(case_series: CaseSeries, changes: Mapping[int, Change | None]) 
         pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
         return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())
     if not case.spec.timed:
-        return tuple(exact_steps(values, counts.repeatability(case, case_series.results)))
+        return tuple(exact_steps(values, comparisons.repeatability(case, case_series.results)))
     judged = [(index, each) for index, each in changes.items() if each and each.verdict in CHANGED]
     return tuple(_step(Step(index, 1.0, 1.0, each.p or 0.0), values, each) for index, each in judged)
 
@@ -320,7 +322,7 @@ def _step(step: Step, values: Sequence[float | None], change: Change) -> Step:
     return replace(step, before=before, after=before * change.size, interval=change.interval, by_levels=change.verdict not in CHANGED)
 
 
-def _sized(steps: Sequence[Step], values: Sequence[float | None], changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
+def sized(steps: Sequence[Step], values: Sequence[float | None], changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
     """Return steps with the size of the change from the release before, and its interval.
 
     changes : from the release before, by index
@@ -352,7 +354,7 @@ def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
 
     repeats : the repeatability of the case
     """
-    least = counts.least_change(repeats)
+    least = comparisons.least_change(repeats)
     measured = [(index, value) for index, value in enumerate(values) if value]
     return [Step(index, before, after, p=0.0) for (_, before), (index, after) in pairwise(measured) if has_changed(before, after, least)]
 
@@ -366,137 +368,134 @@ def direction(unit: str, *, rises: bool) -> Verdict:
     return Verdict.MORE if rises else Verdict.FEWER
 
 
-@dataclass(frozen=True)
-class CaseGroup:
-    """A group of cases.
+class Age(Enum):
+    """When an open case last became slower: with the newest release, with another of the last `LAST`, or earlier."""
 
-    module : of the suites, such as "copies"
-    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel, and operations with inputs
-    unit : in which the cases are measured
-    """
-
-    module: str
-    device: str
-    small: bool | None
-    unit: str = SECONDS
+    NEW = "new"
+    RECENT = "recent"
+    OLDER = "older"
 
 
 @dataclass(frozen=True)
-class GroupSeries:
-    """A group over the releases: the geometric mean of its cases.
+class Standing:
+    """Where a timed case stands.
 
-    cases : those that were measured with every release
+    newest : the index of the last release that measured it
+    first : the change from the first release that measured it; None for a single release
+    best : the index of the best release before; None where none has a lower level
+    cost : the change from that release to the newest one; None without it
+    steps : the changes of the series, of the releases that are compared with the newest one
     """
 
-    group: CaseGroup
-    cases: tuple[Case, ...]
-    values: tuple[float | None, ...]
-    spreads: tuple[float, ...]
+    series: CaseSeries
+    newest: int
+    first: Change | None
+    best: int | None
+    cost: Change | None
     steps: tuple[Step, ...]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest release of the series measured the case, and is slower than the best one."""
+        is_last = self.newest == len(self.series.releases) - 1
+        return is_last and self.cost is not None and self.cost.verdict is Verdict.SLOWER
 
-@dataclass(frozen=True)
-class ReleaseChange:
-    """The cases of a group that changed in the same direction at one release, from the same one.
+    @property
+    def is_unpaired(self) -> bool:
+        """Whether the launches of the newest release had it alone: its cost has all the variation of the machine."""
+        return self.cost is not None and self.cost.way == UNPAIRED
 
-    against : the release that they changed from, where that is not the one before; "" elsewhere
-    verdict : slower or faster; of a count more or fewer, of a tracked value higher or lower
-    cases : that changed by themselves, the largest change first
-    of : the number of cases in the group
-    ratio : of the group as a whole where that changed, else the median of the cases
-    as_group : the group's own step; None where only single cases changed
-    steps : of each case
-    only_on : the older Python that alone shows it, see `Step`
+    @property
+    def ratio(self) -> float:
+        """The time with the newest release over that with the best one; 1 without a better one."""
+        return self.cost.size if self.cost else 1.0
+
+    @property
+    def best_release(self) -> str:
+        """The best release; "" without one."""
+        return "" if self.best is None else self.series.releases[self.best]
+
+    @property
+    def slower(self) -> tuple[Step, ...]:
+        """The slowdowns since the best release of an open case."""
+        since = self.best if self.is_open else None
+        return () if since is None else tuple(step for step in self.steps if step.index > since and step.ratio > 1)
+
+    @property
+    def open(self) -> tuple[Step, ...]:
+        """Those that no later release took back; none where only what is left of several adds up."""
+        return tuple(step for step in self.slower if step.until is None)
+
+    @cached_property
+    def age(self) -> Age:
+        """The age of the last of its open slowdowns, or of all without one; older where none of these is a step either."""
+        return min((self._age_of(step) for step in self.open or self.slower), key=[*Age].index, default=Age.OLDER)
+
+    def _age_of(self, step: Step) -> Age:
+        if step.index == self.newest:
+            return Age.NEW
+        return Age.RECENT if step.index > self.newest - LAST else Age.OLDER
+
+    @property
+    def latest(self) -> Step | None:
+        """The largest of its open slowdowns of its age; None without one."""
+        return max((step for step in self.open if self._age_of(step) is self.age), key=lambda step: step.ratio, default=None)
+
+    @property
+    def closed(self) -> tuple[Step, ...]:
+        """The slowdowns that a later release took back."""
+        return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None)
+
+    @property
+    def since(self) -> tuple[str, ...]:
+        """The releases of the open slowdowns."""
+        return tuple(self.series.releases[step.index] for step in self.open)
+
+    @property
+    def acknowledged(self) -> str:
+        """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns, or of all without one; "" where it does not."""
+        name = self.series.case.name
+        reasons = [self.series.verdicts.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
+        return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+
+    @property
+    def largest(self) -> Step | None:
+        """The largest open slowdown; None without one."""
+        return max(self.open, key=lambda step: step.ratio, default=None)
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """The times with the best release and with the newest one, on the newest Python's scale."""
+        values = self.series.values
+        return values[self.newest if self.best is None else self.best] or 0.0, values[self.newest] or 0.0
+
+
+def standing(series: CaseSeries, last: int = 0) -> Standing | None:
+    """Return where a case stands; None for counts, and where nothing was measured.
+
+    last : the number of releases among which the best is sought, with the newest; 0 for all
     """
-
-    release: str
-    group: CaseGroup
-    verdict: Verdict
-    cases: tuple[Case, ...]
-    of: int
-    ratio: float
-    as_group: Step | None
-    steps: Mapping[Case, Step]
-    against: str = ""
-    only_on: str = ""
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether a comparison of two releases shows it, of the group or of a case, and not only the releases around."""
-        return not all(step.by_levels for step in (*self.steps.values(), *filter(None, [self.as_group])))
-
-    @property
-    def most(self) -> tuple[Case, Step] | None:
-        """The case that changed most, and its step; None where no case changed by itself."""
-        return (self.cases[0], self.steps[self.cases[0]]) if self.cases else None
-
-
-def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
-    """Return the changes of many cases of one axis, in order of release."""
-    groups = grouped(by_case)
-    by_group = {group: group_series(group, [by_case[case] for case in cases]) for group, cases in groups.items()}
-    releases = releases_of(by_case.values())
-    changes: list[ReleaseChange] = []
-    for release in releases:
-        for group, cases in groups.items():
-            changes += _changes_at(release, group, [by_case[case] for case in cases], by_group[group])
-    return changes
-
-
-def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:
-    """Return the cases of each group, in the order of the cases."""
-    groups: dict[CaseGroup, list[Case]] = {}
-    for case, case_series in by_case.items():
-        parameters = dict(case.parameters)
-        numel = parameters.get(NUMEL, "0" if case.spec.shipped and N not in parameters else "")
-        small = int(numel) <= DISPATCHER if numel else None
-        groups.setdefault(CaseGroup(case.spec.module, case.device, small, case_series.unit), []).append(case)
-    return groups
-
-
-def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSeries | None:
-    """Return a group's series over the axis that most of its cases have; None for too few cases."""
-    longest = max(all_series, key=lambda case_series: len(case_series.releases))
-    complete = [case_series for case_series in all_series if case_series.releases == longest.releases and None not in case_series.values]
-    if len(complete) < FEWEST_CASES or group.unit != SECONDS:
+    measured = [index for index, value in enumerate(series.values) if value is not None]
+    if not measured or series.unit != SECONDS:
         return None
-    values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
-    cases = tuple(series.case for series in complete)
-    spreads = tuple(0.0 if result.column is None else result.column.spread_of_mean(cases) for result in longest.results)
-    steps = change_points.steps(values, spreads)
-    changes = {step.index: comparisons.of_mean(*longest.sides(step.index), cases) for step in steps}
-    return GroupSeries(group, cases, values, spreads, _sized(steps, values, changes))
-
-
-def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries], whole: GroupSeries | None) -> Iterator[ReleaseChange]:
-    """Yield the slower cases of a group at a release, and the faster ones; then those that only an older Python shows."""
-    at_release = [
-        (case_series.case, step)
-        for case_series in all_series
-        for step in case_series.all_steps
-        if case_series.releases[step.index] == release
-    ]
-    at_release.sort(key=lambda each: (each[1].only_on, -each[1].size))
-    longest = max(all_series, key=lambda case_series: len(case_series.releases))
-    as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
-    for rises in (True, False):
-        verdict = direction(group.unit, rises=rises)
-        changed = [(case, step) for case, step in at_release if step.rises is rises]
-        by_themselves = [case for case, step in changed if not step.only_on]
-        moved = whole and as_group and as_group.rises is rises and _is_shared(whole, as_group, by_themselves, all_series)
-        for only_on, against in dict.fromkeys([("", ""), *((step.only_on, step.against) for _, step in changed)]):
-            cases = {case: step for case, step in changed if (step.only_on, step.against) == (only_on, against)}
-            own = as_group if moved and not (only_on or against) else None  # a group changes from the release before
-            if cases or own:
-                ratio = own.ratio if own else median(step.ratio for step in cases.values())
-                yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, cases, against, only_on)
-
-
-def _is_shared(whole: GroupSeries, step: Step, changed: Sequence[Case], all_series: Sequence[CaseSeries]) -> bool:
-    """Return whether the rest of the group moved with it, not only the cases that changed by themselves."""
-    rest = [series for series in all_series if series.case in whole.cases and series.case not in changed]
-    if not rest:
-        return True
-    before = max(index for index in range(step.index) if whole.values[index] is not None)
-    moved = fmean(log((series.values[step.index] or 1.0) / (series.values[before] or 1.0)) for series in rest)
-    return moved / log(step.ratio) >= ATTRIBUTED
+    newest = measured[-1]
+    compared = [index for index in measured if series.have_met(index, newest)]
+    steps = tuple(step for step in series.steps if step.index in compared)
+    levels = change_points.levels([value if index in compared else None for index, value in enumerate(series.values)], steps)
+    current = levels[newest] or 0.0
+    earliest = newest - last + 1 if last else 0
+    lower: dict[int, float] = {}
+    for step in steps:
+        level_end = max((index for index in compared if index < step.index), default=-1)
+        level = levels[level_end]
+        if level_end >= earliest and level and level < current:
+            lower[level_end] = level
+    best = min(lower, key=lambda index: lower[index], default=None)
+    return Standing(
+        series,
+        newest,
+        first=series.change(compared[0], newest) if newest > compared[0] else None,
+        best=best,
+        cost=None if best is None else series.change(best, newest),
+        steps=steps,
+    )

@@ -16,8 +16,9 @@ from math import isfinite
 from typing import Any
 
 from tensorcopy.judge.comparisons import Comparison, Mean, group_means
+from tensorcopy.judge.groups import by_age, open_regressions
 from tensorcopy.judge.paired import APART, FAILED, ONE_SIDED, Change, Reason, Verdict
-from tensorcopy.judge.standings import Standing, by_age, open_regressions
+from tensorcopy.judge.series import Standing
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import (
     CHANGED,

@@ -13,6 +13,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison, Mean
+from tensorcopy.judge.groups import DISPATCHER, CaseGroup, OpenRegression, ReleaseChange
 from tensorcopy.judge.paired import (
     ALPHA,
     APART,
@@ -25,8 +26,7 @@ from tensorcopy.judge.paired import (
     Reason,
     Verdict,
 )
-from tensorcopy.judge.series import DISPATCHER, CaseGroup, ReleaseChange
-from tensorcopy.judge.standings import LAST, Age, OpenRegression, Standing
+from tensorcopy.judge.series import LAST, Age, Standing
 from tensorcopy.numbers import (
     change_size,
     count,

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison, word
+from tensorcopy.judge.groups import by_age, changes_by_release, open_regressions
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
-from tensorcopy.judge.series import CaseSeries, changes_by_release, direction, releases_of
-from tensorcopy.judge.standings import by_age, open_regressions, standing
+from tensorcopy.judge.series import CaseSeries, direction, releases_of, standing
 from tensorcopy.numbers import INSIDE, counted, duration, level, p_value, percent, quantity, signed_interval, signed_percent, value_range
 from tensorcopy.report.sentences import (
     BY_LEVELS,

@@ -14,7 +14,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.series import ReleaseChange
+from tensorcopy.judge.groups import ReleaseChange
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result

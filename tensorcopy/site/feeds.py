@@ -7,7 +7,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from tensorcopy import __version__
-from tensorcopy.judge.standings import Age, by_age
+from tensorcopy.judge.groups import by_age
+from tensorcopy.judge.series import Age
 from tensorcopy.numbers import counted
 from tensorcopy.report.sentences import acknowledged_text, cost_text, extent_text, step_size
 from tensorcopy.results.suite_specs import SECONDS

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
-from tensorcopy.judge import comparisons, standings
+from tensorcopy.judge import comparisons, groups
 from tensorcopy.judge import series as case_series
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.series import CaseSeries, ReleaseChange
-from tensorcopy.judge.standings import OpenRegression, Standing
+from tensorcopy.judge.groups import OpenRegression, ReleaseChange
+from tensorcopy.judge.series import CaseSeries, Standing, standing
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import function_profiles, select, suite_specs
@@ -220,17 +220,17 @@ class Machine:
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
         """The changes of each group of cases, in order of release."""
-        return case_series.changes_by_release(self.history)
+        return groups.changes_by_release(self.history)
 
     @cached_property
     def standings(self) -> dict[Case, Standing]:
         """Where each timed case stands with the newest release."""
-        return {case: each for case, series in self.history.items() if (each := standings.standing(series))}
+        return {case: each for case, series in self.history.items() if (each := standing(series))}
 
     @cached_property
     def regressions(self) -> list[OpenRegression]:
         """The methods that are slower with the newest release than with their best one."""
-        return standings.open_regressions(self.standings.values())
+        return groups.open_regressions(self.standings.values())
 
     @cached_property
     def open_cases(self) -> dict[Case, OpenRegression]:

@@ -45,7 +45,7 @@ def test_a_single_release_differs_from_both_neighbours(up, down, number):
         4: Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.05, up),
         5: Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1 / 1.05, down),
     }
-    assert len(series._sized(steps, values, changes)) == number
+    assert len(series.sized(steps, values, changes)) == number
 
 
 def test_in_flat_series_with_heavy_tails_no_step_but_those_of_comparisons_is_seen(shipped_results):

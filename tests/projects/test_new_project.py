@@ -22,7 +22,7 @@ from tensorcopy import __version__, campaign, configuration
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge.series import CaseGroup
+from tensorcopy.judge.groups import CaseGroup
 from tensorcopy.projects import asv_suite, installation, new_project
 from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import environments, release_table, uv

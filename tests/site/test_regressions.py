@@ -9,7 +9,8 @@ import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.judge.standings import LAST, Age, by_age
+from tensorcopy.judge.groups import by_age
+from tensorcopy.judge.series import LAST, Age
 from tensorcopy.site import addresses, data_files, documents, publisher, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content

@@ -21,8 +21,8 @@ import pytest
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import common_request, recommended
-from tensorcopy.judge import standings
 from tensorcopy.judge.comparisons import Question, between, sensitivity
+from tensorcopy.judge.series import standing
 from tensorcopy.numbers import duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -303,7 +303,7 @@ def test_the_landing_page_has_a_cell_for_every_method_and_size(shipped, content)
         value, cost = re.fullmatch(r"<svg.*</svg>(\S+ \S+)(?: <small class=\"slower\">(.+)</small>)?", text).groups()
         assert f": {value}" in label
         assert f"{value}</td>" in shipped[address] or f"{value} " in shipped[address]
-        where = standings.standing(series[address], landing.LAST)
+        where = standing(series[address], landing.LAST)
         assert bool(cost) is where.is_open
         assert not cost or f", {whole_percent(where.cost.ratio)} against {where.series.releases[where.best]}" in label
 

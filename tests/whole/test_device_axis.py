@@ -11,7 +11,7 @@ import pytest
 from tensorcopy.campaign import Verdicts
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.judge.standings import Age
+from tensorcopy.judge.series import Age
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
 from tensorcopy.report.sentences import age_text

@@ -15,9 +15,9 @@ from tensorcopy.copying.recommend import Option
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import SIZES, sensitivity
+from tensorcopy.judge.groups import DISPATCHER, OpenRegression, ReleaseChange, by_age
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.judge.series import DISPATCHER, CaseSeries, ReleaseChange
-from tensorcopy.judge.standings import LAST, OpenRegression, by_age, change, standing
+from tensorcopy.judge.series import LAST, CaseSeries, standing
 from tensorcopy.numbers import count, duration, percent, signed_interval, signed_percent, unbroken
 from tensorcopy.report.sentences import LIKELY, TIME, UNMEASURED, age_text, by_word
 from tensorcopy.report.words import LANGUAGES, texts
@@ -489,7 +489,7 @@ def upgrades(content: Content, results: DeviceResults) -> list[Upgrade]:
         for case, series in results.history.items():
             places = {release: place for place, release in enumerate(series.releases) if series.values[place] is not None}
             if case.spec.module in verdicts and series.unit == suite_specs.SECONDS and {before, axis[-1]} <= places.keys():
-                judged = change(series, places[before], places[axis[-1]])
+                judged = series.change(places[before], places[axis[-1]])
                 verdicts[case.spec.module] += [judged.verdict] if judged else []
         tallies = [Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
         address = _comparison_of(content, results.machine, before, axis[-1])

@@ -10,8 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.judge.series import CaseSeries, releases_of
-from tensorcopy.judge.standings import Standing
+from tensorcopy.judge.series import CaseSeries, Standing, releases_of
 from tensorcopy.numbers import count, duration_range, quantity, value_range
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import device_lines, over_releases

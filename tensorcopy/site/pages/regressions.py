@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.change_points import Step
-from tensorcopy.judge.standings import OpenRegression, Standing, by_age
+from tensorcopy.judge.groups import OpenRegression, by_age
+from tensorcopy.judge.series import Standing
 from tensorcopy.report import explanation
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import acknowledged_text, against_text, age_text, ages_text, extent_text, margins, step_size

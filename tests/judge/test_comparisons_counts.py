@@ -7,7 +7,7 @@ import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.copying.inside import instruction_count
-from tensorcopy.judge import counts, series
+from tensorcopy.judge import comparisons, series
 from tensorcopy.judge.paired import CountPair
 from tensorcopy.results.cases import counted_case
 from tests import launch_files
@@ -19,7 +19,7 @@ COUNTED, TIMED = case(f"{BY_SIZE} clone_detach 16 False"), case("copies.BySize.t
 
 
 def count(before: float, after: float, repeatability: float = 0.002) -> CountPair:
-    return CountPair("instructions", before, after, repeatability, counts.least_change(repeatability))
+    return CountPair("instructions", before, after, repeatability, comparisons.least_change(repeatability))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_repeated_counts_give_the_repeatability():
     """Beside the smallest of them: a disturbance only adds to a count."""
     before = replace(measured(OLD, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_000.0}, count_repeats={COUNTED: (10_100.0, 10_000.0)})
     after = replace(measured(NEW, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_150.0})
-    change = counts.pair(before, after, TIMED)
+    change = comparisons.count_pair(before, after, TIMED)
     assert (change.before, change.after) == (10_000, 10_150)
     assert change.repeatability == pytest.approx(0.01)
     assert not change.changed
@@ -72,10 +72,10 @@ def test_a_count_that_differs_from_launch_to_launch_is_changed_by_no_less():
     """Whatever the other results repeat: here those of three releases are the same each time, and those of the newest differ by 3 %."""
     others = [replace(measured(OLD, {}), counts={COUNTED: 10_000.0}, count_repeats={COUNTED: (10_000.0, 10_000.0)}) for _ in range(3)]
     after = replace(measured(NEW, {}), counts={COUNTED: 10_200.0}, count_repeats={COUNTED: (10_200.0, 10_506.0)})
-    change = counts.pair(others[0], after, COUNTED, others)
+    change = comparisons.count_pair(others[0], after, COUNTED, others)
     assert (change.repeatability, change.changed) == (pytest.approx(0.03), False)
     steady = replace(after, count_repeats={COUNTED: (10_200.0, 10_200.0)})
-    assert counts.pair(others[0], steady, COUNTED, others).changed
+    assert comparisons.count_pair(others[0], steady, COUNTED, others).changed
 
 
 def test_counts_of_two_machines_are_not_compared():
@@ -84,7 +84,7 @@ def test_counts_of_two_machines_are_not_compared():
         replace(measured(release, {("clone_detach", 16): 1e-6}, machine=machine), counts={COUNTED: 1000.0})
         for release, machine in ((OLD, "a"), (NEW, "b"))
     ]
-    assert counts.pair(*sides, TIMED) is None
+    assert comparisons.count_pair(*sides, TIMED) is None
 
 
 def test_a_counted_case_has_exact_steps():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from tensorcopy.judge import comparisons, paired, series
+from tensorcopy.judge import comparisons, groups, paired, series
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.releases import release_table
@@ -46,7 +46,7 @@ def results(folder, ratio_at, *, releases=RELEASES, python="3.11", methods=METHO
 def test_a_change_that_no_case_shows_is_found_in_the_group(tmp_path):
     """−8 % in twelve cases, most of them too noisy to show it."""
     by_case = series.joined([results(tmp_path, lambda index, method: 0.92 if index >= 6 else 1.0, noise=0.08, launches=4)])
-    (change,) = series.changes_by_release(by_case)
+    (change,) = groups.changes_by_release(by_case)
     assert (change.release, change.verdict) == ("2.7.0", "faster")
     assert change.as_group is not None
     assert change.ratio == pytest.approx(0.92, abs=0.02)
@@ -107,7 +107,7 @@ def test_a_mean_covers_what_it_says_where_cases_have_more_launches_than_others()
 def test_a_change_of_one_case_is_not_attributed_to_its_group(tmp_path):
     """A case that takes twice as long moves the mean of twelve by 6 %."""
     by_case = series.joined([results(tmp_path, lambda index, method: 2.0 if index >= 6 and method == "method_3" else 1.0)])
-    (change,) = series.changes_by_release(by_case)
+    (change,) = groups.changes_by_release(by_case)
     assert [case["method"] for case in change.cases] == ["method_3"]
     assert change.as_group is None
     assert sentences.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, +100.1 % (+99.3 to +100.9 %)"
@@ -117,7 +117,7 @@ def test_changes_are_grouped_by_direction(tmp_path):
     """At one release some cases are slower and others faster; the largest change comes first."""
     ratios = {"method_1": 1.3, "method_2": 1.5, "method_3": 0.7}
     by_case = series.joined([results(tmp_path, lambda index, method: ratios.get(method, 1.0) if index >= 6 else 1.0)])
-    slower, faster = series.changes_by_release(by_case)
+    slower, faster = groups.changes_by_release(by_case)
     assert (slower.verdict, [case["method"] for case in slower.cases]) == ("slower", ["method_2", "method_1"])
     assert (faster.verdict, [case["method"] for case in faster.cases]) == ("faster", ["method_3"])
     assert slower.ratio == pytest.approx(1.4, rel=0.02)
@@ -129,7 +129,7 @@ def test_groups_without_a_change_have_none(tmp_path):
     """Five seeds of twelve releases."""
     for seed in range(5):
         by_case = series.joined([results(tmp_path / str(seed), lambda index, method: 1.0, machine=f"box{seed}")])
-        assert not series.changes_by_release(by_case)
+        assert not groups.changes_by_release(by_case)
 
 
 def test_a_change_at_the_joint_is_that_of_the_older_python(tmp_path):
@@ -155,7 +155,7 @@ def test_a_change_names_the_release_that_it_is_from(tmp_path):
     by_case = series.joined([counted])
     texts = {case: sentences.step_text(by_case[case].steps[0], by_case[case].releases, by_case[case].unit) for case in counts}
     assert texts == {whole: "5.0 % more instructions", gap: "5.0 % more instructions than 2.2.0"}
-    assert [sentences.change_text(change) for change in series.changes_by_release(by_case)] == [
+    assert [sentences.change_text(change) for change in groups.changes_by_release(by_case)] == [
         f"more instructions{than} in 1 of 2 cases at numel ≤ 2¹⁴, +5.0 %" for than in ("", " than 2.2.0")
     ]
 
@@ -174,7 +174,7 @@ def test_a_release_that_measured_one_case_does_not_end_the_group(tmp_path):
     (newest,) = results(tmp_path, lambda index, method: 0.92, releases=RELEASES[-1:], methods=METHODS[:1])
     older = launch_files.load(tmp_path, *(f"{release.version}@3.11" for release in RELEASES[:-1]))  # with the later launches
     by_case = series.joined([[newest], older])
-    assert [change.release for change in series.changes_by_release(by_case)] == ["2.7.0"]
+    assert [change.release for change in groups.changes_by_release(by_case)] == ["2.7.0"]
 
 
 def test_a_case_of_another_python_hides_no_change(tmp_path):
@@ -182,7 +182,7 @@ def test_a_case_of_another_python_hides_no_change(tmp_path):
     results(tmp_path, lambda index, method: 0.92 if index >= 9 else 1.0, releases=RELEASES[6:])
     older = results(tmp_path, lambda index, method: 1.0, python="3.9", releases=RELEASES[:6], methods=["gone"])
     newer = launch_files.load(tmp_path, *(f"{release.version}@3.11" for release in RELEASES[6:]))
-    assert [change.release for change in series.changes_by_release(series.joined([newer, older]))] == ["2.10.0"]
+    assert [change.release for change in groups.changes_by_release(series.joined([newer, older]))] == ["2.10.0"]
 
 
 def test_three_pythons_are_one_history(tmp_path):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tensorcopy.judge import comparisons, series, standings
+from tensorcopy.judge import comparisons, groups, series
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.releases import release_table
@@ -22,7 +22,7 @@ def standing_of(folder, *times, last=0, **how):
     """Return where the case stands that takes so many microseconds with each of the first releases."""
     launch_files.write(folder, {CASE: dict(zip(RELEASES, times))}, **how)
     (case_series,) = series.joined([launch_files.load(folder, *RELEASES[: len(times)])]).values()
-    return standings.standing(case_series, last)
+    return series.standing(case_series, last)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_only_releases_that_were_compared_with_the_newest_one_have_levels(tmp_pa
     for day, times in enumerate(together, start=1):
         launch_files.write(tmp_path, {CASE: times}, noise=0.002, start=launch_files.START + timedelta(days=day))
     (case_series,) = series.joined([launch_files.load(tmp_path, *RELEASES[:8])]).values()
-    standing = standings.standing(case_series)
+    standing = series.standing(case_series)
     assert (standing.best_release, standing.since, standing.is_open) == (RELEASES[1], (RELEASES[5],), True)
     assert standing.cost.size == pytest.approx(1.2, rel=0.01)
     assert standing.times[1] / standing.times[0] == pytest.approx(1.2, rel=0.01)
@@ -79,9 +79,9 @@ def test_a_cost_of_launches_without_another_release_says_so(tmp_path):
         start = launch_files.START + timedelta(days=day)
         launch_files.write(tmp_path, {CASE: {release: 1.6 if day > 2 else 1.0}}, common=0.01, start=start)
     (case_series,) = series.joined([launch_files.load(tmp_path, *RELEASES[:6])]).values()
-    standing = standings.standing(case_series)
+    standing = series.standing(case_series)
     assert standing.is_open
-    (regression,) = standings.open_regressions([standing])
+    (regression,) = groups.open_regressions([standing])
     for text in (sentences.cost_text(standing), sentences.extent_text(regression)):
         assert re.match(r"\+[56]\d\.\d % \(\+[\d.]+ to \+[\d.]+ %, unpaired\)", text), text
 
@@ -104,7 +104,7 @@ def test_the_cost_is_that_of_both_pythons(tmp_path):
         launch_files.write(tmp_path, {CASE: {"2.8.0@3.10": 1.0, **sides}}, reference="2.8.0@3.10", noise=0.01, start=start)
     by_python = [[each for each in launch_files.load(tmp_path) if each.python == python] for python in ("3.11", "3.9")]
     axes = [release_table.load().in_order(results) for results in by_python]
-    (standing,) = map(standings.standing, series.joined(axes).values())
+    (standing,) = map(series.standing, series.joined(axes).values())
     low, high = standing.cost.interval
     assert (standing.best, standing.newest) == (2, 10)
     assert low < 1.2 * 1.1 < high
@@ -121,7 +121,7 @@ def test_noise_is_no_regression(tmp_path):
         cases = {f"copies.BySize.time_copy {method} 16": dict.fromkeys(RELEASES, 1.0) for method in METHODS}
         launch_files.write(folder, cases, noise=0.02, machine=f"box{seed}", launches=9)
         by_case = series.joined([launch_files.load(folder, *RELEASES)])
-        assert not standings.open_regressions(filter(None, map(standings.standing, by_case.values())))
+        assert not groups.open_regressions(filter(None, map(series.standing, by_case.values())))
 
 
 def test_regressions_are_those_of_methods_the_most_expensive_first(tmp_path):
@@ -136,9 +136,9 @@ def test_regressions_are_those_of_methods_the_most_expensive_first(tmp_path):
     launch_files.write_counts(tmp_path, RELEASES[0], {"instructions.BySize.track_instructions m0 16 False": 1000})
     launch_files.write_counts(tmp_path, RELEASES[-1], {"instructions.BySize.track_instructions m0 16 False": 2000})
     by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
-    known = [standings.standing(each) for each in by_case.values()]
+    known = [series.standing(each) for each in by_case.values()]
     assert known.count(None) == 1
-    first, second = standings.open_regressions(filter(None, known))
+    first, second = groups.open_regressions(filter(None, known))
     assert (first.method, second.method) == ("m2", "m1")
     assert [each.ratio for each in second.standings] == pytest.approx([1.5, 1.2], rel=0.01)
     assert second.worst.series.case["numel"] == "1024"
@@ -178,17 +178,17 @@ def test_open_cases_are_new_recent_or_older(tmp_path):
     }
     launch_files.write(tmp_path, {**cases, "copies.BySize.time_copy m2 1024": cases["copies.BySize.time_copy m0 16"]}, noise=0.002)
     by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
-    known = [each for each in map(standings.standing, by_case.values()) if each]
-    groups = standings.by_age(standings.open_regressions(known))
+    known = [each for each in map(series.standing, by_case.values()) if each]
+    ages = groups.by_age(groups.open_regressions(known))
     places = {
         age.value: [(part.method, each.series.case["numel"], each.latest.index) for part in of_age for each in part.standings]
-        for age, of_age in groups.items()
+        for age, of_age in ages.items()
     }
     assert [*places] == ["new", "recent", "older"]
     assert sorted(places["new"]) == [("m0", "16", last), ("m2", "1024", last), ("m3", "16", last)]
     assert sorted(places["recent"]) == [("m1", "16", last - 7), ("m4", "16", last - 2)]
     assert places["older"] == [("m2", "16", last - 8)]
-    assert groups[standings.Age.NEW][0].method == "m3"  # which costs most
+    assert ages[series.Age.NEW][0].method == "m3"  # which costs most
     assert sum(map(len, places.values())) == sum(each.is_open for each in known) == 6
 
 
@@ -220,6 +220,6 @@ def test_only_what_the_newest_release_measured_is_open(tmp_path):
     times = [1, 1, 1, 1.3, 1.3, 1.3, None]
     launch_files.write(tmp_path, {CASE: dict(zip(RELEASES, times)), other: dict(zip(RELEASES, [1.0] * 7))})
     by_case = series.joined([launch_files.load(tmp_path, *RELEASES[:7])])
-    standing = standings.standing(by_case[launch_files.case(CASE)])
+    standing = series.standing(by_case[launch_files.case(CASE)])
     assert (standing.newest, standing.best, standing.cost.verdict, standing.is_open) == (5, 2, Verdict.SLOWER, False)
-    assert standings.open_regressions([standing]) == []
+    assert groups.open_regressions([standing]) == []
