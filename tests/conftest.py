@@ -244,7 +244,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def with_cases(result: Result, keep: Callable[[Case], object]) -> Result:
     """Return a result with only some of its cases."""
     timings = {case: timing for case, timing in result.timings.items() if keep(case)}
-    return replace(result, timings=timings, counts={case: value for case, value in result.counts.items() if keep(case)})
+    return replace(result, timings=timings, count_repeats={case: values for case, values in result.count_repeats.items() if keep(case)})
 
 
 @contextmanager

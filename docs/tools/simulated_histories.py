@@ -131,7 +131,7 @@ def drawn(axis: Sequence[Result], cases: Sequence[Case], residuals: Numbers, pla
     names = tuple(f"{number}" for number in range(len(residuals)))
     effects = Effects(names, columns, {case: number for number, case in enumerate(cases)}, logs)
     return tuple(
-        replace(result, column=column, timings=column.timings(), counts={}, count_repeats={})
+        replace(result, column=column, timings=column.timings(), count_repeats={})
         for column, result in zip((Column(effects, number) for number in range(len(axis))), axis)
     )
 

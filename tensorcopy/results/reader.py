@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
@@ -193,7 +192,6 @@ def _of_machine(
         newest, _, side_number = (of_times or members)[-1]
         ids = {*of_side.newest.values()}
         counting = [*((launch, cases, 0) for launch, cases in borrowed if launch.sides[0].place == place), *members]
-        counts = _counts(counting, of_side)
         failures, skips = _reasons(counting)
         observed = next((launch for launch, _, _ in reversed(counting) if launch.methods), None)
         result = Result(
@@ -207,8 +205,7 @@ def _of_machine(
             revision=revision,
             timings=timings,
             parts=_parts(of_times, of_side, timings),
-            counts={case: (fmean if case.tracked else min)(values) for case, values in counts.items()},
-            count_repeats=counts,
+            count_repeats=_counts(counting, of_side),
             failures=failures,
             skips=skips,
             provenance=_shared(newest.provenance_of(side_number)),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from tensorcopy.releases import release_table
@@ -109,9 +110,7 @@ class Result:
     environment : such as "py3.11-cuda"
     revision : of the project; "" for what is checked out
     timings : of every timed case
-    counts : in the unit of the suite (`Case.spec`), the smallest of the repeated counts, since a disturbance only adds to one; of tracked
-        values the mean
-    count_repeats : every repeated count or tracked value
+    count_repeats : every repeated count or tracked value, in the unit of the suite (`Case.spec`)
     parts : where the seconds of a call on a device go, see `call_parts`, of the cases whose launches tell it
     failures : what cases raised in their last launch; skips : why others did not apply in theirs
     provenance : of the newest launch that timed anything, else of the newest
@@ -131,7 +130,6 @@ class Result:
     release: Release | None = None
     revision: str = ""
     timings: dict[Case, Timing] = field(default_factory=dict)
-    counts: dict[Case, float] = field(default_factory=dict)
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)
     parts: dict[Case, dict[str, float]] = field(default_factory=dict)
     failures: dict[Case, str] = field(default_factory=dict)
@@ -158,6 +156,11 @@ class Result:
     def provenance_in(self, launch: str) -> dict[str, Any]:
         """Return its provenance in a launch of `under`; `provenance` for ""."""
         return self.provenances[launch] if launch else self.provenance
+
+    @cached_property
+    def counts(self) -> dict[Case, float]:
+        """The smallest of the repeated counts, since a disturbance only adds to one; of tracked values the mean."""
+        return {case: (fmean if case.tracked else min)(values) for case, values in self.count_repeats.items()}
 
     @property
     def processors(self) -> str:
@@ -199,8 +202,7 @@ class Result:
         counted = case if case in self.counts else counted_case(case)
         if counted is None or counted not in self.counts:
             return None
-        repeats = self.count_repeats.get(counted) or (self.counts[counted],)
-        return Count(self.counts[counted], repeats)
+        return Count(self.counts[counted], self.count_repeats[counted])
 
     def measured(self, case: Case) -> Measured | None:
         """Return what a result has of a case; None where it was not measured."""

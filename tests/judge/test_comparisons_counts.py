@@ -60,8 +60,8 @@ def test_a_margin_that_is_asked_for_holds_for_counts(tmp_path, monkeypatch, caps
 
 def test_repeated_counts_give_the_repeatability():
     """Beside the smallest of them: a disturbance only adds to a count."""
-    before = replace(measured(OLD, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_000.0}, count_repeats={COUNTED: (10_100.0, 10_000.0)})
-    after = replace(measured(NEW, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_150.0})
+    before = replace(measured(OLD, {("clone_detach", 16): 1e-6}), count_repeats={COUNTED: (10_100.0, 10_000.0)})
+    after = replace(measured(NEW, {("clone_detach", 16): 1e-6}), count_repeats={COUNTED: (10_150.0,)})
     change = comparisons.count_pair(before, after, TIMED)
     assert (change.before, change.after) == (10_000, 10_150)
     assert change.repeatability == pytest.approx(0.01)
@@ -70,8 +70,8 @@ def test_repeated_counts_give_the_repeatability():
 
 def test_a_count_that_differs_from_launch_to_launch_is_changed_by_no_less():
     """Whatever the other results repeat: here those of three releases are the same each time, and those of the newest differ by 3 %."""
-    others = [replace(measured(OLD, {}), counts={COUNTED: 10_000.0}, count_repeats={COUNTED: (10_000.0, 10_000.0)}) for _ in range(3)]
-    after = replace(measured(NEW, {}), counts={COUNTED: 10_200.0}, count_repeats={COUNTED: (10_200.0, 10_506.0)})
+    others = [replace(measured(OLD, {}), count_repeats={COUNTED: (10_000.0, 10_000.0)}) for _ in range(3)]
+    after = replace(measured(NEW, {}), count_repeats={COUNTED: (10_200.0, 10_506.0)})
     change = comparisons.count_pair(others[0], after, COUNTED, others)
     assert (change.repeatability, change.changed) == (pytest.approx(0.03), False)
     steady = replace(after, count_repeats={COUNTED: (10_200.0, 10_200.0)})
@@ -81,7 +81,7 @@ def test_a_count_that_differs_from_launch_to_launch_is_changed_by_no_less():
 def test_counts_of_two_machines_are_not_compared():
     """valgrind reports another processor there."""
     sides = [
-        replace(measured(release, {("clone_detach", 16): 1e-6}, machine=machine), counts={COUNTED: 1000.0})
+        replace(measured(release, {("clone_detach", 16): 1e-6}, machine=machine), count_repeats={COUNTED: (1000.0,)})
         for release, machine in ((OLD, "a"), (NEW, "b"))
     ]
     assert comparisons.count_pair(*sides, TIMED) is None

@@ -150,7 +150,8 @@ def test_a_change_names_the_release_that_it_is_from(tmp_path):
     counts = {whole: (1000, 1000, 1000, 1050), gap: (1000, 1000, None, 1050)}
     timed = results(tmp_path, lambda index, method: 1.0, releases=RELEASES[:4], methods=METHODS[:1], launches=1)
     counted = [
-        replace(result, counts={case: row[index] for case, row in counts.items() if row[index]}) for index, result in enumerate(timed)
+        replace(result, count_repeats={case: (row[index],) for case, row in counts.items() if row[index]})
+        for index, result in enumerate(timed)
     ]
     by_case = series.joined([counted])
     texts = {case: sentences.step_text(by_case[case].steps[0], by_case[case].releases, by_case[case].unit) for case in counts}

@@ -59,7 +59,7 @@ def test_in_flat_series_with_heavy_tails_no_step_but_those_of_comparisons_is_see
         logs = releases + 0.01 * random.standard_normal((12, len(axis), len(cases))) - 12
         effects = Effects(names, columns, {case: number for number, case in enumerate(cases)}, logs)
         results = [
-            replace(result, column=column, timings=column.timings(), counts={}, count_repeats={}, failures={})
+            replace(result, column=column, timings=column.timings(), count_repeats={}, failures={})
             for column, result in zip((Column(effects, number) for number in range(len(axis))), axis)
         ]
         for case_series in series.joined([results]).values():
