@@ -67,6 +67,19 @@ def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports()
     assert upward == []
 
 
+def test_a_time_goes_the_way_that_the_architecture_page_names():
+    """It passes at most 22 modules from the loop to a page; from the launch file on, none imports a later one, and it never goes back."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    way = re.findall(
+        r"`(\w+(?:/\w+)+)`", text[text.index("A time on the page of a case passes") : text.index("The package has two halves")]
+    )
+    names = [place.replace("/", ".") if place.startswith("benchmarks/") else f"tensorcopy.{place.replace('/', '.')}" for place in way]
+    assert [name for name in names if name not in MODULES and not (ROOT / f"{name.replace('.', '/')}.py").exists()] == []
+    assert 15 <= len(names) <= 22
+    stored = names[names.index("tensorcopy.results.launches") :]
+    assert [(name, later) for place, name in enumerate(stored) for later in imported_modules(MODULES[name]) & {*stored[place:]}] == []
+
+
 def test_no_module_imports_itself_through_others():
     TopologicalSorter({module: imported_modules(path) - {module} for module, path in MODULES.items()}).prepare()
 
