@@ -197,10 +197,10 @@ def _range(low: float, high: float) -> str:
 
 
 def headline(changes: Collection[Change]) -> list[str]:
-    """Return the numbers of cases by verdict, a sentence for the time, one for tracked values and one for the counts.
+    """Return the numbers of cases by verdict: two for the time, those of its other cases, the same of tracked values, and the counts.
 
-    For example "Time: 3 slower, 12 faster, 2 likely slower, 240 unchanged, 20 unknown of 277 cases." and "Instructions: more in 0, fewer in
-    27 of 249 timed cases."
+    For example "Time: 3 slower, 12 faster.", "Of 277 cases: 2 likely slower, 240 unchanged, 20 unknown." and "Instructions: more in 0,
+    fewer in 27 of 249 timed cases."
     Between them are the sizes of the slowdowns and speedups, with their geometric mean: "Slower: +3.1 to +12.4 %, mean +6.8 %."
     Cases that are likely slower, that fail, or that one side does not have, are named where there are any.
     """
@@ -212,8 +212,8 @@ def headline(changes: Collection[Change]) -> list[str]:
     ):
         number = by_word(of_kind)
         if of_kind:
-            words = ", ".join(f"{number[word]} {word}" for word in words_of(verdicts, number))
-            sentences.append(f"{title}: {words} of {counted(len(of_kind), 'case')}.")
+            first, rest = (", ".join(f"{number[word]} {word}" for word in words) for words in headwords(verdicts, number))
+            sentences += [f"{title}: {first}.", f"Of {counted(len(of_kind), 'case')}: {rest}."]
     sizes = {verdict: sizes_of(changes, verdict) for verdict in (Verdict.SLOWER, Verdict.FASTER)}
     if any(sizes.values()):
         sentences.append(" ".join(f"{verdict.value.capitalize()}: {text}." for verdict, text in sizes.items() if text))
@@ -278,6 +278,16 @@ def words_of(verdicts: Sequence[Verdict], number: Mapping[str, int]) -> list[str
     """
     first, rest = [verdict.value for verdict in verdicts[:2]], [verdict.value for verdict in verdicts[2:]]
     return [*first, *(word for word in LIKELY if number[word]), *rest, *(word for word in UNMEASURED if number[word])]
+
+
+def headwords(verdicts: Sequence[Verdict], number: Mapping[str, int]) -> tuple[list[str], list[str]]:
+    """Return the two words that a headline counts, and all others: slower and faster, or where there is neither, the next that have cases.
+
+    number : of cases by word
+    """
+    words = words_of(verdicts, number)
+    first = words[:2] if any(number[word] for word in words[:2]) else sorted(words[2:], key=lambda word: not number[word])[:2]
+    return first, [word for word in words if word not in first]
 
 
 def apart_text(change: Change, labels: tuple[str, str]) -> str:

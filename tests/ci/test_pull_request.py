@@ -121,7 +121,7 @@ def test_extra_clones_are_detected_and_named(repository, measured, old_python):
     assert 0.8 < changes["clone_detach"]["ratio"] < 1.25  # in one run of twenty, a false alarm is right
     assert changes["detach_twice"]["reason"] == "only_after"
     assert pair["failures"] == []  # base lacks the method: that is no error
-    assert re.search(r"### 🔴 Time: [12] slower, [01] faster, .* of 3 cases\.\n", comment)
+    assert re.search(r"### 🔴 Time: [12] slower, [01] faster\.\n(.*\n)+Of 3 cases: ", comment)
     assert "Largest slowdown: copies.BySize detach\\_clone numel=16, by " in comment
 
 
@@ -134,7 +134,7 @@ def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
     assert len(told) < 2, pair  # in one run of twenty, there is a false alarm
     assert all(0.9 < ratio < 1.1 for ratio in told), pair
     assert done.returncode == (1 if any(ratio > 1 for ratio in told) else 0), done.stderr
-    assert re.search(r"Time: [01] slower, [01] faster, .* of 2 cases\.\n", comment)
+    assert re.search(r"\nOf 2 cases: ", comment)
     assert "launch 4 of at most 4" in done.stderr
     again, same, _ = measured(head)
     assert "launch" not in again.stderr

@@ -149,8 +149,9 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     assert not any(options[0].usual or not options[0].among_fastest for numel, options in by_size.items() if 2**14 <= numel < 2**24)
     for to, cost in zip(("tensor", "numpy"), row["costs"]):
         code = advise.advise(to=to, device="cuda", requires_grad=True, shipped=True).code
-        assert str(cost).replace("<wbr>", "").startswith(f"<code>{escape(code)}</code>")
-        assert "2¹⁷ elements" in cost  # where `advise` answers without a size
+        assert str(cost["text"]).replace("<wbr>", "").startswith(f"<code>{escape(code)}</code>")
+        assert "2¹⁷ elements" in cost["text"]  # where `advise` answers without a size
+        assert f"/cuda-{'tensor' if to == 'tensor' else 'ndarray'}-own-" in cost["address"]
     twice = by_size[2**24]  # measured in two launches: there is no interval
     assert ({option.rank for option in twice}, recommend.reason(request, twice)[0]) == ({""}, "reason_few_launches")
     launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]

@@ -82,18 +82,23 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
     [
         (
             [replace(SLOWER, ratio=4.0, interval=(3.9, 4.1)), replace(SLOWER, ratio=2.0), FASTER, UNCHANGED, WIDE],
-            ["Time: 2 slower, 1 faster, 1 unchanged, 1 unknown of 5 cases.", "Slower: +100.0 to +300.0 %, mean +182.8 %. Faster: −20.0 %."],
+            [
+                "Time: 2 slower, 1 faster.",
+                "Of 5 cases: 1 unchanged, 1 unknown.",
+                "Slower: +100.0 to +300.0 %, mean +182.8 %. Faster: −20.0 %.",
+            ],
             "Largest slowdown: 0, by 300.0 % (290.0 to 310.0 %).",
         ),
         (
             [UNCHANGED, FASTER],
-            ["Time: 0 slower, 1 faster, 1 unchanged, 0 unknown of 2 cases.", "Faster: −20.0 %."],
+            ["Time: 0 slower, 1 faster.", "Of 2 cases: 1 unchanged, 0 unknown.", "Faster: −20.0 %."],
             "Largest speedup: 1, by 20.0 % (15.0 to 25.0 %).",
         ),
         (
             [replace(UNCHANGED, count=FEWER.count), replace(SLOWER, count=FEWER.count), replace(WIDE, count=COUNT)],
             [
-                "Time: 1 slower, 0 faster, 1 unchanged, 1 unknown of 3 cases.",
+                "Time: 1 slower, 0 faster.",
+                "Of 3 cases: 1 unchanged, 1 unknown.",
                 "Slower: +12.0 %.",
                 "Instructions: more in 1, fewer in 2 of 3 timed cases.",
             ],
@@ -102,8 +107,10 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
         (
             [WIDE, unknown(Reason.FAILED_AFTER), unknown(Reason.ONLY_AFTER), tracked(Verdict.HIGHER, 1, 2)],
             [
-                "Time: 0 slower, 0 faster, 0 unchanged, 1 unknown, 1 failed, 1 only after of 3 cases.",
-                "Tracked values: 1 higher, 0 lower, 0 equal, 0 unknown of 1 case.",
+                "Time: 1 unknown, 1 failed.",
+                "Of 3 cases: 0 slower, 0 faster, 0 unchanged, 1 only after.",
+                "Tracked values: 1 higher, 0 lower.",
+                "Of 1 case: 0 equal, 0 unknown.",
             ],
             "",
         ),
@@ -114,6 +121,9 @@ FEWER = Change(Verdict.FEWER, Reason.COUNT_CHANGED, ratio=0.9, count=replace(COU
     ids=["each", "faster", "counts beside", "failed, new and tracked", "counts alone", "equal counts", "nothing"],
 )
 def test_the_headline_counts_time_and_work_apart(changes, headline, largest):
-    """Fewer instructions make no time faster, and are not the largest change; 2 and 4 times as long are 2.83 times in the mean."""
+    """Fewer instructions make no time faster, and are not the largest change; 2 and 4 times as long are 2.83 times in the mean.
+
+    The first sentence has two numbers: where nothing is slower or faster, those of what may be, or is not.
+    """
     assert sentences.headline(changes) == headline
     assert sentences.largest([(str(number), change) for number, change in enumerate(changes)]) == largest

@@ -408,10 +408,11 @@ def of_sentence(text: str) -> Said:
 
 
 def headline_of(text: str) -> Counter[str]:
-    """Return the numbers of cases of a headline: "Time: 1 slower, 0 faster, 4 unchanged, 0 unknown, 1 failed of 6 cases."."""
+    """Return the numbers of cases of a headline: "Time: 1 slower, 0 faster. Of 6 cases: 4 unchanged, 0 unknown, 1 failed."."""
     counts: Counter[str] = Counter()
-    for words, total in re.findall(r"(?:Time|Tracked values): (.*?) of (\d+) cases?\.", text):
-        of_kind = Counter({word: int(figure) for figure, word in re.findall(r"(\d+) ([a-z ]+)", words)})
+    for first, total, rest in re.findall(r"(?:Time|Tracked values): (.*?)\..*?\sOf (\d+) cases?: (.*?)\.", text, re.DOTALL):
+        assert len(first.split(", ")) == 2
+        of_kind = Counter({word: int(figure) for figure, word in re.findall(r"(\d+) ([a-z ]+)", f"{first}, {rest}")})
         assert of_kind.total() == int(total), text
         counts += of_kind
     return counts
@@ -746,7 +747,7 @@ def page(made: Made, run: Run) -> Output:
     assert address
     html = Html(render.text_of(made.templates, comparison_pages._comparison_page(made.content, address)))
     by_link, said = made.by_link(), dict[str, Said]()
-    counts = headline_of(" ".join(text for kind, text, _ in html.parts if kind == "p lead"))
+    counts = headline_of(" ".join(text for kind, text, _ in html.parts if kind in ("p lead", "p")))
     tally = [cells for kind, cells in html.rows if kind.startswith("tally")]
     if tally:
         words = [text.partition(" ")[2] for text, _ in tally[1]]

@@ -11,7 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.copying import recommend
-from tensorcopy.copying.recommend import Option
+from tensorcopy.copying.pages import chooser
+from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import SIZES, sensitivity
@@ -19,7 +20,7 @@ from tensorcopy.judge.groups import DISPATCHER, OpenRegression, ReleaseChange, b
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.judge.series import LAST, CaseSeries, standing
 from tensorcopy.numbers import count, duration, percent, signed_interval, signed_percent, unbroken
-from tensorcopy.report.sentences import LIKELY, TIME, UNMEASURED, age_text, by_word
+from tensorcopy.report.sentences import TIME, age_text, by_word, headwords
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
@@ -256,21 +257,26 @@ def _answer(results: DeviceResults, translate: Translate) -> dict[str, Any]:
 
     The sentence is "" where no copy was measured.
     """
-    answered = {name: _options(results, to) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))}
+    asked = {name: recommend.common_request(to, results.device) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))}
+    answered = {name: _options(results, request) for name, request in asked.items()}
     codes = {name: code_markup(options[0].code) for name, options in answered.items() if options}
     if "copy" not in codes:
         return {"answer": ""}
     day = str(results.result.provenance["started"])[:10]
     return {
         "answer": translate("answer" if "conversion" in codes else "answer_copy", **codes),
-        "costs": [_cost(options, translate) for options in answered.values() if options and options[0].timing],
+        "costs": [
+            {"text": _cost(options, translate), "address": chooser.of_request(asked[name], int(options[0].case["numel"]))}
+            for name, options in answered.items()
+            if options and options[0].timing
+        ],
         "source": translate("answer_source", torch=results.newest.version, hardware=results.hardware, day=day),
     }
 
 
-def _options(results: DeviceResults, to: str) -> tuple[Option, ...]:
-    """Return the methods for an independent tensor or ndarray where a reader names no size, the recommended one first."""
-    by_size = recommend.options_by_size(results.result, recommend.common_request(to, results.device))
+def _options(results: DeviceResults, request: CopyRequest) -> tuple[Option, ...]:
+    """Return the methods for a request where a reader names no size, the recommended one first."""
+    by_size = recommend.options_by_size(results.result, request)
     return by_size[recommend.nearest_size(recommend.NUMEL, by_size)] if by_size else ()
 
 
@@ -340,35 +346,37 @@ def _own_text(results: DeviceResults, own: OwnMachine | None, translate: Transla
     return translate("own_fastest", machine=name, cost=_time(own.copy, translate), ratio=ratio)
 
 
-def _news(results: DeviceResults, translate: Translate) -> Markup:
-    """Return what the newest release changes: cases by verdict, the recommended copy with its interval, work, and what would be seen."""
+def _news(results: DeviceResults, translate: Translate) -> tuple[Markup, Markup]:
+    """Return what the newest release changes: of its cases the two numbers of the headline, and for a fold all others.
+
+    Those are the other verdicts, the recommended copy with its interval, and the work.
+    """
     latest = results.latest
     if latest is None:
-        return translate("news_first")
+        return translate("news_first"), Markup("")
     changes = [change for change in latest.changes.values() if change.timed]
     number = by_word(changes)
-    counts = {verdict.value: number[verdict.value] for verdict in TIME}
     before, after = (side.version for side in latest.sides)
-    sentences = [translate("news", before=before, after=after, cases=len(changes), **counts)]
-    slower, faster = (number[word] for word in LIKELY[:2])
-    if slower or faster:
-        sentences.append(translate("news_likely", slower=slower, faster=faster))
-    if apart := sum(number[word] for word in UNMEASURED):
-        sentences.append(translate("news_apart", apart=apart))
-    for option in _options(results, "tensor")[:1]:
+    first, rest = (
+        translate("and").join(translate("news_count", number=number[word], word=_word(word, translate)) for word in words)
+        for words in headwords(TIME, number)
+    )
+    sentences = [translate("news_rest", cases=len(changes), counts=rest)]
+    for option in _options(results, recommend.common_request("tensor", results.device))[:1]:
         own = latest.changes.get(option.case)
         if own and own.interval:
             size, ends = (unbroken(text) for text in (signed_percent(own.size), signed_interval(own.interval)))
             numel = count(int(option.case["numel"]))
-            verdict = translate(f"word_{comparisons.word(own).replace(' ', '_')}")
-            code = code_markup(option.code)
+            verdict, code = _word(comparisons.word(own), translate), code_markup(option.code)
             sentences.append(translate("news_recommended", code=code, numel=numel, verdict=verdict, change=size, interval=ends))
     pairs = [change.count.verdict for change in changes if change.count]
     if pairs:
         sentences.append(translate("news_work", more=pairs.count(Verdict.MORE), fewer=pairs.count(Verdict.FEWER), cases=len(pairs)))
-    if seen := _seen(results):
-        sentences.append(translate("news_seen", numel=seen[0], size=percent(seen[1], 1)))
-    return translate("space").join(sentences)
+    return translate("news", before=before, after=after, counts=first), translate("space").join(sentences)
+
+
+def _word(word: str, translate: Translate) -> Markup:
+    return translate(f"word_{word.replace(' ', '_')}")
 
 
 def _seen(results: DeviceResults) -> tuple[str, float] | None:
