@@ -103,6 +103,7 @@ def take(
         *(newest.problems if newest else ()),
         *taken.problems,
     ]
+    taken.notes += [f"{name} left a process running, which was ended: {command}" for name, command in job.sides.left.items()]
     if any(each.kind == "times" and len(each.sides) == 1 for each in taken.launches):
         taken.notes.append(UNPAIRED)
     if job.is_over and (left := sum(missing.of(group) for group in groups) + (newest.of(newest.measurements) if newest else 0)):

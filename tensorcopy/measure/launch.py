@@ -15,7 +15,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -54,11 +54,14 @@ LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a t
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
+LONGEST_CLOSE = 2.0  # seconds until a process that is asked to end is killed
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
 ANOTHER = -2  # in place of a case's number, of a side that has another version of the benchmark
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
 chance = SystemRandom()
+
+ReportLeft = Callable[[str, str], object]  # a benchmark, and the command line of a process that it has left running, and that was ended
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,7 @@ class _SideProcess:
     def __init__(self, side: LocalSide, folder: str) -> None:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
         self._side, self._buffer, self._fork = side, b"", 0
+        self._left: list[str] = []  # command lines of what its forks have left running
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - of an import; later nothing is written
         try:
             self._process = subprocess.Popen(
@@ -198,7 +202,13 @@ class _SideProcess:
             return {"garbled": True}
         if "ended" in document:
             self._fork = 0
+            self._left += document["left"]
         return document
+
+    def report_left(self, name: str, report: ReportLeft) -> None:
+        """Report what its forks have left running since the last call; name : of the benchmark that they have run."""
+        while self._left:
+            report(name, self._left.pop())
 
     def reason(self, answer: Mapping[str, Any]) -> str:
         """Return why the fork has no turn, and wait until it has ended unless it has skipped the case.
@@ -243,7 +253,10 @@ class _SideProcess:
         return self._errors.read()
 
     def close(self) -> None:
-        """End the process and its fork, each with what it has started."""
+        """End the process and its fork, each with what it has started; it ends what has left their groups."""
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LONGEST_CLOSE)
         for group in filter(None, (self._process.pid, self._fork)):
             with suppress(ProcessLookupError, PermissionError):  # macOS refuses where all of them have ended
                 os.killpg(group, signal.SIGKILL)
@@ -320,6 +333,7 @@ def take(
     reference: int | None = None,
     core: int | None = None,
     report_progress: ReportProgress = ignore_progress,
+    report_left: ReportLeft = lambda name, command: None,
 ) -> Launch:
     """Let all sides time the cases of a selection in turns, and return the launch.
 
@@ -348,6 +362,8 @@ def take(
                 else:
                     longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
                     turns = time_case(processes, name, of_sides, longest, alone=alone, in_parts=suite_specs.find(name).in_parts)
+                for process in processes:
+                    process.report_left(name, report_left)
                 by_case[name, suite["selected"][text]] = turns
                 if full := of_text(" ".join(turns.failed.values()), NOWHERE):
                     raise full  # the case is not at fault
@@ -403,6 +419,7 @@ def count(
     selection: str = "",
     observed: Mapping[str, Any] = MappingProxyType({}),
     report_progress: ReportProgress = ignore_progress,
+    report_left: ReportLeft = lambda name, command: None,
 ) -> Launch:
     """Run every benchmark of a selection that counts something, once, and return the launch. Raises SideFailed.
 
@@ -427,6 +444,7 @@ def count(
                 (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: process.reason(answer)}
             if has_own_fork(name):
                 process.end_fork()
+                process.report_left(name, report_left)
     taken = document([side], {}, {}, machine=machine, **_times(now))
     return structs.replace(taken, kind="counts", suites=stored, methods=observed.get("methods", {}), article=observed.get("article", {}))
 

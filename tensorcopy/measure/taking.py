@@ -52,6 +52,7 @@ class Sides:
         self.opened: dict[Measurement, Environment] = {}
         self.failed: dict[Measurement, TensorcopyError] = {}
         self.described: dict[Hashable, dict[str, dict[str, Any]]] = {}  # the benchmarks by `LocalSide.benchmarks`
+        self.left: dict[str, str] = {}  # by benchmark, the command line of a process that it has left running, and that was ended
 
     def of(self, measurement: Measurement) -> LocalSide:
         """Return the side of a measurement. Raises TensorcopyError."""
@@ -263,6 +264,7 @@ def take_launch(
                 reference=number,
                 core=core,
                 report_progress=report_progress,
+                report_left=job.sides.left.setdefault,
             )
         except SideFailed as error:
             failed.update({each: error for each, side in sides.items() if side is error.side})
@@ -499,6 +501,7 @@ def take_counts(
                     selection=own.selection,
                     observed=job.sides.opened[measurement].report,
                     report_progress=job.step(title, place, len(missing)),
+                    report_left=job.sides.left.setdefault,
                 )
                 launches.write(job.results, document)
                 taken.append(document)

@@ -10,23 +10,67 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from tensorcopy.errors import CannotRun, TensorcopyError
 
 IMPORTED = {"imported": True}
-PR_SET_PDEATHSIG = 1  # of prctl(2)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
+LONGEST_COMMAND = 60  # characters of a process's command line
 ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
 
 
-def end_with_parent() -> None:
-    """Let this process be killed when the one that started it ends, on Linux: killed itself, that one cannot end it."""
+def end_with_parent(number: int = signal.SIGKILL) -> None:
+    """Let this process get a signal when the one that started it ends, on Linux: killed itself, that one cannot end it."""
+    _control(PR_SET_PDEATHSIG, number)
+
+
+def adopt_orphans() -> None:
+    """Let this process be the parent of what its children leave running, on Linux."""
+    _control(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _control(option: int, value: int) -> None:
     if sys.platform.startswith("linux"):
         import ctypes
 
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def children() -> list[int]:
+    """Return the processes whose parent is this one; [] on a system without /proc."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:  # it has none, as nearly always
+        return []
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(path.read_text(errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
+                found.append(int(path.parent.name))
+    return found
+
+
+def end_children(kept: Collection[int] = ()) -> list[str]:
+    """End this process's children other than these, and what they have started; return the command lines of those that ran.
+
+    `adopt_orphans` makes a child of what an ended one has started, in a session of its own, too.
+    """
+    commands = []
+    while left := [child for child in children() if child not in kept]:
+        for child in left:
+            with suppress(OSError):
+                command = Path(f"/proc/{child}/cmdline").read_text(errors="replace").replace("\0", " ").strip()
+                commands += [command[:LONGEST_COMMAND]] if command else []  # one that has ended has none
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+    return commands
 
 
 def ignore_progress(share: float, doing: str) -> None:

@@ -13,7 +13,7 @@
 "null" : end the fork
 
 A fork answers the first request and those that follow, each after {"pid": …}. It ends after "null", or when a case has failed; then the
-process answers {"ended": status}, and the next request has a new fork.
+process answers {"ended": status, "left": command lines of what ran on, and was ended}, and the next request has a new fork.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from traceback import extract_tb
 from typing import Any, TextIO
 
 from tensorcopy.errors import line_of
-from tensorcopy.worker.processes import end_with_parent
+from tensorcopy.worker import processes
 
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
@@ -95,6 +95,12 @@ class AsvLoop:
         return sum(float(timer.timeit(1)) for _ in range(calls))  # each runs setup first
 
 
+def _end(*_: object) -> None:
+    """End this process with all that the suites have started, as when the program that measures ends."""
+    processes.end_children()
+    os._exit(128 + signal.SIGTERM)
+
+
 class RequestHandler:
     """Answers the requests of a launch."""
 
@@ -104,6 +110,10 @@ class RequestHandler:
 
     def run(self) -> None:
         """Answer requests until the input ends."""
+        own = processes.children()  # what a suite starts where it is imported serves all of its cases
+        processes.adopt_orphans()
+        signal.signal(signal.SIGTERM, _end)
+        processes.end_with_parent(signal.SIGTERM)
         self._answer(ready=True)
         for line in iter(self._requests.readline, ""):
             if not line.startswith("{"):
@@ -111,14 +121,16 @@ class RequestHandler:
             folder = Path(self._folder) / "fork"
             process = os.fork()
             if process == 0:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 os.setpgid(0, 0)  # a group with what the benchmark starts, which ends with it
-                end_with_parent()
+                processes.end_with_parent()
                 self._in_fork(json.loads(line), folder)
             _, status = os.waitpid(process, 0)
+            left = processes.end_children(own)
             with suppress(ProcessLookupError, PermissionError):  # nothing is left of the group
                 os.killpg(process, signal.SIGKILL)
             shutil.rmtree(folder, ignore_errors=True)
-            self._answer(ended=-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+            self._answer(ended=-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), left=left)
 
     def _in_fork(self, request: Mapping[str, Any], folder: Path) -> None:
         """Answer this request and those that follow in a new folder, and end the process."""
@@ -327,7 +339,7 @@ def page_faults() -> int:
 
 def main(suites: str) -> None:
     """Import torch and the suites in a folder, and answer requests."""
-    end_with_parent()
+    processes.end_with_parent()
     requests, answers = os.fdopen(os.dup(0)), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a suite reads is no request
     os.dup2(2, 1)  # what it prints is no answer

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -407,7 +408,7 @@ class Harms:
         elif how == "answers late":
             time.sleep(0.8 if SIDE == "slow" else 0)
         elif how == "leaves a process":
-            started = subprocess.Popen(["sleep", "60"])
+            started = subprocess.Popen(["sleep", "60"], start_new_session=True)
             (FOLDER / "started").write_text(str(started.pid))
             time.sleep(60 if SIDE == "slow" else 0)
         elif how == "writes":
@@ -460,6 +461,9 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
         with pytest.raises(ProcessLookupError):
             kill(started, 0)
         assert not Path((tmp_path / "written").read_text()).exists()
+        left = []
+        for process in processes:
+            process.report_left("harms", lambda *named: left.append(named))
     assert [each.failed for each in taken] == [
         {1: "ended with exit code 3"},
         {},
@@ -469,6 +473,7 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
         {1: "wrote to a file descriptor of the process that measures it"},
         {},
     ]
+    assert [*dict.fromkeys(left)] == [("harms", "sleep 60")]
     assert [len(each.seconds) for each in taken] == [1, 2, 1, 1, 2, 1, 2]
     assert errors == [""] * 2
     assert set(hanging.failed.values()) == {"RuntimeError: setup_cache: TimeoutError: took more than 0.3 s"}
@@ -565,24 +570,34 @@ from pathlib import Path
 from tensorcopy.measure import launch
 from tests.measure.test_launch import made_sides
 made, folder = made_sides(Path(sys.argv[1])), Path(sys.argv[1])
-body = "    open(os.environ['FOLDER'] + '/hangs', 'w').close() or time.sleep(600)"
-(folder / "suites" / "hanging.py").write_text("import os, time\\ndef time_hang():\\n" + body)
+body = "    left = subprocess.Popen(['sleep', '600'], start_new_session=True)\\n"
+body += "    pathlib.Path(os.environ['FOLDER'], 'hangs').write_text(str(left.pid)) and time.sleep(600)"
+(folder / "suites" / "hanging.py").write_text("import os, pathlib, subprocess, time\\ndef time_hang():\\n" + body)
 launch.take(made, "box", selection="time_hang")
 """
 
 
 def test_a_case_that_hangs_ends_with_a_killed_program(tmp_path):
-    """Also while nothing answers, and no pipe tells its process that the program has ended."""
+    """Also while nothing answers, and no pipe tells its process that the program has ended; and with it what the suite has started."""
+    hangs = tmp_path / "hangs"
     with subprocess.Popen([sys.executable, "-c", HANGING, str(tmp_path)], cwd=ROOT) as process:
         end = time.monotonic() + 30
-        while not (tmp_path / "hangs").exists() and time.monotonic() < end:
+        while not (hangs.exists() and hangs.read_text()) and time.monotonic() < end:
             time.sleep(0.1)
         assert len(processes(tmp_path / "suites")) >= 3
         os.kill(process.pid, signal.SIGKILL)
     end = time.monotonic() + 5
-    while processes(tmp_path / "suites") and time.monotonic() < end:
+    while (processes(tmp_path / "suites") or runs(int(hangs.read_text()))) and time.monotonic() < end:
         time.sleep(0.1)
     assert processes(tmp_path / "suites") == []
+    assert not runs(int(hangs.read_text()))
+
+
+def runs(process: int) -> bool:
+    """Return whether a process runs, and has not ended without being waited for."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
 
 
 @pytest.mark.parametrize("number", [0, 3, 9])
