@@ -52,7 +52,7 @@ from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.sentences import acknowledged_text, failures, levels
 from tensorcopy.results import machine_names, reader, select
-from tensorcopy.results.launches import Launch
+from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
 from tensorcopy.worker import hardware, nvidia
@@ -125,12 +125,16 @@ def _run(conf: Any, options: Namespace) -> int:
         there = taking.Missing(chosen, job, 0, timed).counts()
         devices = {device for each in job.sides.opened.values() for device in each.report["ledger"]["accelerators"]}
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
+        missing = taking.Missing(chosen, job, launches, timed, given.shard)
+        parallel = given.parallel or plan.parallel(min(size, len(every)), devices)
+        for line in _intentions(missing, there, taking.outlook(missing, size, parallel, twice=False), is_resumed=bool(given.launches)):
+            log.info(line)
         taken = history.take(
-            taking.Missing(chosen, job, launches, timed, given.shard),
+            missing,
             most=size,
             counts=counting or None,
             with_functions=not (options.bench or options.quick or of_revisions),
-            parallel=given.parallel or plan.parallel(min(size, len(every)), devices),
+            parallel=parallel,
         )
         log.flush()
         for error in taken.problems:
@@ -142,6 +146,18 @@ def _run(conf: Any, options: Namespace) -> int:
             if measurement not in job.sides.failed:
                 failed |= _print_values(conf, measurement, {*timed, *counting}, job)
     return 2 if failed else 0
+
+
+def _intentions(missing: taking.Missing, there: Mapping[Place, int], outlook: Sequence[str], *, is_resumed: bool) -> list[str]:
+    """Return what a run is about to do: to take launches, also of what was measured before, or none.
+
+    there : launches, by side; outlook : those that are missing; is_resumed : whether it was asked for a number of them in all
+    """
+    if not missing.suites:
+        return []
+    before = sum(there[each.place] > 0 for each in missing.measurements)
+    again = f"{before} of {counted(len(missing.measurements), 'side')} measured before: --skip-existing adds no launch to those"
+    return [*([again] if before and outlook and not is_resumed else []), *(outlook or ["no launch is missing, and none is taken"])]
 
 
 def _reference(chosen: Sequence[Measurement], job: Job) -> Measurement | None:
@@ -466,6 +482,13 @@ def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> lis
         ]
     else:
         chosen = _measurements(environments, [job.campaign.releases.find(sha) for sha in shas])
+        if named == "EXISTING":  # also of the Pythons
+            chosen = [each for each in chosen if each.place in {result.place for result in stored}]
+            if not chosen:
+                names = ", ".join(each.name for each in environments)
+                raise TensorcopyError(
+                    "nothing to measure", got=f"no result of {job.machine} in {names}", allowed="what was measured", next="asv run NEW"
+                )
     if options.skip_existing or options.skip_existing_commits:
         chosen = [each for each in chosen if each.place not in {result.place for result in stored}]
     return list(chosen)
