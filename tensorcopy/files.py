@@ -1,4 +1,4 @@
-"""Read the kernel's files, and text and TOML that anybody may have put there: a device or a pipe may never end. Write a file as a whole.
+"""Read the kernel's files, and text and TOML that anybody may have put there: a device or a pipe may never end. Write, and lock.
 
 TOML is read with tomllib from Python 3.11 on, with tomli before. The reader is imported only when a file is read: the environments of old
 releases have no tomli.
@@ -11,7 +11,8 @@ import secrets
 import stat
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +113,17 @@ def make_folder(folder: Path) -> None:
         if mode & 0o022 and not mode & stat.S_ISVTX:
             with suppress(OSError):
                 missing.chmod(missing.stat().st_mode | mode & 0o022)
+
+
+@contextmanager
+def locked(path: Path, refusal: TensorcopyError | None = None) -> Iterator[None]:
+    """Let one process at a time hold a lock, a file. Raises `refusal` where another one holds it; without one, waits."""
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            flock(file, LOCK_EX | LOCK_NB if refusal else LOCK_EX)
+        except BlockingIOError as error:
+            raise refusal or error from error
+        yield

@@ -477,6 +477,6 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def at_home(home: Path) -> dict[str, str]:
     """Return the variables of a process with another home, where asv keeps its list of machines, and with uv's usual cache and Pythons."""
-    cache = subprocess.run([uv._program(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+    cache = subprocess.run([uv.find_uv_bin(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
     pythons = os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))
     return {**os.environ, "HOME": str(home), "UV_CACHE_DIR": cache, "PYENV_ROOT": pythons}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import atexit
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from asv.console import log
 from asv.plugins.summarylist import SummaryList
 from asv.publishing import OutputPublisher
 
+from tensorcopy import files
 from tensorcopy.asv_plugin.commands import campaign, end, exit_on_error, paths_of
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
@@ -43,9 +43,13 @@ def _run(conf: Any, range_spec: Any = None, pull: bool = True, run: Any = Publis
     Ends asv where the folder holds something else than a site, and where another program writes it.
     """
     site, paths = Path(conf.html_dir).absolute(), paths_of(conf)
+    lock = paths.environments.parent / "publish.lock"
+    running = TensorcopyError(
+        "another asv publish is running", got=f"{lock} is held", allowed="one at a time", next="repeat when it has ended"
+    )
     with exit_on_error():
         _require_site(site, paths)
-        with _alone(paths.environments.parent / "publish.lock"):
+        with files.locked(lock, running):
             conf.html_dir = str(site.with_name(f".{site.name}.new"))
             try:
                 code = run(conf=conf, range_spec=range_spec, pull=pull)
@@ -75,23 +79,6 @@ def _require_site(site: Path, paths: Paths) -> None:
         allowed="a folder for the site alone",
         next='name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER',
     )
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Let one process at a time hold a lock. Raises TensorcopyError where another one does."""
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as file:
-        with suppress(ImportError):  # Windows
-            from fcntl import LOCK_EX, LOCK_NB, flock
-
-            try:
-                flock(file, LOCK_EX | LOCK_NB)
-            except BlockingIOError as error:
-                raise TensorcopyError(
-                    "another asv publish is running", got=f"{lock} is held", allowed="one at a time", next="repeat when it has ended"
-                ) from error
-        yield
 
 
 def _replace(site: Path, new: Path) -> None:

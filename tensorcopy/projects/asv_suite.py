@@ -15,7 +15,6 @@ from packaging.utils import canonicalize_name
 
 from tensorcopy import configuration, files
 from tensorcopy.campaign import PROJECT_NAME
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
@@ -23,20 +22,8 @@ CONDA = ("conda", "mamba", "rattler")  # environments whose packages have other 
 FIRST_PYTHON = 9  # of Python 3: torch has wheels for it and newer ones
 # what differs in a project: folders, the repository of releases, pages
 OURS = {
-    *(
-        "version",
-        "project",
-        "project_url",
-        "repo",
-        "repo_subdir",
-        "benchmark_dir",
-        "branches",
-        "dvcs",
-        "env_dir",
-        "results_dir",
-        "html_dir",
-    ),
-    *("show_commit_url", "hash_length", "pythons", "matrix", "plugins", "default_benchmark_timeout"),
+    *("version", "project", "project_url", "repo", "repo_subdir", "benchmark_dir", "branches", "dvcs", "env_dir", "results_dir"),
+    *("html_dir", "show_commit_url", "hash_length", "pythons", "matrix", "plugins", "default_benchmark_timeout"),
 }
 
 
@@ -156,6 +143,4 @@ def _why_not_on_index(name: str) -> str:
     except uv.UvFailed as error:
         if error.is_of_network:
             return "since the package index cannot be reached"
-    except TensorcopyError as error:
-        return f"since {error.what}"
     return "which pip cannot install"

@@ -11,8 +11,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tensorcopy import files
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
@@ -167,7 +167,7 @@ def build(directory: Path, release: Release, python: str, build: str, campaign: 
             *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources()),
         ]
     )
-    with _alone(path):
+    with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
         is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
         if not is_old:
             _install(path, release, python, requirements, campaign)
@@ -189,25 +189,13 @@ def build(directory: Path, release: Release, python: str, build: str, campaign: 
     return environment
 
 
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Let one process at a time install the environment at `path`: uv would remove what another one has installed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(f".{path.name}.lock").open("w") as file:
-        with suppress(ImportError):  # Windows
-            from fcntl import LOCK_EX, flock
-
-            flock(file, LOCK_EX)
-        yield
-
-
 def _digest(package: Path, campaign: Campaign) -> str:
     """Return a digest of the files from which a package is built, without those that builds, environments and measurements write."""
     digest, written = hashlib.sha256(), [campaign.folder / name for name in ("results", "site")]
-    for folder, names, files in os.walk(package):
+    for folder, names, sources in os.walk(package):
         kept = [name for name in names if not WRITTEN.match(name) and Path(folder, name) not in written]
         names[:] = sorted(kept)
-        for path in (Path(folder, name) for name in sorted(files)):
+        for path in (Path(folder, name) for name in sorted(sources)):
             if path.is_file():
                 content = path.read_bytes() if path.stat().st_size <= LARGEST_SOURCE else str(path.stat().st_mtime_ns).encode()
                 digest.update(f"{path.relative_to(package)} {len(content)} ".encode(errors="surrogateescape") + content)

@@ -9,7 +9,6 @@ import errno
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,8 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from uv import find_uv_bin
+
 from tensorcopy import files
-from tensorcopy.errors import TensorcopyError
 
 NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies and release candidates of torch
 UNSOLVABLE = "No solution found"  # begins what uv says of requirements that exclude each other
@@ -93,13 +93,11 @@ def has_cached(requirement: str, python: Path, folder: Path) -> bool:
 
 def interpreter(environment: Path) -> Path:
     """Return the Python of a virtual environment."""
-    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return environment / "bin/python"
 
 
 def site_packages(environment: Path) -> Path:
     """Return the site-packages folder of a virtual environment. Raises FileNotFoundError where it has none."""
-    if os.name == "nt":
-        return environment / "Lib" / "site-packages"
     for folder in (environment / "lib").glob("python*/site-packages"):
         return folder
     raise FileNotFoundError(errno.ENOENT, "no site-packages", str(environment))
@@ -182,29 +180,10 @@ def _project(requirement: str, pythons: str, index: str) -> Iterator[Path]:
 def _run(*arguments: str, output: str = "stdout", **variables: str) -> str:
     inherited = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
     environment = {**inherited, **variables}
-    completed = subprocess.run([_program(), *arguments], input="", capture_output=True, text=True, env=environment, check=False)
+    completed = subprocess.run([find_uv_bin(), *arguments], input="", capture_output=True, text=True, env=environment, check=False)
     if completed.returncode != 0:
         text = " ".join(completed.stderr.split())
         begin, end = (LONGEST, 0) if UNSOLVABLE in text else (LONGEST // 5, LONGEST * 4 // 5)  # what was built; why it failed
         reason = text[max(0, text.find(UNSOLVABLE)) :] or "no output"
         raise UvFailed(reason if len(reason) <= LONGEST else f"{reason[:begin]} … {reason[len(reason) - end :]}")
     return str(getattr(completed, output))
-
-
-@cache
-def _program() -> str:
-    try:
-        from uv import find_uv_bin
-
-        return str(find_uv_bin())
-    except (ImportError, FileNotFoundError):
-        pass  # not installed as a package: use the program on the PATH
-    path = shutil.which("uv")
-    if path is None:
-        raise TensorcopyError(
-            "the program uv is missing",
-            got="nothing on the PATH",
-            allowed="uv, any recent version",
-            next="pip install uv, or pipx install uv",
-        )
-    return path

@@ -166,9 +166,8 @@ def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
     [
         (uv.UvFailed("error sending request for url"), "since the package index cannot be reached"),
         (uv.UvFailed("Failed to parse"), "which pip cannot install"),
-        (TensorcopyError("the program uv is missing", got="", allowed="", next=""), "since the program uv is missing"),
     ],
-    ids=["no network", "no name", "no uv"],
+    ids=["no network", "no name"],
 )
 def test_init_tells_a_package_that_no_index_has_from_an_index_that_cannot_be_asked(folder, monkeypatch, error, reason):
     """Without a network, every package would be one that pip cannot install."""

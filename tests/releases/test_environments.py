@@ -63,7 +63,7 @@ def test_why_a_release_cannot_be_installed(monkeypatch):
 
 def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
     """However much its compiler says in between."""
-    monkeypatch.setattr(uv, "_program", lambda: sys.executable)
+    monkeypatch.setattr(uv, "find_uv_bin", lambda: sys.executable)
     with pytest.raises(uv.UvFailed, match=r"^Failed to build lab: compiling .* … .* no compiler$"):
         uv._run("-c", "raise SystemExit('Failed to build lab: ' + 'compiling ' * 999 + 'no compiler')")
 

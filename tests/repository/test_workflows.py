@@ -111,7 +111,7 @@ def test_the_locked_packages_are_all_that_workflows_import(tmp_path):
         ["venv", "--quiet", "--python", "3.12", environment],
         ["pip", "sync", "--quiet", "--no-build", "--python", python, LOCKED],
     ):
-        subprocess.run([uv._program(), *map(str, command)], cwd=ROOT, check=True)
+        subprocess.run([uv.find_uv_bin(), *map(str, command)], cwd=ROOT, check=True)
     names = [name for name in MODULES if name.startswith("tensorcopy.") and not name.startswith(IN_ENVIRONMENTS)]
     names.append("docs.tools.readme")
     script = f"import importlib\nfor name in {names}: importlib.import_module(name)"
@@ -206,7 +206,7 @@ def test_the_lock_is_what_its_command_writes(tmp_path, path):
     (tmp_path / ".github").mkdir()
     shutil.copy(path, tmp_path / ".github")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    passes(uv._program(), *shlex.split(command)[1:], cwd=tmp_path)
+    passes(uv.find_uv_bin(), *shlex.split(command)[1:], cwd=tmp_path)
     written = (tmp_path / ".github" / path.name).read_text(encoding="utf-8")
     pinned = [re.findall(r"^[\w.-]+==.*$", text, re.MULTILINE) for text in (path.read_text(encoding="utf-8"), written)]
     assert pinned[0] == pinned[1]

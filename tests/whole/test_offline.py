@@ -52,7 +52,7 @@ def machine(tmp_path_factory) -> tuple[Checkout, Path]:
         for name in {file.parts[0] for file in each.files or ()} - {"..", "__pycache__"}:
             if not (packages / name).exists():
                 (packages / name).symlink_to(each.locate_file(name))
-    subprocess.run([uv._program(), "venv", "--quiet", "--seed", "--python", sys.executable, folder / "python"], check=True)
+    subprocess.run([uv.find_uv_bin(), "venv", "--quiet", "--seed", "--python", sys.executable, folder / "python"], check=True)
     (site,) = folder.glob("python/lib/python3*/site-packages")
     (site / "torch.pth").write_text(f"{packages}\n")  # of the machine, which has only torch, numpy and what they need
     programs = folder / "python" / "bin"
