@@ -24,7 +24,7 @@ from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import pr_comment
 from tensorcopy.report.pr_comment import Document, Pair
-from tensorcopy.report.sentences import failures
+from tensorcopy.report.sentences import failures as failures_of
 from tensorcopy.results import reader
 from tensorcopy.worker.processes import ReportProgress
 
@@ -59,9 +59,9 @@ class PullRequest:
         return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites
 
 
-@dataclass
+@dataclass(frozen=True)
 class RevisionPair:
-    """Two revisions that differ in one thing, the code or the release of torch; and how they compare, once they are measured.
+    """Two revisions that differ in one thing, the code or the release of torch; and how they compare, where they were measured.
 
     comparison : None if a revision has no result
     failures : error lines by the revision's name
@@ -73,7 +73,7 @@ class RevisionPair:
     after: Revision
     comparison: Comparison | None = None
     failures: dict[str, list[str]] = field(default_factory=dict)
-    history: Counter[Verdict] = field(default_factory=Counter)
+    history: dict[Verdict, int] = field(default_factory=Counter)
     note: str = ""
 
     @property
@@ -129,42 +129,39 @@ def _with_release(request: PullRequest, campaign: Campaign, paths: Paths, releas
     return revisions.of(measurement, request.head, f"torch {release.version}", campaign, paths)
 
 
-def measure_and_judge(
+def measured(
     pair: RevisionPair, request: PullRequest, campaign: Campaign, paths: Paths, until: float, report_progress: ReportProgress
-) -> None:
-    """Take launches of a pair until every case is decided, the last look is over or the time is, and compare it.
+) -> RevisionPair:
+    """Take launches of a pair until every case is decided, the last look is over or the time is, and return it with how it compares.
 
     until : when no further launch begins, on the clock of `time.monotonic`
     """
-    folder, device = revisions.results_of(paths), "" if request.device == "cpu" else request.device
-    every = Sides(campaign, paths, device)
-    job = Job(every, platform.node(), request.selection, folder=folder, until=until, report_progress=report_progress)
-    sides = pair.before, pair.after
+    sides = Sides(campaign, paths, "" if request.device == "cpu" else request.device)
+    folder = revisions.results_of(paths)
+    job = Job(sides, platform.node(), request.selection, folder=folder, until=until, report_progress=report_progress)
+    before, after, note = pair.before, pair.after, ""
     try:
         if pair.is_of_code:
-            pair.before, pair.note = revisions.with_suites_of(pair.before, pair.after, job)
-        sides = pair.before, pair.after
-        comparison = now.judged(
-            sides,
-            job,
-            title=f" of {pair.before.name} and {pair.after.name}",
-            most=request.launches,
-            margin=MARGIN_OF_CODE if pair.is_of_code else MARGIN_OF_RELEASE,
-            resumes=True,
-        )
+            before, note = revisions.with_suites_of(before, after, job)
+        title, margin = f" of {before.name} and {after.name}", MARGIN_OF_CODE if pair.is_of_code else MARGIN_OF_RELEASE
+        comparison = now.judged((before, after), job, title=title, most=request.launches, margin=margin, resumes=True)
     except TensorcopyError as error:
-        failed = every.failed or {pair.after: error}
-        pair.failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in sides if each in failed}
-        return
-    if comparison:
-        pair.comparison = replace(comparison, labels=(pair.before.name, pair.after.name))
-        results = comparison.before, comparison.after
-        pair.failures = {revision.name: lines for revision, result in zip(sides, results) if (lines := failures(result))}
-        stored = comparisons.with_history(
-            comparison.before, reader.load_results(paths.results, campaign.releases).results, campaign.verdicts
-        )
-        if stored and pair.is_of_code:
-            pair.history = Counter(change.verdict for change in stored.changes.values() if change.interval)
+        failed = sides.failed or {after: error}
+        failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in (before, after) if each in failed}
+        return replace(pair, before=before, note=note, failures=failures)
+    if comparison is None:
+        return replace(pair, before=before, note=note)
+    results = comparison.before, comparison.after
+    stored = reader.load_results(paths.results, campaign.releases).results
+    earlier = comparisons.with_history(comparison.before, stored, campaign.verdicts) if pair.is_of_code else None
+    return replace(
+        pair,
+        before=before,
+        note=note,
+        comparison=replace(comparison, labels=(before.name, after.name)),
+        failures={each.name: lines for each, result in zip((before, after), results) if (lines := failures_of(result))},
+        history=Counter(change.verdict for change in earlier.changes.values() if change.interval) if earlier else {},
+    )
 
 
 def _first(lines: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 
 ARTIFACT = Path("comparison")
 LAUNCHES, BUDGET = 16, "12m"  # few, because people wait for the answer
@@ -70,12 +73,10 @@ def add(commands: Any) -> None:
 
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
-    import msgspec
-
-    from tensorcopy import configuration, files
+    from tensorcopy import configuration
     from tensorcopy.ci import pull_request
     from tensorcopy.measure import git
-    from tensorcopy.report import pr_comment, terminal
+    from tensorcopy.report import terminal
 
     start = monotonic()
     head = git.commit(options.head)
@@ -91,14 +92,14 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     with progress_bar() as report_progress:
         own, paths = campaign(), configuration.paths()
         pairs = pull_request.pairs(request, own, paths)
-        for number, following in enumerate([*pairs, None]):
-            text = msgspec.json.format(msgspec.json.encode(pull_request.document(request, pairs[:number])), indent=1)
-            files.replace(options.out / pr_comment.FILE, text + b"\n")  # after each pair: a later one may fail
-            if following:
-                is_stored = options.stored and following.is_of_code
-                until = start if is_stored else start + options.budget * (number + 1) / len(pairs)
-                pull_request.measure_and_judge(following, request, own, paths, until, report_progress)
-    for pair in pairs:
+        measured: list[RevisionPair] = []
+        _write(options.out, request, measured)
+        for pair in pairs:
+            is_stored = options.stored and pair.is_of_code
+            until = start if is_stored else start + options.budget * (len(measured) + 1) / len(pairs)
+            measured.append(pull_request.measured(pair, request, own, paths, until, report_progress))
+            _write(options.out, request, measured)  # after each pair: a later one may fail
+    for pair in measured:
         if pair.comparison is not None:
             how_to_list = f"tensorcopy ci comment {options.out}"
             console.print(terminal.overview(pair.comparison, width=console.width, how_to_list=how_to_list))
@@ -106,11 +107,22 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             console.print(pair.note, soft_wrap=True)
         for name, lines in pair.failures.items():
             console.print(f"{name} failed:", *(f"  {line}" for line in lines), sep="\n", soft_wrap=True)
-    if not pairs:
+    if not measured:
         console.print("nothing that is measured changed")
-    elif not all(pair.compared for pair in pairs):
+    elif not all(pair.compared for pair in measured):
         print("tensorcopy: nothing was compared: no case has enough launches with both sides", file=sys.stderr)
-    return pull_request.exit_code(pairs)
+    return pull_request.exit_code(measured)
+
+
+def _write(folder: Path, request: PullRequest, pairs: Sequence[RevisionPair]) -> None:
+    import msgspec
+
+    from tensorcopy import files
+    from tensorcopy.ci import pull_request
+    from tensorcopy.report import pr_comment
+
+    text = msgspec.json.format(msgspec.json.encode(pull_request.document(request, pairs)), indent=1)
+    files.replace(folder / pr_comment.FILE, text + b"\n")
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:

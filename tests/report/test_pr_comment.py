@@ -316,7 +316,7 @@ def test_a_base_that_runs_its_own_suites_says_so(tmp_path, comparison):
     """A benchmark that head has changed is in another version then, and neither compared nor undecided."""
     changes = {case: Change(Verdict.UNKNOWN, Reason.OTHER_VERSION) for case in [*comparison.changes][:1]}
     pair = pair_result(replace(comparison, changes={**comparison.changes, **changes}))
-    pair.note = "base runs its own suites: they cannot be imported"
+    pair = replace(pair, note="base runs its own suites: they cannot be imported")
     text = comment(artifact(tmp_path / "artifact", document(pair)))
     assert "runs its own: a benchmark that head has changed is not compared" in text
     assert "<summary>1 in another version</summary>" in text
