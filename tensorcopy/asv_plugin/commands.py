@@ -1,19 +1,13 @@
-"""asv's own commands: what they read here, the arguments and environments that they take, and how they end.
-
-Where tensorcopy raises an error, asv ends with one line and exit code 2.
-"""
+"""asv's own commands: what they read here, and the arguments and environments that they take."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from os.path import relpath
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn
 
 from asv import environment
@@ -31,58 +25,16 @@ from asv.util import UserError
 from tensorcopy import campaign as campaigns
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import projection
+from tensorcopy.asv_plugin.ending import end_with, exit_on_error
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
-from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, revisions
 from tensorcopy.results import reader
 
 READERS = (GithubPages, Profile, Publish, Show, Update)  # commands that read results
 KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
-
-
-def end_with(error: TensorcopyError) -> NoReturn:
-    """Log an error in one line and end asv with exit code 2."""
-    log.error(str(error))
-    raise SystemExit(2) from error
-
-
-@contextmanager
-def exit_on_error() -> Iterator[None]:
-    """End asv with a TensorcopyError, or an error of the disk, that is raised here."""
-    try:
-        yield
-    except (TensorcopyError, OSError) as error:
-        known = error if isinstance(error, TensorcopyError) else of_os_error(error)
-        if known is None:
-            raise
-        end_with(known)
-
-
-def end() -> None:
-    """End the process with exit code 2, also where asv would end with 0: at exit, an exception would not change the code."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(2)
-
-
-def end_in_one_line() -> None:
-    """Let asv end with one line and exit code 2 where a file cannot be written, and 130 where it is interrupted."""
-    show_others = sys.excepthook
-
-    def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        if isinstance(error, KeyboardInterrupt):
-            print("interrupted; complete launches are kept", flush=True)
-            raise SystemExit(130)
-        known = of_os_error(error) if isinstance(error, OSError) else None
-        if known is None:
-            show_others(kind, error, traceback)
-            return
-        print(known, flush=True)
-        raise SystemExit(2)
-
-    sys.excepthook = show
 
 
 _read: Callable[[Path], Campaign] = campaigns.read

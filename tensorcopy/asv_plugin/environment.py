@@ -18,7 +18,8 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.commands.common_args import add_environment
 
-from tensorcopy.asv_plugin.commands import campaign, exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import campaign, paths_of
+from tensorcopy.asv_plugin.ending import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, revisions

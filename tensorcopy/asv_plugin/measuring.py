@@ -35,7 +35,8 @@ from asv.runner import log_benchmark_result
 from asv_runner.console import color_print
 
 from tensorcopy.asv_plugin import projection
-from tensorcopy.asv_plugin.commands import campaign, exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import campaign, paths_of
+from tensorcopy.asv_plugin.ending import exit_on_error, keeps
 from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
@@ -92,6 +93,7 @@ def let(command: Any, act: Callable[[Any, Namespace], int]) -> None:
     """Let a command of asv do what `act` does with its configuration and options, and end in one line where that raises an error."""
 
     def acted(conf: Any, options: Namespace) -> int:
+        keeps("complete launches are kept")
         with exit_on_error():
             return act(conf, options)
 

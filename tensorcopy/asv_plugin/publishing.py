@@ -14,7 +14,8 @@ from asv.plugins.summarylist import SummaryList
 from asv.publishing import OutputPublisher
 
 from tensorcopy import files
-from tensorcopy.asv_plugin.commands import campaign, end, exit_on_error, paths_of
+from tensorcopy.asv_plugin.commands import campaign, paths_of
+from tensorcopy.asv_plugin.ending import end, exit_on_error, keeps
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
@@ -51,6 +52,7 @@ def _run(conf: Any, range_spec: Any = None, pull: bool = True, run: Any = Publis
         _require_site(site, paths)
         with files.locked(lock, running):
             conf.html_dir = str(site.with_name(f".{site.name}.new"))
+            keeps("the site that was there is kept")
             try:
                 code = run(conf=conf, range_spec=range_spec, pull=pull)
                 _replace(site, Path(conf.html_dir))

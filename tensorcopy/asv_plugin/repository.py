@@ -8,7 +8,8 @@ from datetime import datetime, time, timezone
 from asv.console import log
 from asv.repo import NoSuchNameError, Repo
 
-from tensorcopy.asv_plugin.commands import campaign, end_with, exit_on_error
+from tensorcopy.asv_plugin.commands import campaign
+from tensorcopy.asv_plugin.ending import end_with, exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
 from tensorcopy.releases.release_table import Release

@@ -89,10 +89,3 @@ def test_two_programs_do_not_publish_at_once(site, capsys):
         Path(conf.html_dir).mkdir()
 
     publish(site, write)
-
-
-def test_an_interruption_ends_asv_in_one_line():
-    program = "from tensorcopy.asv_plugin import commands; commands.end_in_one_line(); raise KeyboardInterrupt"
-    completed = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
-    assert (completed.returncode, completed.stderr) == (130, "")
-    assert completed.stdout == "interrupted; complete launches are kept\n"
