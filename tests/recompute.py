@@ -185,7 +185,7 @@ class Machine:
         return found
 
     def compared(self, before: Place, after: Place) -> dict[Case, Judged]:
-        """Return the verdict of every case between two sides that torch can change; all are judged together."""
+        """Return the verdict of every case between two sides that is compared; all are judged together."""
         return self.chained(((before, after),))
 
     @cache
@@ -195,7 +195,7 @@ class Machine:
         total = {}
         for case in links[0]:
             of_case = [link.get(case) for link in links]
-            if is_of_torch(case[0]) and all(of_case):
+            if is_compared(case[0]) and all(of_case):
                 total[case] = _sum([each for each in of_case if each])
         return judge(total)
 
@@ -217,11 +217,11 @@ def suites() -> dict[str, Any]:
     return files.read_toml(ROOT / "benchmarks" / "suites.toml")
 
 
-def is_of_torch(suite: str) -> bool:
-    """Return whether torch can change the times of a suite."""
+def is_compared(suite: str) -> bool:
+    """Return whether torch can change the times of a suite, and not only its newest release is timed."""
     module, name, function = suite.split(".")
-    row = suites()[module].get(name, {}).get(function, {})
-    return bool(row.get("torch", suites()[module].get("torch", True)))
+    row = {**suites()[module], **suites()[module].get(name, {}).get(function, {})}
+    return row.get("torch", True) and not row.get("newest", False)
 
 
 def kind(case: Case) -> tuple[str, int]:
@@ -333,7 +333,7 @@ def histories(machine: Machine) -> dict[Case, Series]:
     pythons = sorted({python_of(place) for place in shown}, reverse=True)
     series = {}
     for case in machine.logs:
-        if not is_of_torch(case[0]):
+        if not is_compared(case[0]):
             continue
         axes = [
             sorted(

@@ -22,7 +22,6 @@ from tensorcopy.copying import advise, recommend
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.copying.drawings import draw_methods
-from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import CopyRequest
@@ -59,7 +58,6 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     advices = shipped({device: each.result for device, each in content.by_device.items()})
-    codes = {name: method.code for name, method in METHODS.items()}
     of_accelerators = {name: row for name, row in content.methods.items() if "devices" in row}
     drawings = draw_methods({**machine.result.methods, **of_accelerators})  # for readers of the Markdown
     parts = {**PARTS, "badges": lambda _: badges(content), "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
@@ -67,9 +65,18 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
         BADGE: data_files.badge(landing.BADGE_LABEL, landing.badge_message(content)),
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
-        words.CODES: json.dumps(codes, indent=2) + "\n",
+        words.CODES: codes(),
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
     }
+
+
+def codes() -> str:
+    """Return the code of each method as JSON: of the registry, which needs torch; without torch, as it is, since no result changes it."""
+    try:
+        from tensorcopy.copying.inside.methods import METHODS
+    except ModuleNotFoundError:
+        return words.CODES.read_text(encoding="utf-8")
+    return json.dumps({name: method.code for name, method in METHODS.items()}, indent=2) + "\n"
 
 
 def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
