@@ -98,6 +98,7 @@ def write(
     start: datetime = START,
     looks: int = 1,
     parts: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({}),
+    in_turns: bool = False,
     **provenance: Any,
 ) -> list[Path]:
     """Write launches of times below `folder`, as `tensorcopy measure` does, and return their paths.
@@ -110,6 +111,7 @@ def write(
     reference : the side that is marked as the reference
     looks : that share the chance of a false alarm
     parts : where the microseconds of a call on a device go, as `results.launches.Parts`, by case and side
+    in_turns : of a single side, whether its methods took turns
     provenance : what differs on all sides, such as identity="…"
     """
     names = list(dict.fromkeys([*(sides or {}), *(side for times in cases.values() for side in times)]))
@@ -139,7 +141,8 @@ def write(
                     seconds[place] = _turns(time[number])
             of_case = {place: parts[text][names[place]] for place in seconds if names[place] in parts.get(text, ())}
             of_sides = {place: [each and 1e-6 * each for each in of_side] for place, of_side in of_case.items()}
-            by_case[text] = Turns(seconds, 1000, skipped=skipped, failed=failed, parts=of_sides)
+            calls = dict.fromkeys(seconds, 1000)
+            by_case[text] = Turns(seconds, calls, skipped=skipped, failed=failed, parts=of_sides, in_turns=in_turns)
         paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference, looks))
     return paths
 

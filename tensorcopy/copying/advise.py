@@ -231,7 +231,8 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
             seconds[memcpy] = benchmark["baseline"]
     logs = np.log(np.array(list(seconds.values())).T)[:, None, :]
     parts = tuple(map(str, range(len(logs))))
-    effects = Effects(parts, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs, in_turns=True)
+    cases = {case: place for place, case in enumerate(seconds)}
+    effects = Effects(parts, {("", "here", ""): 0}, cases, logs, turns=np.zeros((len(parts), len(cases))))
     column = Column(effects, 0)
     result = Result(
         folder=Path("here"),

@@ -14,8 +14,6 @@ from functools import lru_cache
 from os.path import relpath
 from statistics import median
 
-import numpy as np
-
 from tensorcopy import numbers
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
 from tensorcopy.errors import TensorcopyError
@@ -24,7 +22,7 @@ from tensorcopy.judge.paired import ALPHA, LEAST_COUNT, MARGIN, Change, CountPai
 from tensorcopy.results import conditions, effects, suite_specs
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.conditions import FieldDifference
-from tensorcopy.results.effects import PAIRED, UNPAIRED, Difference
+from tensorcopy.results.effects import UNPAIRED, Difference
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.result import Result
 
@@ -420,11 +418,8 @@ def of_pairs(result: Result, pairs: Iterable[tuple[Case, Case]]) -> dict[tuple[C
         return {}
     within: dict[tuple[Case, Case], Difference] = {}
     for first, second in pairs:
-        in_launches = column.logs_of(second) - column.logs_of(first)
-        together = in_launches[~np.isnan(in_launches)]
-        if len(together):
-            is_unpaired = not column.effects.in_turns and column.is_unpaired(second)
-            within[first, second] = replace(effects.of_launches(together), way=UNPAIRED if is_unpaired else PAIRED)
+        if difference := column.between_cases(first, second):
+            within[first, second] = difference
     return paired.judge(within, kind=lambda pair: kind(pair[1]))
 
 

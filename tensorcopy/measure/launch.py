@@ -1,4 +1,4 @@
-"""Take a launch: processes of several sides, on one core, that time each case in turns of a millisecond.
+"""Take a launch: processes of several sides, on one core, that time each case in turns of a millisecond. Of one side, its methods do so.
 
 What disturbs a machine for longer than a turn meets all sides, and cancels in their ratios. What is left is the layout of each process in
 memory, which the next launch draws anew: the launch is the independent unit. The state of the page cache is drawn anew, too: otherwise it
@@ -27,14 +27,14 @@ from random import SystemRandom
 from statistics import fmean, median, median_high
 from time import monotonic
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import UNSET, structs
 
 from tensorcopy.errors import NOWHERE, CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.files import kernel_text
 from tensorcopy.results import launches, suite_specs
-from tensorcopy.results.cases import device_of
+from tensorcopy.results.cases import beside, device_of
 from tensorcopy.results.launches import ALL, TIMED, UNIT, Launch, Row, Side, Suite
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.operations import FILE
@@ -61,6 +61,7 @@ PADDING = 4096  # bytes, at most, of an environment variable that moves the stac
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
 chance = SystemRandom()
 
+T = TypeVar("T")
 ReportLeft = Callable[[str, str], object]  # a benchmark, and the command line of a process that it has left running, and that was ended
 
 
@@ -95,21 +96,31 @@ class LocalSide:
 
 @dataclass(frozen=True)
 class Turns:
-    """What the turns of one case gave, by the number of the side.
+    """What turns gave: of one case by the number of the side, or of one side by the number of the case.
 
     seconds : a call's, by turn
     calls : in a turn, the same for all sides
     faults : page faults in a call, of the turn with the fewest: a heap that grows has some in others
     skipped, failed : reasons
     parts : where a call's time goes, as `launches.Parts`; nothing on the CPU
+    in_turns : whether it is one of several cases of a side that took turns
     """
 
     seconds: Mapping[int, Sequence[float]]
-    calls: int
+    calls: Mapping[int, int]
     faults: Mapping[int, float] = field(default_factory=dict)
     skipped: Mapping[int, str] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
     parts: Mapping[int, Sequence[float | None]] = field(default_factory=dict)
+    in_turns: bool = False
+
+    def of_case(self, number: int) -> Turns:
+        """Return the turns of one of several cases of a side, as of a case with one side."""
+
+        def own(values: Mapping[int, T]) -> Mapping[int, T]:
+            return {0: values[number]} if number in values else {}
+
+        return Turns(own(self.seconds), own(self.calls), own(self.faults), own(self.skipped), own(self.failed), own(self.parts), True)
 
 
 class SideFailed(CannotRun):
@@ -337,6 +348,8 @@ def take(
 ) -> Launch:
     """Let all sides time the cases of a selection in turns, and return the launch.
 
+    With one side, its methods take turns: so they can be compared with each other, where no other side can.
+
     machine : its name in results
     selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
     newest : as for `selected`
@@ -352,21 +365,17 @@ def take(
         suites = selected(suites, selection, devices_of(sides), newest=newest)
         by_case: dict[tuple[str, int], Turns] = {}
         jobs = _jobs(suites, of_side)
+        count = sum(len(job.cases) for of_device in jobs for job in of_device)
         for of_device in jobs:
-            for name, text, alone in of_device:
-                report_progress(len(by_case) / sum(map(len, jobs)), name)
-                suite, of_sides = suites[name], [places.get(text) for places in of_side]
-                if "refused" in suite:
-                    there = [number for number, place in enumerate(of_sides) if place is not None]
-                    turns = Turns({}, 0, failed=dict.fromkeys(there, suite["refused"]))
-                else:
-                    longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
-                    turns = time_case(processes, name, of_sides, longest, alone=alone, in_parts=suite_specs.find(name).in_parts)
+            for job in of_device:
+                report_progress(len(by_case) / count, job.suite)
+                suite = suites[job.suite]
+                for text, turns in _time_job(processes, job, suite, of_side).items():
+                    by_case[job.suite, suite["selected"][text]] = turns
+                    if full := of_text(" ".join(turns.failed.values()), NOWHERE):
+                        raise full  # the case is not at fault
                 for process in processes:
-                    process.report_left(name, report_left)
-                by_case[name, suite["selected"][text]] = turns
-                if full := of_text(" ".join(turns.failed.values()), NOWHERE):
-                    raise full  # the case is not at fault
+                    process.report_left(job.suite, report_left)
             for process in processes:
                 process.end_fork()  # no other device's cases run beside this one's context
     if not any(each.seconds for each in by_case.values()):
@@ -380,18 +389,46 @@ def take(
     return document(sides, suites, by_case, machine=machine, reference=reference, **_times(now))
 
 
-def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str, int]]) -> list[list[tuple[str, str, bool]]]:
-    """Return the selected cases that a side has, by device, in random order: suite, name, and whether it is alone.
+@dataclass(frozen=True)
+class _Job:
+    """A case by name, which all sides time in turns; or several of one side, which take turns.
 
-    A case that is alone has a fork for itself: of an unknown suite, and of large tensors. The others of a device share one.
+    alone : whether it has a fork for itself: of an unknown suite, and of large tensors. The others of a device share one.
     """
-    jobs: dict[str, list[tuple[str, str, bool]]] = {}
+
+    suite: str
+    cases: list[str]
+    alone: bool
+
+
+def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str, int]]) -> list[list[_Job]]:
+    """Return the selected cases that a side has, by device, in random order."""
+    jobs: dict[str, dict[Hashable, _Job]] = {}
     for name, suite in suites.items():
         for (text, nbytes), values in zip(sizes_of(name, suite).items(), product(*suite["params"])):
             if text in suite["selected"] and any(text in places for places in of_side):
-                job = (name, text, has_own_fork(name) or nbytes > LARGEST_SHARED)
-                jobs.setdefault(device_of(name, dict(zip(suite["param_names"], values))), []).append(job)
-    return [chance.sample(of_device, len(of_device)) for of_device in chance.sample([*jobs.values()], len(jobs))]
+                parameters, alone = dict(zip(suite["param_names"], values)), has_own_fork(name) or nbytes > LARGEST_SHARED
+                together = (name, text) if alone or len(of_side) > 1 else beside(name, parameters)
+                of_device = jobs.setdefault(device_of(name, parameters), {})
+                of_device.setdefault(together, _Job(name, [], alone)).cases.append(text)
+    return [chance.sample([*of_device.values()], len(of_device)) for of_device in chance.sample([*jobs.values()], len(jobs))]
+
+
+def _time_job(
+    processes: Sequence[_SideProcess], job: _Job, suite: Mapping[str, Any], of_side: Sequence[Mapping[str, int]]
+) -> dict[str, Turns]:
+    """Return the turns of the cases of a job by name."""
+    longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
+    in_parts = suite_specs.find(job.suite).in_parts
+    if len(job.cases) > 1:
+        turns = time_methods(processes[0], job.suite, [of_side[0][text] for text in job.cases], longest, in_parts=in_parts)
+        return {text: turns.of_case(number) for number, text in enumerate(job.cases)}
+    (text,) = job.cases
+    indices = [of_one.get(text) for of_one in of_side]
+    if "refused" in suite:
+        there = [number for number, index in enumerate(indices) if index is not None]
+        return {text: Turns({}, {}, failed=dict.fromkeys(there, suite["refused"]))}
+    return {text: time_case(processes, job.suite, indices, longest, alone=job.alone, in_parts=in_parts)}
 
 
 def has_own_fork(suite: str) -> bool:
@@ -595,6 +632,27 @@ def time_case(
     return turns
 
 
+def time_methods(
+    process: _SideProcess, name: str, indices: Sequence[int], longest: float = LONGEST_CASE, *, in_parts: bool = False
+) -> Turns:
+    """Let the cases of several methods take turns in a fork of one side, in random order.
+
+    name, longest, in_parts : as for `time_case`; indices : of the cases
+
+    One that fails ends the fork: the others are taken again without it.
+    """
+    left: list[int | None] = [*indices]
+    skipped: dict[int, str] = {}
+    failed: dict[int, str] = {}
+    while True:
+        turns = _turns([process], name, left, longest, in_parts)
+        skipped.update(turns.skipped)
+        failed.update(turns.failed)
+        left = [None if number in skipped or number in failed else index for number, index in enumerate(indices)]
+        if turns.seconds or not any(index is not None for index in left):
+            return replace(turns, skipped=skipped, failed=failed)
+
+
 def differing_in_faults(faults: Mapping[int, float]) -> set[int]:
     """Return the sides whose page faults in a call are less than half of those of the median side, or more than twice as many."""
     if not faults:
@@ -604,57 +662,69 @@ def differing_in_faults(faults: Mapping[int, float]) -> set[int]:
 
 
 def _turns(processes: Sequence[_SideProcess], name: str, indices: Sequence[int | None], longest: float, in_parts: bool) -> Turns:
-    """Let the fork of each side time one case in turns."""
-    calls = 0  # in a turn: the first side that can run the case calibrates it for all
+    """Let the fork of each side time one case in turns, or the fork of one side several cases; these have no times where one fails."""
+    calls: dict[int, int] = {}  # in a turn: the first side that can run the case calibrates it for all, and of several cases each itself
     skipped = {number: launches.OTHER_VERSION for number, index in enumerate(indices) if index == ANOTHER}
     failed: dict[int, str] = {}
-    alive: list[int] = []
-    for number in _shuffled(number for number, index in enumerate(indices) if index not in (None, ANOTHER)):
-        process = processes[number]
-        process.begin({"case": name, "index": indices[number], "calls": calls})
-        answer = process.answer(longest)
-        if "calls" in answer:
-            calls = answer["calls"]
-            alive.append(number)
-        else:
+    there = _shuffled(number for number, index in enumerate(indices) if index not in (None, ANOTHER))
+    one_side = len(processes) == 1
+    forks: dict[int, tuple[_SideProcess, int]] = {}  # what runs a case, and the place of the case among those that it runs
+    for numbers in [there] if one_side else [[number] for number in there]:
+        process, known = (processes[0], 0) if one_side else (processes[numbers[0]], next(iter(calls.values()), 0))
+        process.begin({"case": name, "indices": [indices[number] for number in numbers], "calls": known})
+        for place, number in enumerate(numbers):
+            answer = process.answer(longest)
+            if "calls" in answer:
+                calls[number] = answer["calls"]
+                forks[number] = process, place
+                continue
             (skipped if "skipped" in answer else failed)[number] = process.reason(answer)
-    seconds: dict[int, list[float]] = {number: [] for number in alive}
-    faults: dict[int, list[int]] = {number: [] for number in alive}
+            if one_side and failed:
+                return Turns({}, {}, skipped=skipped, failed=failed)
+    seconds: dict[int, list[float]] = {number: [] for number in forks}
+    faults: dict[int, list[int]] = {number: [] for number in forks}
     began = monotonic()
     for turn in range(TURNS):
-        taken = calls * max([sum(times) for times in seconds.values()] or [0.0])
+        taken = max([calls[number] * sum(times) for number, times in seconds.items()] or [0.0])
         if turn >= FEWEST_TURNS and (taken > SIDE_SECONDS or monotonic() - began > SIDE_WALL_SECONDS * len(seconds)):
             break
-        for number in _shuffled(alive):
-            processes[number].send("turn")
-            answer = processes[number].answer(longest)
+        for number in _shuffled(forks):
+            process, place = forks[number]
+            process.send(f"turn {place}")
+            answer = process.answer(longest)
             if "turn" in answer:
                 of_call, of_turn = answer["turn"]
                 seconds[number].append(of_call)
                 faults[number].append(of_turn)
-            else:
-                (skipped if "skipped" in answer else failed)[number] = processes[number].reason(answer)
-                alive.remove(number)
-                del seconds[number]
+                continue
+            (skipped if "skipped" in answer else failed)[number] = process.reason(answer)
+            if one_side:
+                return Turns({}, {}, skipped=skipped, failed=failed)
+            del forks[number], seconds[number]
     parts: dict[int, list[float | None]] = {}
-    for number in _shuffled(alive) if in_parts else ():
-        processes[number].send("parts")
-        answer = processes[number].answer(longest)
+    for number in _shuffled(forks) if in_parts else ():
+        process, place = forks[number]
+        process.send(f"parts {place}")
+        answer = process.answer(longest)
         if "parts" in answer:
             parts[number] = answer["parts"]
-        else:
-            failed[number] = processes[number].reason(answer)
-            alive.remove(number)
-    for number in alive:
-        processes[number].send("end")
-    for number in alive:
-        answer = processes[number].answer(longest)
+            continue
+        failed[number] = process.reason(answer)
+        if one_side:
+            return Turns({}, {}, skipped=skipped, failed=failed)
+        del forks[number]
+    ending = dict.fromkeys(process for process, _ in forks.values())
+    for process in ending:
+        process.send("end")
+    for process in ending:
+        answer = process.answer(longest)
         if "done" not in answer:  # its teardown fails, and so does the case, as in asv
-            failed[number] = processes[number].reason(answer)
-        elif strange := [each for each in seconds[number] if not launches.SHORTEST < each < launches.LONGEST]:
+            failed.update(dict.fromkeys((number for number, fork in forks.items() if fork[0] is process), process.reason(answer)))
+    for number in forks.keys() - failed.keys():
+        if strange := [each for each in seconds[number] if not launches.SHORTEST < each < launches.LONGEST]:
             failed[number] = f"its own timer gave {strange[0]:g} s for a call"
     seconds = {number: times for number, times in seconds.items() if number not in failed}
-    of_call = {number: min(faults[number]) / calls for number, times in seconds.items() if times}
+    of_call = {number: min(faults[number]) / calls[number] for number, times in seconds.items() if times}
     return Turns(seconds, calls, of_call, skipped, failed, parts)
 
 
@@ -717,10 +787,11 @@ def _row(turns: Turns, sides: int) -> Row:
     mean = fmean(logs.values())
     return Row(
         seconds=float(f"{exp(mean):.6g}"),
-        calls=turns.calls,
+        calls=next(turns.calls[number] for number in turns.seconds),
         turns=len(next(iter(turns.seconds.values()))),
         effects=[round((logs[number] - mean) * UNIT) if number in logs else None for number in range(sides)],
         parts=[_parts(turns.parts.get(number)) if number in logs else None for number in range(sides)] if turns.parts else [],
+        in_turns=turns.in_turns,
     )
 
 

@@ -6,7 +6,7 @@ To a timed case belong an exact count, and the memcpy baseline of the same bytes
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice, product
@@ -66,6 +66,14 @@ class Case:
     def device(self) -> str:
         """The device of its tensors."""
         return device_of(self.suite, dict(self.parameters))
+
+
+def beside(suite: str, parameters: Mapping[str, str]) -> Hashable:
+    """Return a value that cases share which differ in their methods alone: these can take turns with each other.
+
+    parameters : as text, by name; of a third-party suite, one of the name "method" can be anything
+    """
+    return suite, tuple(each for each in parameters.items() if each[0] != "method" or not suite_specs.find(suite).shipped)
 
 
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tensorcopy.results.cases import Case, Cases
+from tensorcopy.results.cases import Case, Cases, beside
 from tensorcopy.results.launches import UNIT, Launch, Place
 
 LEVEL = 0.95  # of the interval of a time
@@ -76,7 +76,7 @@ class Effects:
     columns : the place of each release and environment; cases : that of each case
     logs : by launch, column and case; NaN where it was not measured
     looks : of each launch, how many looks share the chance of a false alarm; empty where there was one of all
-    in_turns : whether the cases took turns with each other, and not only the sides of each
+    turns : by launch and case, a number: cases of one number took turns with each other; None where only the sides of each case did
     """
 
     started: tuple[str, ...]
@@ -84,7 +84,7 @@ class Effects:
     cases: Mapping[Case, int]
     logs: Numbers
     looks: tuple[int, ...] = ()
-    in_turns: bool = False
+    turns: Numbers | None = None
 
     def most_looks(self, *columns: int) -> int:
         """Return the most looks of any launch in which all of these columns were measured; 0 where there is none."""
@@ -167,6 +167,24 @@ class Column:
         groups = self.effects.fitted.groups
         return groups[self.number][number] == groups[other.number][number]
 
+    def between_cases(self, before: Case, after: Case) -> Difference | None:
+        """Return the difference of two cases with it, by those within launches; None where no launch has both.
+
+        Alone, a side's cases are paired in the launches in which they took turns with each other.
+        """
+        differences = self.logs_of(after) - self.logs_of(before)
+        together = ~np.isnan(differences)
+        if not together.any():
+            return None
+        if not self.is_unpaired(after):
+            return of_launches(differences[together])
+        if self.effects.turns is not None:
+            first, second = (self.effects.turns[:, self.effects.cases[case]] for case in (before, after))
+            in_turns = together & (first == second)
+            if in_turns.any():
+                return of_launches(differences[in_turns])
+        return replace(of_launches(differences[together]), way=UNPAIRED)
+
     def launch_times(self, case: Case) -> list[float]:
         """Return its time of a case in each launch, without the launch's part; alone, that part is in no other and stays."""
         if self.is_unpaired(case):
@@ -216,7 +234,19 @@ def gathered(
         for side in launch.sides if left_out else ():
             logs[number, columns[side.place], [cases[case] for case in left_out.get((launch.id, side.place), ())]] = np.nan
     started, looks = zip(*((each.started, each.looks) for each, _ in ordered)) if ordered else ((), ())
-    return Effects(started, columns, cases, _without_lone(logs), looks)
+    return Effects(started, columns, cases, _without_lone(logs), looks, _turns(ordered, cases))
+
+
+def _turns(launches: Sequence[tuple[Launch, Cases]], cases: Mapping[Case, int]) -> Numbers:
+    """Return which cases took turns with each other, as `Effects.turns`."""
+    turns, groups = np.tile(np.arange(len(cases)), (len(launches), 1)), dict[Hashable, int]()
+    for of_launch, (launch, by_suite) in zip(turns, launches):
+        for name, of_suite in by_suite.items() if len(launch.sides) == 1 else ():
+            for index, row in launch.suites[name].rows.items():
+                if row.in_turns:
+                    case = of_suite[int(index)]
+                    of_launch[cases[case]] = groups.setdefault(beside(case.suite, dict(case.parameters)), cases[case])
+    return turns
 
 
 def _without_lone(logs: Numbers) -> Numbers:

@@ -3,7 +3,7 @@
 A launch is one draw of processes. Its file is `results/MACHINE/TIME-ID.json`. It is created whole when the launch has ended, and never
 changed: adding is creating a file, merging is copying files, and a launch that is interrupted leaves nothing. There are two kinds:
 
-times : two or more sides have taken turns (`measure.launch`); or a single side, which is then unpaired
+times : two or more sides have taken turns (`measure.launch`); or the methods of a single side, which is then unpaired
 counts : one side has counted instructions, bytes and allocations, and observed what each method does
 
 msgspec compiles the schema from the classes below.
@@ -181,6 +181,7 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     effects : by side, log(its time / the mean of all sides) in 1 / UNIT; null without turns. The time of a side is that of the usual call
         when nothing disturbs it: the geometric mean of the fastest third of its turns, of each of which the fastest window counts
     parts : by side, of a case on a device that is waited for; null without turns
+    in_turns : of a single side, whether this method took turns with the others
     """
 
     seconds: Seconds
@@ -188,6 +189,7 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     turns: Number
     effects: list[Effect | None]
     parts: list[Parts | None] = []
+    in_turns: bool = False
 
 
 class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

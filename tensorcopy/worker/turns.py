@@ -3,11 +3,11 @@
 `python -m tensorcopy.worker.turns SUITES` reads a request from each line of standard input, and answers with a line of JSON.
 `measure.launch` sends the requests, to the processes of several releases in turn:
 
-{"case": NAME, "index": N, "calls": C} : set up case N of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to calibrate:
-    {"calls": …}, {"skipped": reason} or {"failed": error}
-"turn" : of this case, make new inputs and time a turn: {"turn": [seconds of a call, page faults]}
-"parts" : of this case, where the time of a call on a device goes: {"parts": seconds, as `results.launches.Parts`}
-"end" : tear the case down: {"done": true}
+{"case": NAME, "indices": [N, …], "calls": C} : set up cases of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
+    calibrate: for each of them {"calls": …}, {"skipped": reason} or {"failed": error}
+"turn K" : of case K of these, make new inputs and time a turn: {"turn": [seconds of a call, page faults]}
+"parts K" : of case K, where the time of a call on a device goes: {"parts": seconds, as `results.launches.Parts`}
+"end" : tear these cases down: {"done": true}
 {"value": NAME, "index": N} : run a benchmark that is not timed: {"value": …}, "skipped" or "failed"
 {"suites": true} : describe the benchmarks, as asv's discovery does, with the fields `DESCRIBED`: {"suites": […]}
 "null" : end the fork
@@ -44,7 +44,7 @@ from tensorcopy.worker import processes
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
 CALIBRATION_SECONDS = 0.02
-PARTS, END = "parts\n", "end\n"
+END = "end\n"
 LONGEST_ERROR = 200  # characters of an exception
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "setup_cache_key", "timeout")  # of what asv's discovery tells
 
@@ -162,7 +162,7 @@ class RequestHandler:
             benchmark.do_teardown()
             self._answer(value=value)
         else:
-            self._take_turns(self._loop(request["case"], request["index"]), request["calls"])
+            self._take_turns(request["case"], request["indices"], request["calls"])
 
     def _benchmark(self, name: str, index: int) -> Any:
         """Return a benchmark that is set up. Raises SkipNotImplemented where its setup or its parameters skip it."""
@@ -210,20 +210,35 @@ class RequestHandler:
         benchmark.func(*benchmark._build_params())
         return suite.tensorcopy_loops[0]
 
-    def _take_turns(self, loop: Any, calls: int) -> None:
-        loop.calibrate(calls)
-        self._answer(calls=loop.calls)
+    def _take_turns(self, name: str, indices: Sequence[int], calls: int) -> None:
+        from asv_runner.benchmarks.mark import SkipNotImplemented
+
+        loops: dict[int, Any] = {}
+        for number, index in enumerate(indices):
+            try:
+                loop = self._loop(name, index)
+                loop.calibrate(calls)
+            except SkipNotImplemented as reason:
+                self._answer(skipped=_shortened(str(reason)))
+            else:
+                loops[number] = loop
+                self._answer(calls=loop.calls)
+        if not loops:
+            return
         for request in iter(self._requests.readline, ""):
             if request == END:
                 break
-            if request == PARTS:
+            act, _, number_text = request.partition(" ")
+            loop = loops[int(number_text)]
+            if act == "parts":
                 self._answer(parts=loop.parts())
                 continue
             loop.move()
             before = page_faults()
             seconds = fastest(loop)
             self._answer(turn=[seconds, page_faults() - before])
-        loop.close()
+        for loop in loops.values():
+            loop.close()
         self._answer(done=True)
 
     def _answer(self, **document: Any) -> None:

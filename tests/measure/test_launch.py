@@ -264,6 +264,59 @@ def test_a_setup_cache_runs_once_on_each_side(taken, sides, tmp_path):
     assert launches.read(launches.write(tmp_path, counted)) == counted
 
 
+METHODS = """
+import os, time
+from pathlib import Path
+
+LOG = Path(os.environ["FOLDER"]) / "log"
+
+class BySize:
+    params = [["clone", "tensor", "exits", "raises"], [1, 16, 2**21]]
+    param_names = ["method", "numel"]
+
+    def setup(self, method, numel):
+        if method == "raises":
+            raise NotImplementedError("not here")
+
+    def time_copy(self, method, numel):
+        with LOG.open("a") as log:
+            log.write(f"{method} {numel}\\n")
+        if method == "exits":
+            os._exit(3)
+        time.sleep(0.002 * (1 + (method == "tensor")))
+"""
+
+
+def test_the_methods_of_a_side_that_is_alone_take_turns(sides, tmp_path):
+    """At each size whose cases share a fork. One that ends it, or is skipped, leaves the others; with two sides, these take turns."""
+    (sides[0].suites / "copies.py").write_text(METHODS)
+    log = tmp_path / "log"
+
+    def changes(numel):
+        """Return how often another method was called than before."""
+        calls = [method for method, of_size in map(str.split, log.read_text().splitlines()) if of_size == str(numel) and method != "exits"]
+        return sum(one != other for one, other in zip(calls, calls[1:]))
+
+    suite = launch.take([sides[0]], "box", selection="^copies").suites["copies.BySize.time_copy"]
+    assert all(changes(numel) >= launch.FEWEST_TURNS for numel in (1, 16))
+    assert changes(2**21) == 1
+    assert {index: row.in_turns for index, row in suite.rows.items()} == {
+        "0": True,
+        "1": True,
+        "2": False,
+        "3": True,
+        "4": True,
+        "5": False,
+    }
+    assert suite.failed == {index: {ALL: "ended with exit code 3"} for index in ("6", "7", "8")}
+    assert suite.skipped == {index: {ALL: "not here"} for index in ("9", "10", "11")}
+    for place, numel in enumerate((1, 16, 2**21)):
+        assert suite.rows[str(3 + place)].seconds / suite.rows[str(place)].seconds == pytest.approx(2, abs=0.4), numel
+    log.unlink()
+    beside = launch.take(sides, "box", selection=r"^copies.*\(('clone'|'tensor'), 1\)").suites["copies.BySize.time_copy"]
+    assert (changes(1), {row.in_turns for row in beside.rows.values()}) == (1, {False})
+
+
 MEMORY = """
 import os
 

@@ -128,9 +128,10 @@ class Machine:
 
     def turns(self, names: list[str], number: int, case: str) -> Turns:
         if case == self.failing:
-            return Turns({}, 100, failed=dict.fromkeys(range(len(names)), "RuntimeError: no kernel"))
+            return Turns({}, {}, failed=dict.fromkeys(range(len(names)), "RuntimeError: no kernel"))
         noise = self.noise.get(case, 0)
-        return Turns({place: [self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3 for place, each in enumerate(names)}, 100)
+        seconds = {place: [self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3 for place, each in enumerate(names)}
+        return Turns(seconds, dict.fromkeys(seconds, 100))
 
     @property
     def sides(self) -> list[list[str]]:
@@ -286,7 +287,7 @@ def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, field):
 def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
     """No launch can give it one."""
     sides = [LocalSide("a" * 40, "py3.11-cuda", PROVENANCE, revision=number * 40) for number in "12"]
-    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, 1), (BY_SIZE, 1): Turns({1: [1e-6]}, 1)}
+    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, {0: 1, 1: 1}), (BY_SIZE, 1): Turns({1: [1e-6]}, {1: 1})}
     times = {"id": launches.new_id(), "started": "2026-11-21T08:00:00+00:00", "ended": ""}
     taken = launch.document(sides, SUITES, by_case, machine="box", **times)
     assert [*plan.taken([taken], launch.selected(SUITES, "BySize", ())).values()] == [1, 1]
@@ -296,7 +297,7 @@ def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
 def test_a_release_that_lacks_a_case_has_no_launch_of_it():
     """Unlike a revision: a launch in which it was there and another was timed says nothing of it."""
     sides = [LocalSide(each.release.sha, each.environment, PROVENANCE) for each in FIVE[-2:]]
-    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, 1), (BY_SIZE, 1): Turns({0: [1e-6]}, 1)}
+    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, {0: 1, 1: 1}), (BY_SIZE, 1): Turns({0: [1e-6]}, {0: 1})}
     taken = launch.document(sides, SUITES, by_case, machine="box", id=launches.new_id(), **SECOND)
     counts = plan.taken([taken], launch.selected(SUITES, "BySize", ()))
     assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]

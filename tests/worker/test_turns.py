@@ -74,7 +74,10 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
     chance, size = np.random.default_rng(sides), (200, sides, launch.TURNS)
     logs = log(1e-5) + 0.2 * chance.random(size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
     logs[:, 0] += log(1.05)
-    by_case = {("a.time_it", number): Turns(dict(enumerate(np.exp(case).tolist())), 9) for number, case in enumerate(logs)}
+    by_case = {
+        ("a.time_it", number): Turns(dict(enumerate(np.exp(case).tolist())), dict.fromkeys(range(len(case)), 9))
+        for number, case in enumerate(logs)
+    }
     suites = {"a.time_it": {"version": "1", "param_names": ["number"], "params": [list(map(str, range(200)))]}}
     made = [LocalSide("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
     taken = launch.document(made, suites, by_case, machine="box", id="", started="", ended="")
@@ -216,6 +219,6 @@ def test_a_case_of_large_tensors_has_a_fork_for_itself():
         name: {**parameters, "selected": launch.names_of(name, parameters["params"])} for name in ("copies.BySize.time_copy", "mine.time")
     }
     (jobs,) = launch._jobs(suites, [{text: 0 for suite in suites.values() for text in suite["selected"]}])
-    alone = {text: is_alone for _, text, is_alone in jobs}
+    alone = {text: job.alone for job in jobs for text in job.cases}
     assert [alone[text] for text in suites["copies.BySize.time_copy"]["selected"]] == [False, False, True]
     assert {alone[text] for text in suites["mine.time"]["selected"]} == {True}
