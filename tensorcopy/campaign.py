@@ -43,7 +43,7 @@ from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import ITEMSIZE, Case
-from tensorcopy.results.launches import Outcome
+from tensorcopy.results.launches import StoredOutcome
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.operations import FILE, GUIDE, OF_THE_LOOP, SIZE, Input, Operation, of_values, variables
 
@@ -261,7 +261,7 @@ def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
             raise _refused(f"imports {module!r}", "names of modules")
     if set(row.get("promise", {})) - {"plain", "with_grad"}:
         raise _refused(f"promise with {', '.join(row['promise'])}", "plain and with_grad")
-    promised = Outcome.__struct_fields__
+    promised = StoredOutcome.__struct_fields__
     for kind, outcome in row.get("promise", {}).items():
         if not isinstance(outcome, dict) or set(outcome) - set(promised):
             raise _refused(f"promise.{kind} = {outcome!r}", f"a table with {', '.join(promised)}")

@@ -43,7 +43,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.measure import git, history, now, plan, revisions, settings, taking
+from tensorcopy.measure import git, now, plan, revisions, run, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job, Sides
@@ -131,7 +131,7 @@ def _run(conf: Any, options: Namespace) -> int:
         parallel = given.parallel or plan.parallel(min(size, len(every)), devices)
         for line in _intentions(missing, there, taking.outlook(missing, size, parallel, twice=False), is_resumed=bool(given.launches)):
             log.info(line)
-        taken = history.take(
+        taken = run.take(
             missing,
             most=size,
             counts=counting or None,

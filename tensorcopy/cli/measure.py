@@ -99,7 +99,7 @@ def add(commands: Any) -> None:
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import history, plan, taking
+    from tensorcopy.measure import plan, run, taking
     from tensorcopy.releases import environments
     from tensorcopy.results import reader
     from tensorcopy.site import server
@@ -124,7 +124,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         for each in chosen:
             if there[each.place] >= wanted:
                 console.print(f"{each} was measured on this machine; --again adds launches")
-        taken = history.take(taking.Missing(chosen, job, wanted, suites), counts=None)
+        taken = run.take(taking.Missing(chosen, job, wanted, suites), counts=None)
         counting = replace(job, selection=own.memory)
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory)
@@ -193,7 +193,7 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import history, plan, taking
+    from tensorcopy.measure import plan, run, taking
     from tensorcopy.projects import runners
     from tensorcopy.worker import nvidia
 
@@ -235,7 +235,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         for each in filter(None, (missing, missing_of_newest)):
             for line in taking.outlook(each, size, parallel, twice=whole and each is missing):
                 console.print(line, soft_wrap=True)
-        taken = history.take(
+        taken = run.take(
             missing,
             newest=missing_of_newest,
             most=size,

@@ -47,7 +47,7 @@ Quantity = Annotated[float, Meta(ge=-1e18, le=1e18)]
 Ratio = Annotated[float, Meta(ge=1e-9, le=1e9)]
 
 
-class Row(Struct, frozen=True, forbid_unknown_fields=True):
+class CommentRow(Struct, frozen=True, forbid_unknown_fields=True):
     """A case, and the fields of its `Change`; of a tracked value with the interval of its difference, and without those of a ratio."""
 
     case: Name
@@ -105,7 +105,7 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
 
     torch: tuple[Version, Version]
     on: Name
-    rows: Annotated[list[Row], Meta(max_length=5000)] | None
+    rows: Annotated[list[CommentRow], Meta(max_length=5000)] | None
     seen: Ratio | None
     history: dict[Verdict, Number]
     failures: Annotated[list[tuple[bool, Lines]], Meta(max_length=2)]
@@ -123,14 +123,14 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True):
     pairs: Annotated[list[Pair], Meta(max_length=5)]
 
 
-def rows(comparison: Comparison) -> list[Row]:
+def rows(comparison: Comparison) -> list[CommentRow]:
     """Return the cases of a comparison, with names and units that are shown: those of a third party's suite may have any character."""
     made = []
     for case, change in ordered(comparison.changes.items()):
-        fields = {name: getattr(change, name) for name in Row.__struct_fields__ if name not in OF_A_ROW}
+        fields = {name: getattr(change, name) for name in CommentRow.__struct_fields__ if name not in OF_A_ROW}
         fields["difference"] = change.count.interval if change.count and not change.timed else None
         fields["unit"] = re.sub(f"[^{IN_UNITS}]", " ", change.unit)[:LONGEST_UNIT]
-        made.append(Row(name(case.name), **fields if change.timed else {**fields, "ratio": None}))
+        made.append(CommentRow(name(case.name), **fields if change.timed else {**fields, "ratio": None}))
     return made
 
 

@@ -91,7 +91,7 @@ class Provenance(Struct, frozen=True):
     unsupported: dict[Name, Text] = {}
 
 
-class Outcome(Struct, frozen=True):
+class StoredOutcome(Struct, frozen=True):
     """What a method was observed to do with one kind of tensor, see `semantics.Outcome`."""
 
     gives: Name
@@ -111,12 +111,12 @@ class Outcome(Struct, frozen=True):
 class Observation(Struct, frozen=True):
     """What a method was observed to do on one device."""
 
-    plain: Outcome
-    with_grad: Outcome
+    plain: StoredOutcome
+    with_grad: StoredOutcome
     as_promised: bool | None = None
 
 
-class Method(Struct, frozen=True):
+class StoredMethod(Struct, frozen=True):
     """A method's code, and by device what it was observed to do."""
 
     group: Name
@@ -393,7 +393,7 @@ def _checked(path: Path, data: bytes) -> Launch:
         _check_sides(launch)
         for number in range(len(launch.sides)):
             msgspec.convert(launch.provenance_of(number), Provenance)
-        msgspec.convert(launch.methods, dict[Name, Method])
+        msgspec.convert(launch.methods, dict[Name, StoredMethod])
         msgspec.convert(launch.article, dict[Name, Statements])
     return launch
 

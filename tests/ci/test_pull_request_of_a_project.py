@@ -193,7 +193,7 @@ def test_names_of_a_third_party_are_shown_as_far_as_a_comment_shows_them():
     (row,) = pr_comment.rows(SimpleNamespace(changes={case: change}))
     assert row.case.startswith("a.time_b shape=(3, 4) path=_a/b___ _xxx")
     assert row.unit.startswith(" GB /sx")
-    assert msgspec.json.decode(msgspec.json.encode(row), type=pr_comment.Row) == row
+    assert msgspec.json.decode(msgspec.json.encode(row), type=pr_comment.CommentRow) == row
 
 
 def compared(folder: Path, head: str, python: str) -> tuple[int, dict[str, dict[str, Any]], str]:

@@ -6,12 +6,12 @@ from html import unescape
 import pytest
 
 from tensorcopy.copying import anatomy
-from tensorcopy.copying.pages import methods
+from tensorcopy.copying.pages import method_pages
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import function_changes
 from tensorcopy.results import function_profiles
 from tensorcopy.site import render
-from tensorcopy.site.pages import history
+from tensorcopy.site.pages import histories
 from tests.conftest import with_cases
 from tests.whole.test_claims import text_of
 
@@ -40,10 +40,10 @@ def content(shipped_results):
 @pytest.fixture(scope="module")
 def pages(content) -> dict[str, str]:
     """Return some pages of cases, and those of methods, by the end of their address."""
-    templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
+    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
     addresses = {content.machine.case_address(case).removeprefix("history/epyc-2core/"): case for case in content.machine.cases}
-    shown = [history._case_page(content, places, addresses[address]) for address in (*CASES.values(), COUNTED_ONLY)]
-    listed = [*shown, *(page for page in methods.pages(content) if page.address.startswith("methods/"))]
+    shown = [histories._case_page(content, places, addresses[address]) for address in (*CASES.values(), COUNTED_ONLY)]
+    listed = [*shown, *(page for page in method_pages.pages(content) if page.address.startswith("methods/"))]
     return {page.address.removeprefix("history/epyc-2core/"): render.page_text(templates, page) for page in listed}
 
 
@@ -170,8 +170,8 @@ def test_a_case_without_functions_shows_nothing(content, monkeypatch):
     counted_methods = type(content.machine).counted_methods.func(content.machine)
     monkeypatch.setitem(content.machine.__dict__, "counted_methods", counted_methods)
     assert anatomy.of_case(content.machine, case) is None
-    templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
-    assert LINK not in render.page_text(templates, history._case_page(content, places, case))
+    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
+    assert LINK not in render.page_text(templates, histories._case_page(content, places, case))
 
 
 def test_a_counted_case_leads_to_the_page_of_its_method(pages):

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from tensorcopy.copying.pages import methods
+from tensorcopy.copying.pages import method_pages
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.results.call_parts import CALL, COPY, DEVICE, LAUNCH, PARTS, WAIT
 from tensorcopy.site import render
-from tensorcopy.site.pages import history
+from tensorcopy.site.pages import histories
 from tests import launch_files
 from tests.copying.test_anatomy import releases, section, table
 from tests.whole.test_claims import text_of
@@ -48,7 +48,7 @@ def content(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pages(content) -> dict[str, str]:
     templates = render.templates_of(content)
-    return {page.address: render.page_text(templates, page) for page in methods.pages(content) if page.address.startswith("methods/")}
+    return {page.address: render.page_text(templates, page) for page in method_pages.pages(content) if page.address.startswith("methods/")}
 
 
 def seconds(text: str) -> float:
@@ -104,6 +104,6 @@ def test_what_no_launch_tells_is_not_profiled_yet(content, pages):
 
 @pytest.mark.parametrize(("case", "leads"), [(SMALL, True), (OTHER, False), (IN_A_ROW, False)])
 def test_a_case_with_parts_leads_to_them(content, case, leads):
-    templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
-    page = render.page_text(templates, history._case_page(content, places, launch_files.case(case)))
+    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
+    page = render.page_text(templates, histories._case_page(content, places, launch_files.case(case)))
     assert ('Where its time goes: <a href="../../../methods/clone_detach.html">' in page) is leads

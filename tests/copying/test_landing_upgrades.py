@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from tensorcopy.copying.pages.landing import Tally, Upgrade, own_machine, upgrades
+from tensorcopy.copying.pages.landing import Upgrade, UpgradeTally, own_machine, upgrades
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results.cases import Case
@@ -50,18 +50,18 @@ def without_comparisons(content: Content, monkeypatch) -> Content:
 @pytest.mark.parametrize(
     ("factor", "before", "after", "copies"),
     [
-        (1.5, 0, 8, Tally(1, 0, 2)),
-        (1.5, CHANGED - 1, 8, Tally(1, 0, 2)),
-        (1.5, CHANGED, 8, Tally(0, 0, 2)),
-        (1 / 1.5, 0, 8, Tally(0, 1, 2)),
-        (1.02, 0, 8, Tally(0, 0, 2)),
+        (1.5, 0, 8, UpgradeTally(1, 0, 2)),
+        (1.5, CHANGED - 1, 8, UpgradeTally(1, 0, 2)),
+        (1.5, CHANGED, 8, UpgradeTally(0, 0, 2)),
+        (1 / 1.5, 0, 8, UpgradeTally(0, 1, 2)),
+        (1.02, 0, 8, UpgradeTally(0, 0, 2)),
     ],
     ids=["from long before", "from just before", "from after it", "faster", "below the margin"],
 )
 def test_an_upgrade_counts_what_changed_until_the_newest_release(monkeypatch, factor, before, after, copies):
     """A change counts from 3 % on."""
     row = upgrade(without_comparisons(stepped(factor), monkeypatch), before, after)
-    assert (row.copies, row.conversions, row.address) == (copies, Tally(0, 0, 1), "")
+    assert (row.copies, row.conversions, row.address) == (copies, UpgradeTally(0, 0, 1), "")
 
 
 def test_a_case_counts_only_where_both_releases_have_it(monkeypatch):

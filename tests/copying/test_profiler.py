@@ -11,7 +11,7 @@ from tensorcopy.copying.inside import instruction_count
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
-from tensorcopy.measure import history
+from tensorcopy.measure import run
 from tensorcopy.releases import environments
 from tensorcopy.report import explanation
 from tensorcopy.results import function_profiles, reader
@@ -36,7 +36,7 @@ def counted(python: str, cases: str, folder: Path) -> function_profiles.Profiles
     environment = environments.inspected(Path(python), shipped())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
-        function_profiles.write(path, history.functions(environment, shipped().profiler, cases))
+        function_profiles.write(path, run.functions(environment, shipped().profiler, cases))
     return function_profiles.read(path)
 
 

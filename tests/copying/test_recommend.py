@@ -12,8 +12,7 @@ from docs.tools import readme
 from tensorcopy.copying import advise, recommend
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside import conformance, methods
-from tensorcopy.copying.pages import article, chooser, landing
-from tensorcopy.copying.pages import methods as method_pages
+from tensorcopy.copying.pages import article, chooser, landing, method_pages
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table

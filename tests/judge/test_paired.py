@@ -8,7 +8,7 @@ import pytest
 
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import ALPHA, MARGIN, Change, CountPair, Reason, Verdict, judge, moderated
-from tensorcopy.measure import history, now
+from tensorcopy.measure import now, run
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED, Difference, summed, within
 
@@ -278,7 +278,7 @@ def test_launches_again_of_wide_intervals_need_no_share_of_the_chance_of_a_false
     alarms, again, covered = 0, [], []
     for _ in range(repetitions):
         logs = launches(random, np.zeros((2, CASES)), count=24, layout=0.014)
-        chosen = [history._is_wide(case, change) for change in changes(logs[:12]).values()]
+        chosen = [run._is_wide(case, change) for change in changes(logs[:12]).values()]
         logs[12:, :, np.logical_not(chosen)] = NAN
         judged = changes(logs).values()
         alarms += any(change.p <= ALPHA for change in judged)

@@ -30,7 +30,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import history, launch, now, plan, revisions, taking
+from tensorcopy.measure import launch, now, plan, revisions, run, taking
 from tensorcopy.measure.launch import LocalSide, Turns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -418,9 +418,9 @@ def test_functions_are_counted_of_what_has_instructions(machine):
         Path("results"), newest.release.version, {"instructions.BySize.track_instructions tensor 16 False": 5}
     )
     job = taking.Job(taking.Sides(shipped(), configuration.paths()), "box")
-    assert history.without_functions(FIVE, job) == [newest]
+    assert run.without_functions(FIVE, job) == [newest]
     path.write_text(path.read_text().replace('"values":{"0":5.0}', '"failed":{"0":{"*":"no valgrind"}}'))
-    assert history.without_functions(FIVE, job) == []
+    assert run.without_functions(FIVE, job) == []
 
 
 def test_two_commits_are_measured_with_a_torch_that_both_know(machine, monkeypatch):

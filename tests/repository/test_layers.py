@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -65,6 +66,15 @@ def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports()
     assert sorted(order) == FOLDERS
     upward = [(folder, name) for folder, names in folder_imports().items() for name in names if order.index(name) > order.index(folder)]
     assert upward == []
+
+
+def test_a_name_is_that_of_one_class_and_of_one_module():
+    """A reader who searches for a name finds one place."""
+    modules = Counter(path.stem for path in MODULES.values() if path.stem != "__init__")
+    classes = Counter(
+        node.name for path in MODULES.values() for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
+    )
+    assert [name for counts in (modules, classes) for name, count in counts.items() if count > 1] == []
 
 
 def test_a_time_goes_the_way_that_the_architecture_page_names():

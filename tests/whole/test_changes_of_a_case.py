@@ -20,7 +20,7 @@ from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import machines
 from tensorcopy.site.page import circumstances
-from tensorcopy.site.pages import history
+from tensorcopy.site.pages import histories
 from tests import launch_files
 from tests.conftest import measured, with_cases
 from tests.whole.test_claims import false_lines, holds, text_of
@@ -44,10 +44,10 @@ def content(shipped_results):
 @pytest.fixture(scope="module")
 def site(content) -> dict[str, str]:
     """Return the index of histories, a sample of case pages, and the CSV of all, by address."""
-    templates, places = render.templates_of(content), history.Places.of_machine(content.machine, ())
-    index = next(history.machine_pages(content, content.machine))
+    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
+    index = next(histories.machine_pages(content, content.machine))
     cases = [case for case in content.machine.cases if case not in content.machine.timed_by_count]
-    case_pages = [history._case_page(content, places, case) for case in cases[::SAMPLE]]
+    case_pages = [histories._case_page(content, places, case) for case in cases[::SAMPLE]]
     texts = {page.address: render.page_text(templates, page) for page in (index, *case_pages)}
     return {**texts, CSV: machine_csv(content.machine)}
 

@@ -43,8 +43,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, data_files, feeds, render
 from tensorcopy.site.content import Content
 from tensorcopy.site.page import circumstances
-from tensorcopy.site.pages import comparisons as comparison_pages
-from tensorcopy.site.pages import history as history_pages
+from tensorcopy.site.pages import histories, release_pairs
 from tests import launch_files
 from tests.launch_files import START
 
@@ -745,14 +744,14 @@ def page(made: Made, run: Run) -> Output:
         *(next(each for each in made.content.machines[0].results if each.place == side.place) for side in made.sides)
     )
     assert address
-    html = Html(render.text_of(made.templates, comparison_pages._comparison_page(made.content, address)))
+    html = Html(render.text_of(made.templates, release_pairs._comparison_page(made.content, address)))
     by_link, said = made.by_link(), dict[str, Said]()
     counts = headline_of(" ".join(text for kind, text, _ in html.parts if kind in ("p lead", "p")))
     tally = [cells for kind, cells in html.rows if kind.startswith("tally")]
     if tally:
         words = [text.partition(" ")[2] for text, _ in tally[1]]
         totals = {each: int(text.split(" ")[0]) for each, (text, _) in zip(words, tally[-1][1:]) if each not in ("more", "fewer", "equal")}
-        timed = Counter(word(change) for change in made.names.values() if change.timed and change.reason not in comparison_pages.APART)
+        timed = Counter(word(change) for change in made.names.values() if change.timed and change.reason not in release_pairs.APART)
         assert totals == {each: timed[each] for each in totals.keys() | timed.keys()}
     for kind, cells in html.rows:
         name = by_link.get(cells[0][1]) if cells else None
@@ -794,9 +793,9 @@ def history(made: Made, run: Run) -> Output:
 
 def history_page(made: Made, run: Run) -> Output:
     """Read the row of the release on the page of each case: its change and its interval."""
-    places, said = history_pages.Places.of_machine(made.machine, ()), {}
+    places, said = histories.Places.of_machine(made.machine, ()), {}
     for name, case in made.followed.items():
-        html = Html(render.text_of(made.templates, history_pages._case_page(made.content, places, case)))
+        html = Html(render.text_of(made.templates, histories._case_page(made.content, places, case)))
         row = next(
             (cells for kind, cells in html.rows if kind.startswith("releases") and cells[0][0] == made.comparison.after.version), None
         )

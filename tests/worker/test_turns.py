@@ -16,7 +16,7 @@ import pytest
 
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.measure import history, launch
+from tensorcopy.measure import launch, run
 from tensorcopy.measure.launch import LocalSide, Turns, differing_in_faults
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case
@@ -114,7 +114,7 @@ def test_choosing_cases_by_their_width_keeps_the_level():
         spread = dict(zip(cases, 0.02 * np.exp(chance.normal(0, 0.4, len(cases)))))
         differences = {case: list(chance.normal(0, spread[case], 12)) for case in cases}
         first = judged(differences)
-        wide = [case for case in cases if history._is_wide(case, first[case])]
+        wide = [case for case in cases if run._is_wide(case, first[case])]
         assert 0.2 < len(wide) / len(cases) < 0.9
         for case in wide:
             differences[case] += list(chance.normal(0, spread[case], 12))

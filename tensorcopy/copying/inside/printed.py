@@ -143,7 +143,7 @@ t.grad, w -> 3.0, 3.0
 
 
 @dataclass(frozen=True)
-class Line:
+class ArticleLine:
     """A line of a section: code that is run, or expressions with the values that the article prints for them.
 
     code : as it is run; of expressions, the code of their values
@@ -161,7 +161,7 @@ class Line:
         return list(values) if len(self.expressions) > 1 else [values]
 
 
-def lines(section: str) -> Iterator[Line]:
+def lines(section: str) -> Iterator[ArticleLine]:
     """Yield the lines of a section."""
     on_accelerator = False
     for text in SECTIONS[section].strip().splitlines():
@@ -169,11 +169,11 @@ def lines(section: str) -> Iterator[Line]:
         if text == ON_ACCELERATOR:
             on_accelerator = True
         elif not arrow:
-            yield Line(text, (), on_accelerator)
+            yield ArticleLine(text, (), on_accelerator)
         else:
             parsed = ast.parse(left, mode="eval").body
             expressions = [ast.unparse(part) for part in parsed.elts] if isinstance(parsed, ast.Tuple) else [left]
-            yield Line(right, tuple(expressions), on_accelerator)
+            yield ArticleLine(right, tuple(expressions), on_accelerator)
 
 
 def failure(section: str, expression: str, value: Any, got: str) -> str:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from tensorcopy import files
 from tensorcopy.copying.drawings import draw_graph, draw_methods
 from tensorcopy.copying.inside.printed import SECTIONS, drawn_graph, session
-from tensorcopy.copying.pages.methods import observed
+from tensorcopy.copying.pages.method_pages import observed
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import NARROW_SPACE, count, size
@@ -60,7 +60,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ArticleAnswer:
     """A question of the article with its answer.
 
     drawings : names of methods, or "graph"; group : whose times are drawn, "" for none; memory : whether bytes are shown
@@ -147,14 +147,14 @@ def questions() -> list[dict[str, Any]]:
     return sections
 
 
-def answers(by_device: Mapping[str, Sequence[Result]], language: str) -> list[Answer]:
+def answers(by_device: Mapping[str, Sequence[Result]], language: str) -> list[ArticleAnswer]:
     """Return the answer to every question in a language.
 
     by_device : of each device the results, one for each release, in order
     """
     translate = translator(language)
     return [
-        Answer(
+        ArticleAnswer(
             name=row["name"],
             title=Markup(row["title"][language]),  # noqa: S704 - the texts are ours
             text=_marked(row["answer"][language]),

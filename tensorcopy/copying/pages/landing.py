@@ -55,7 +55,7 @@ class OwnMachine:
 
 
 @dataclass(frozen=True)
-class Tally:
+class UpgradeTally:
     """How many cases of one kind became slower and faster, of how many."""
 
     slower: int
@@ -73,8 +73,8 @@ class Upgrade:
 
     before: str
     after: str
-    copies: Tally
-    conversions: Tally
+    copies: UpgradeTally
+    conversions: UpgradeTally
     address: str
     changed: str
 
@@ -499,7 +499,7 @@ def upgrades(content: Content, results: DeviceResults) -> list[Upgrade]:
             if case.spec.module in verdicts and series.unit == suite_specs.SECONDS and {before, axis[-1]} <= places.keys():
                 judged = series.change(places[before], places[axis[-1]])
                 verdicts[case.spec.module] += [judged.verdict] if judged else []
-        tallies = [Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
+        tallies = [UpgradeTally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
         address = _comparison_of(content, results.machine, before, axis[-1])
         changed = addresses.of_release(before) if before in content.changed_releases else ""
         every.append(Upgrade(before, axis[-1], tallies[0], tallies[1], address, changed))

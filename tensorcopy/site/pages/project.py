@@ -13,7 +13,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, changes_of, recent
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page
-from tensorcopy.site.pages import history
+from tensorcopy.site.pages import histories
 from tensorcopy.site.plots import sparkline
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
@@ -50,11 +50,11 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "releases": releases,
         "number": len(cases),
         "upgrade": upgrade if address else None,
-        "pictures": history.pictures(machine),
+        "pictures": histories.pictures(machine),
         "sections": _sections(machine, cases[:MOST_CASES], releases, changes),
         "more": max(0, len(cases) - MOST_CASES),
         "changes": recent(changes_of(content, machine), RECENT_CHANGES),
-        "failures": history.failures(machine),
+        "failures": histories.failures(machine),
     }
 
 

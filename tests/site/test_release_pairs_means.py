@@ -9,7 +9,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.report import sentences
 from tensorcopy.results import suite_specs
 from tensorcopy.site import addresses, render
-from tensorcopy.site.pages import comparisons as pages
+from tensorcopy.site.pages import release_pairs
 from tests.whole.test_claims import text_of
 
 BY_SIZE = {device: suite_specs.timed_by_size("copy", device) for device in ("cpu", "cuda")}
@@ -27,7 +27,7 @@ def content(shipped_results):
 def tables(content) -> dict[str, list[tuple[str, list[tuple[str, ...]]]]]:
     """Return the rows of each table: the comparison's address, and the colour, the evidence, the code and the text of each cell."""
     templates = render.templates_of(content)
-    index = next(page for page in pages.pages(content) if page.address == addresses.COMPARISONS)
+    index = next(page for page in release_pairs.pages(content) if page.address == addresses.COMPARISONS)
     found = TABLE.findall(render.page_text(templates, index))
     return {
         name: [(f"compare/{link}", [tuple(map(text_of, cell)) for cell in CELL.findall(cells)]) for link, cells in ROW.findall(body)]
@@ -88,7 +88,7 @@ def test_the_last_column_is_what_the_comparison_says_of_all_copies(tables, conte
 def test_a_comparison_shows_its_means(content):
     """On its page, all of them."""
     address = next(reversed(content.comparisons))
-    page = render.page_text(render.templates_of(content), pages._comparison_page(content, address))
+    page = render.page_text(render.templates_of(content), release_pairs._comparison_page(content, address))
     lines = sentences.mean_lines(content.comparisons[address])
     assert len(lines) == 3
     assert [text_of(item) for item in re.findall(r"<li>(all .*?)</li>", page)] == lines
