@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tensorcopy import COPIES
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import render
 from tensorcopy.site.content import Content
@@ -202,6 +203,23 @@ def test_what_was_not_measured_names_the_nearest(opened):
     cuda = field(page, "device").locator("option[value=cuda]")
     assert cuda.inner_text() == "cuda – not measured"
     assert cuda.is_disabled()
+
+
+def test_a_tick_says_the_changes_as_other_pages_do(opened, content):
+    """Each line of its title is the sentence of the page of the case."""
+    (machine,) = [machine for machine in content.machines if machine.name != OTHER]
+    told = set()
+    for title in titles(opened("#group=copies&numel=1024")):
+        release, *lines = title.replace("\u202f", " ").splitlines()
+        told |= {f"{release}, {line}" for line in lines}
+    cases = [launch_files.case(f"copies.BySize.time_copy {method} 1024") for method in COPIES]
+    expected = {
+        f"torch {change.release}, {machine.case_code(case)}: {change.text}"
+        for case in cases
+        for change in machine.case_changes.get(case, ())
+    }
+    assert told == expected
+    assert any(", until " in line for line in told)
 
 
 def test_a_tick_reads_the_changes_of_its_release(opened):

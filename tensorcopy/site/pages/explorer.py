@@ -15,11 +15,12 @@ from markupsafe import Markup
 
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.numbers import duration, unbroken
-from tensorcopy.report.sentences import device_lines, over_releases
+from tensorcopy.report.sentences import device_lines, over_releases, step_size
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, baseline_case, own_group, own_groups
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
+from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, release_versions
 from tensorcopy.site.page import File, Page
@@ -166,13 +167,13 @@ def _case(
         [position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")]
         for joint in sorted(history.joints, key=lambda joint: joint.index, reverse=True)
     ]
-    steps = [  # release, ratio, text, sentence and Python
+    steps = [  # release, ratio, size, Python, and what else a sentence about it says
         [
             position[change.release],
             float(f"{change.step.ratio:.4g}"),
-            unbroken(change.size),
-            change.text if change.unit == suite_specs.SECONDS or change.step.against else "",
+            unbroken(step_size(change.step, change.unit)),
             pythons[change.environment],
+            *filter(None, [_said_of(change, history.releases)]),
         ]
         for change in machine.case_changes[case]
     ]
@@ -188,6 +189,20 @@ def _case(
         **({"steps": steps} if steps else {}),
         **({"unpaired": unpaired} if unpaired else {}),
     }
+
+
+def _said_of(change: CaseChange, releases: Sequence[str]) -> dict[str, Any]:
+    """Return what a sentence about a change says besides its size: the values of `sentences.step_text`, whose words explorer.js has."""
+    step = change.step
+    ends = sorted(abs(end - 1) for end in step.interval) if step.interval and change.unit == suite_specs.SECONDS else []
+    said = {
+        "within": [float(f"{100 * end:.1f}") for end in ends],
+        "against": step.against,
+        "only": step.only_on,
+        "until": releases[step.until] if step.until is not None and change.unit == suite_specs.SECONDS else "",
+        "around": step.by_levels,
+    }
+    return {name: value for name, value in said.items() if value}
 
 
 def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int], judged: Judged) -> dict[str, list[Any]]:

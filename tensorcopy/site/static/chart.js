@@ -199,8 +199,8 @@ const tensorHistory = (() => {
     return line;
   }
 
-  function stepOf([release, ratio, text, sentence, python]) {
-    return { release, ratio, text, sentence, python };
+  function stepOf([release, ratio, size, python, said = {}]) {
+    return { release, ratio, size, python, ...said };
   }
 
   /** Return a line with its values at other releases: `index` maps a release to its place, of `size` places. */

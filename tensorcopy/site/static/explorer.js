@@ -24,7 +24,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
   /* ---- words ---- */
 
   const ENGLISH = {
-    group: "what", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed",
+    group: "what", numel: "size", grad: "grad", and: ", ", dtype: "dtype", layout: "layout", device: "device", timed: "timed",
     python: "Python", unit: "show", scale: "axis", over: "overlay", machine: "machine", joined: "joined", none: "none", yes: "yes", no: "no", log: "log", linear: "linear",
     copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", transfers: "transfers", own: "own operations", throughput: "in a row", latency: "waited for after each call",
     time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
@@ -39,12 +39,14 @@ The state is in the fragment of the address, so that a chart that was chosen can
     against: (release) => `change from torch ${release}`, perCall: "time per call",
     dashed: "Dashed: an older Python, scaled.", dotted: (over) => `Dotted: ${over}.`,
     band: "At a line: its 95 % interval.", zone: "At a line: its 95 % interval and, paler, the changes from the release before that are not seen 9 times in 10.",
+    change: (up, size, within) => `${up ? "slower" : "faster"} by ${size}${within}`, within: (low, high) => ` (${low} to ${high} %)`, count: (size, what) => `${size} ${what}`,
+    than: (release) => ` than ${release}`, beside: (release) => ` against ${release}`, only: (python) => ` on Python ${python} only`, until: (release) => `, until ${release}`, around: ", shown by the releases around only",
     seen: "seen 9 in 10", changed: "▲ ▼ at the axis: releases with a change, up or down.",
     help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
     tap: "Touch the chart and slide to read a release.", line: "method",
   };
   const JAPANESE = { // what the landing page shows; the explorer is in English
-    group: "対象", numel: "要素数", grad: "勾配", unit: "表示", none: "なし", yes: "あり", no: "なし",
+    group: "対象", numel: "要素数", grad: "勾配", unit: "表示", machine: "マシン", and: "、", none: "なし", yes: "あり", no: "なし",
     copies: "コピー", conversions: "ndarray への変換", primitives: "基本操作", alternatives: "代替手段", transfers: "転送", own: "独自の操作",
     time: "時間", memcpy: "memcpy 比", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
     timed: "計測", throughput: "連続呼び出し", latency: "呼び出しごとに完了を待つ",
@@ -52,13 +54,15 @@ The state is in the fragment of the address, so that a chart that was chosen can
     reset: "全リリースを表示", reader: "torch のリリース", link: "このグラフへのリンク", shown: (code) => `${code} を表示`,
     shows: (what) => `${what} を表示`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
     previous: "前リリース比", ratio: "比", compare: "比較", with: "と", clear: "解除",
-    page: "全ケースの比較", cases: "全ケース", overlap: "≈: 信頼区間が重なっています。", notMeasured: "未測定", unpaired: "対なし（単独で測定）", apart: "比較不可",
-    outside: (value) => `表示範囲外: ${value}`, explore: "すべての方法・サイズ・dtype を見る",
+    page: "全ケースの比較", cases: "全ケース", overlap: "≈：信頼区間が重なっています。", notMeasured: "未測定", unpaired: "対応なし（単独で測定）", apart: "比較不可",
+    outside: (value) => `表示範囲外：${value}`, explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
     against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間",
-    dashed: "破線: 古い Python（換算値）。", dotted: (over) => `点線: ${over}。`,
+    dashed: "破線：古い Python（換算値）。", dotted: (over) => `点線：${over}。`,
     band: "線を指すと 95 % 信頼区間を示します。", zone: "線を指すと 95 % 信頼区間と、前リリースとの差を検出できない範囲（淡い領域）を示します。",
-    seen: "9/10 で検出", changed: "横軸の ▲ ▼ は、値が上がった・下がったリリースです。",
+    change: (up, size, within) => `${size} ${up ? "遅くなった" : "速くなった"}${within}`, within: (low, high) => `（${low} ～ ${high} %）`, count: (size, what) => `${what} ${size}`,
+    than: (release) => `（${release} に対して）`, beside: (release) => `（${release} に対して）`, only: (python) => `（Python ${python} のみ）`, until: (release) => `、${release} で元の水準に戻る`, around: "、前後のリリースからのみ判明",
+    seen: "9/10 で検出", changed: "横軸の ▲ ▼ は、値が上がったリリースと下がったリリースです。",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
     tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法",
   };
@@ -397,9 +401,9 @@ The state is in the fragment of the address, so that a chart that was chosen can
     /** Return fields of a state in words: "2¹⁷, grad no". */
     describe(state, fields) {
       return fields.map((name) => {
-        const value = name === "method" ? state.method.map((method) => label(name, method, this.machine)).join(", ") : label(name, state[name], this.machine);
+        const value = name === "method" ? state.method.map((method) => label(name, method, this.machine)).join(words.and) : label(name, state[name], this.machine);
         return ["method", "numel", "dtype", "layout", "group", "device", "unit"].includes(name) ? value : `${words[name]} ${value}`;
-      }).join(", ");
+      }).join(words.and);
     }
 
     countUnits() {
@@ -519,7 +523,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const size = state.group.endsWith("-by-n") ? `n = ${state.numel}` : `${format.elements(Number(state.numel))} ${state.dtype}`, where = machine.devices[state.device] || state.device;
       const unit = state.unit === "percent" ? words.against(this.axis[this.baseIndex()]) : state.unit === "time" ? words.perCall : words[state.unit];
       const facts = [size, state.grad === "yes" ? "requires_grad" : "", state.layout === "contiguous" ? "" : state.layout].filter(Boolean);
-      return [element("strong", {}, `${wordOf(state.group)}, ${facts.join(", ")}`), ` ${unit} · ${where}`];
+      return [element("strong", {}, [wordOf(state.group), ...facts].join(words.and)), ` ${unit} · ${where}`];
     }
 
     draw() {
@@ -792,8 +796,17 @@ The state is in the fragment of the address, so that a chart that was chosen can
       return `hc-step ${up ? "slower" : "faster"}`;
     }
 
+    /** Return a change in words: "slower by 7.4 % (6.2 to 8.5 %), until 2.13.0". */
     sentence(step) {
-      return step.sentence || `${step.text} ${words[this.state.unit]}`;
+      const within = step.within ? words.within(...step.within.map((end) => end.toFixed(1))) : "";
+      const isTime = TIME_UNITS.includes(this.state.unit), until = step.until ? words.until(step.until) : "";
+      const change = isTime ? words.change(step.ratio > 1, step.size.replace(/[+−*]/g, ""), within) : words.count(step.size, words[this.state.unit]);
+      return `${change}${this.conditions(step, isTime ? words.than : words.beside)}${until}${step.around ? words.around : ""}`;
+    }
+
+    /** Return the release or Python of a change, where it is not from the one before or not on the newest. */
+    conditions(step, against = words.beside) {
+      return (step.against ? against(step.against) : "") + (step.only ? words.only(step.only) : "");
     }
 
     addressOf(address) {
@@ -948,7 +961,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
 
     /** Return a change of a line with its sign. */
     stepMark(step) {
-      return element("span", { class: this.verdictOf(step.ratio > 1), title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}`);
+      return element("span", { class: this.verdictOf(step.ratio > 1), title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.size}${this.conditions(step)}`);
     }
 
     /** Return a line's value of an overlay, as a share of the line below it. */
