@@ -67,7 +67,7 @@ def _moved(old: str, new: str) -> Page:
 def _description(tokens: Sequence[Token]) -> str:
     """Return the first paragraph that is more than a link, without its markup."""
     paragraphs = (content for opening, content in zip(tokens, tokens[1:]) if opening.type == "paragraph_open")
-    texts = ("".join(child.content or " " for child in paragraph.children or ()) for paragraph in paragraphs)
+    texts = ("".join(" " if child.type == "softbreak" else child.content for child in paragraph.children or ()) for paragraph in paragraphs)
     return next((text for text in texts if len(text) > MIN_DESCRIPTION), "")
 
 
