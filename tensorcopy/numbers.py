@@ -133,9 +133,9 @@ def signed_percent(ratio: float, digits: int = 1) -> str:
     return f"{_signed(ratio, digits)} %"
 
 
-def signed_interval(ratios: Iterable[float], digits: int = 1) -> str:
+def signed_interval(ratios: Iterable[float], digits: int = 1, to: str = " to ") -> str:
     """Return an interval of changes with their signs: "+15.9 to +20.8 %"."""
-    return f"{' to '.join(_signed(ratio, digits) for ratio in ratios)} %"
+    return f"{to.join(_signed(ratio, digits) for ratio in ratios)} %"
 
 
 def _signed(ratio: float, digits: int) -> str:

@@ -12,6 +12,8 @@ from html import escape
 from math import hypot
 from typing import Any
 
+from tensorcopy.report.words import translate
+
 WIDTH, HEIGHT = 420, 132
 X, Y = 78, 322  # of the two tensors
 NAMES, MARKS, BOXES = 34, 48, 92
@@ -35,13 +37,14 @@ def _outcome(code: str, seen: Mapping[str, Any]) -> str:
     return _svg(parts, code)
 
 
-def draw_methods(methods: Mapping[str, Any]) -> dict[str, str]:
+def draw_methods(methods: Mapping[str, Any], language: str = "en") -> dict[str, str]:
     """Return the drawing of each method by name: on the CPU, or on the device for which it is.
 
     It shows a leaf that requires grad, or a plain tensor when the leaf raises. Statements are drawn under the name that they assign.
     """
     networks = [_label("first.weight", X, leaf=True), _label("second.weight", Y, leaf=True), _boxes(X), _join(X, X), _join(Y, X)]
-    drawings = {"two_networks": _svg([*networks, _arrow(reaches_x=False)], "two networks")}  # whose parameters share storage
+    shared = _svg([*networks, _arrow(reaches_x=False)], translate("two_networks", language))  # the storage of their parameters
+    drawings = {"two_networks": shared}
     for name, row in methods.items():
         device = row.get("devices", ["cpu"])[0]
         seen = (row.get("observed") or {}).get(device)

@@ -411,16 +411,14 @@ def over_releases(releases: Sequence[str]) -> str:
 
 
 def _than(change: Step | ReleaseChange) -> str:
-    return (f" than {change.against}" if change.against else "") + _only_on(change)
+    only = translate("only_on", python=change.only_on) if change.only_on else ""
+    return (f" than {change.against}" if change.against else "") + only
 
 
-def _only_on(change: Step | ReleaseChange) -> str:
-    return f" on Python {change.only_on} only" if change.only_on else ""
-
-
-def against_text(step: Step) -> str:
+def against_text(step: Step, language: str = "en") -> str:
     """Return the release or Python of a change, where it is not from the one before or not on the newest: " against 2.10.0"; else ""."""
-    return (f" against {step.against}" if step.against else "") + _only_on(step)
+    against = translate("against", language, release=step.against) if step.against else ""
+    return against + (translate("only_on", language, python=step.only_on) if step.only_on else "")
 
 
 def step_size(step: Step, unit: str, *, within: bool = False) -> str:

@@ -102,14 +102,14 @@ def breakable(code: str) -> Markup:
     return Markup("<wbr>.").join([head, *calls])
 
 
-def circumstances(case: Case) -> str:
+def circumstances(case: Case, language: str = "en") -> str:
     """Say what a case measures besides its method: "2¹⁷ elements, float16", "2¹⁰ elements, cuda, in a row".
 
     With the method's code, or the suite's name where it has no methods, it is the name by which readers know a case: no other case of a
-    machine has the same.
+    machine has the same. In another language than English, of a time.
     """
-    shown = parameters([(name, value) for name, value in case.parameters if name != "method"])
-    return ", ".join(filter(None, [shown, waiting(case), counted(case)])) or "default parameters"
+    shown = parameters([(name, value) for name, value in case.parameters if name != "method"], language)
+    return translate("and", language).join(filter(None, [shown, waiting(case, language), counted(case)])) or "default parameters"
 
 
 def waiting(case: Case, language: str = "en") -> str:
@@ -131,14 +131,14 @@ def environment_text(name: str) -> str:
     return f"Python {python.removeprefix('py')}, {build} build"
 
 
-def parameters(named: Iterable[tuple[str, str]]) -> str:
+def parameters(named: Iterable[tuple[str, str]], language: str = "en") -> str:
     """Format parameters: "2¹⁷ elements, float16"."""
-    return ", ".join(_parameter(name, value) for name, value in named)
+    return translate("and", language).join(_parameter(name, value, language) for name, value in named)
 
 
-def _parameter(name: str, value: str) -> str:
+def _parameter(name: str, value: str, language: str) -> str:
     if name == "numel":
-        return f"{count(int(value))} element{'' if value == '1' else 's'}"
+        return translate("element" if value == "1" else "elements", language, numel=count(int(value)))
     if name == "requires_grad":
-        return "requires grad" if value == "True" else "no grad"
+        return translate("requires_grad" if value == "True" else "no_grad", language)
     return value if name in NAMED_BY_VALUE else f"{name}={value}"

@@ -15,6 +15,7 @@ from tensorcopy.judge.comparisons import Comparison, Question, between
 from tensorcopy.judge.series import CHANGED, CaseSeries, direction
 from tensorcopy.numbers import count, duration, signed_percent, unbroken
 from tensorcopy.report.sentences import SIGNS, against_text
+from tensorcopy.report.words import translate
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
@@ -173,7 +174,7 @@ def shows_baseline(machine: Machine, case: Case) -> bool:
     return multiple is not None and multiple <= MAX_TIMES_BASELINE
 
 
-def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> Plot:
+def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None, language: str = "en") -> Plot:
     """Return the plot of cases of methods over the releases, the Pythons joined, with a mark at each change and at the newest value.
 
     Its first lines are those of the cases, in order.
@@ -184,11 +185,12 @@ def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str],
     for index, case in enumerate(cases):
         colour = 1 + index % COLOURS
         lines.append(Line(_joined_points(machine, case, releases), colour, -1))
-        marks.append(Line(_change_points(machine, case, releases), colour, index, "change"))
+        marks.append(Line(_change_points(machine, case, releases, language), colour, index, "change"))
         if own and case in own.history:
             marks.append(Line(_joined_points(own, case, releases), colour, index, "own"))
     values = [point.y for line in (*lines, *marks) for point in line.points if point]
-    label = f"{', '.join(machine.code(case['method'], case.device) for case in cases)}: {circumstances(cases[0])}, time per call"
+    codes = translate("and", language).join(machine.code(case["method"], case.device) for case in cases)
+    label = translate("plot_releases", language, codes=codes, case=circumstances(cases[0], language))
     changed = {
         (releases.index(series.releases[step.index]), direction(series.unit, rises=step.rises).value)
         for series in map(machine.history.__getitem__, cases)
@@ -196,13 +198,15 @@ def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str],
         if series.releases[step.index] in releases
     }
     ticks = [Rule(place, "", verdict) for place, verdict in sorted(changed)]
-    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), [*lines, *marks], ticks=ticks)
+    return Plot(label, NameAxis(tuple(releases)), ValueAxis.around(values), [*lines, *marks], ticks=ticks)
 
 
-def of_sizes(table: CostTable, *, linear: bool) -> str:
+def of_sizes(table: CostTable, *, linear: bool, label: str = "") -> str:
     """Plot a group's methods and the memcpy baseline over sizes.
 
     The axes are logarithmic, or linear up to the article's size.
+
+    label : in the language of the page; by default in English
     """
     numels = [numel for numel in table.numels if not linear or numel <= ARTICLE_NUMEL] or list(table.numels)
     lines = []
@@ -212,11 +216,9 @@ def of_sizes(table: CostTable, *, linear: bool) -> str:
     baselines = [PlotPoint(numel, timing.seconds) for numel, timing in zip(numels, table.baselines) if timing]
     lines.append(Line(baselines, 1, -1, "baseline"))
     values = [point.y for line in lines for point in line.points if point]
-    scale = "linear" if linear else "logarithmic"
+    what, over = (table.group, "n") if table.by == N else (f"{table.group} on {table.device}", "the number of elements")
     return Plot(
-        f"{table.group}: time per call over n, {scale} axes"
-        if table.by == N
-        else f"{table.group} on {table.device}: time per call over the number of elements, {scale} axes",
+        label or f"{what}: time per call over {over}, {'linear' if linear else 'logarithmic'} axes",
         NumelAxis(numels[0], numels[-1], linear),
         ValueAxis.around(values, linear=linear),
         lines,
@@ -389,14 +391,16 @@ def _joined_points(machine: Machine, case: Case, releases: Sequence[str]) -> lis
     return [None if (value := values.get(release)) is None else PlotPoint(place, value) for place, release in enumerate(releases)]
 
 
-def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> list[PlotPoint | None]:
+def _change_points(machine: Machine, case: Case, releases: Sequence[str], language: str) -> list[PlotPoint | None]:
     """Return the value at each change of level, and the newest one; None at every other release."""
     series, code = machine.history[case], machine.code(case["method"], case.device)
     newest = max((index for index, value in enumerate(series.values) if value is not None), default=0)
     points: list[PlotPoint | None] = [None] * len(releases)
-    for index, change in {newest: "", **{step.index: f"{whole_percent(step.ratio)}{against_text(step)} " for step in series.steps}}.items():
+    for index, step in {newest: None, **{step.index: step for step in series.steps}}.items():
         release, value = series.releases[index], series.values[index]
         if release in releases and value is not None:
-            tip = f"{code}: {change}with torch {release}, {'to ' if change else ''}{duration(value)}"
+            change = f"{whole_percent(step.ratio)}{against_text(step, language)}" if step else ""
+            name = "plot_change" if step else "plot_newest"
+            tip = translate(name, language, code=code, change=change, release=release, time=duration(value))
             points[releases.index(release)] = PlotPoint(releases.index(release), value, tip)
     return points

@@ -17,7 +17,8 @@ from tensorcopy.copying.inside.printed import SECTIONS, drawn_graph, session
 from tensorcopy.copying.pages.method_pages import observed
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import NARROW_SPACE, count, size
+from tensorcopy.numbers import count, size
+from tensorcopy.report import words
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.cases import Case, host_peak, memory_case
 from tensorcopy.results.result import Result
@@ -107,13 +108,14 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
     on_device = _measured_on_device(content)
     newest = {**(on_device[-1].methods if on_device else {}), **results[-1].methods}
     by_device = {device: each.by_release for device, each in content.by_device.items()}
+    drawings = {**draw_methods(content.methods, language), "graph": draw_graph(drawn_graph())}
     return {
         "releases": [result.version for result in results],
         "answers": answers(by_device, language),
         "scores": _scores(by_device, translate),
-        "drawings": {name: Markup(svg) for name, svg in {**draw_methods(content.methods), "graph": draw_graph(drawn_graph())}.items()},  # noqa: S704 - our own SVG
+        "drawings": {name: Markup(svg) for name, svg in drawings.items()},  # noqa: S704 - our own SVG
         "times": {group: times(content.by_device, group) for group in ("conversion", "copy")},
-        "plot": lambda table: Markup(plots.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
+        "plot": lambda shown: Markup(plots.of_sizes(shown.table, linear=True, label=plot_label(shown, language))),  # noqa: S704 - our own SVG
         "sizes": addresses.of_sizes,
         "concluded": _marked(str(translate("article_concluded"))),
         "fastest": lambda shown: fastest(shown, translate),
@@ -294,7 +296,7 @@ class Times:
     def release(self, translate: Translate) -> Markup:
         """Return its release, and a device that is not the CPU: "2.15.0, CUDA (NVIDIA H200)"."""
         device = self.table.device
-        return Markup(", ").join(
+        return translate("and").join(
             [escape(self.result.version), *([] if device == "cpu" else [_device_name(device, [self.result], translate)])]
         )
 
@@ -324,6 +326,12 @@ def sizes_texts(rows: Sequence[Times], translate: Translate) -> list[Markup]:
     return texts
 
 
+def plot_label(shown: Times, language: str) -> str:
+    """Return what a plot shows; plain text, which the SVG escapes."""
+    codes = words.translate("and", language).join(shown.codes)
+    return words.translate("article_plot", language, codes=codes, device=shown.table.device)
+
+
 def fastest(shown: Times, translate: Translate) -> Markup:
     """Return which methods are the fastest or tied with it at the most sizes, of those whose launches can tell."""
     table, torch = shown.table, shown.release(translate)
@@ -349,7 +357,7 @@ def conclusion(shown: Times, translate: Translate) -> Markup:
     against_two = len(THREE) * len(TWO)
     apart = sum(all(change.verdict is Verdict.SLOWER for change in row[:against_two]) for row in judged)
     spread = max(max(high, 1 / low) for row in judged for change in row[against_two:] for low, high in [change.interval or (1.0, 1.0)])
-    return translate("article_three", torch=shown.release(translate), apart=apart, sizes=len(judged), spread=f"×{NARROW_SPACE}{spread:.2f}")
+    return translate("article_three", torch=shown.release(translate), apart=apart, sizes=len(judged), spread=f"{spread:.2f}")
 
 
 def _measured_on_device(content: Content) -> list[Result]:

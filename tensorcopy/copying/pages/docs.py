@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.words import LANGUAGES
+from tensorcopy.report.words import LANGUAGES, translate
 from tensorcopy.site import addresses, documents
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
@@ -33,7 +33,7 @@ def pages(content: Content) -> Iterator[Page]:
 
     Raises TensorcopyError for a dead link.
     """
-    drawings = draw_methods(content.methods)
+    drawings = draw_methods(content.methods)  # each gets its label from the document
     parsed = {name: documents.parse(text) for name, text in content.docs.items()}
     anchors = {name: {str(token.attrs["id"]) for token in tokens if "id" in token.attrs} for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
@@ -49,7 +49,7 @@ def pages(content: Content) -> Iterator[Page]:
             address,
             "manual.html",
             next((text for _, text in documents.headings(tokens, "h1")), stem),
-            {"text": _rendered(tokens, drawings), "sections": list(documents.headings(tokens, "h2"))},
+            {"text": _rendered(tokens, drawings, language or "en"), "sections": list(documents.headings(tokens, "h2"))},
             language or "en",
             languages if len(languages) > 1 else {},
             _description(tokens),
@@ -107,7 +107,7 @@ def _link(target: str, name: str, web: WebAddresses, anchors: Mapping[str, set[s
     )
 
 
-def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
+def _rendered(tokens: list[Token], drawings: Mapping[str, str], language: str) -> Markup:
     for token in tokens:
         if "style" in token.attrs:  # of a column: the pages' policy forbids inline styles
             token.attrs = {"class": str(token.attrs["style"]).removeprefix("text-align:")}
@@ -116,8 +116,8 @@ def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
     parser.add_render_rule("image", lambda renderer, tokens, index, options, environment: _image(tokens[index], drawings))
     html = parser.renderer.render(tokens, parser.options, {})
     numbers = itertools.count(1)  # a page's regions have names of their own
-    region = '<div class="scroll" tabindex="0" role="region" aria-label="table {}"><table class="words">'
-    html = re.sub("<table>", lambda _: region.format(next(numbers)), html)
+    region = '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table class="words">'
+    html = re.sub("<table>", lambda _: region.format(translate("numbered_table", language, number=next(numbers))), html)
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
     return Markup(html)  # noqa: S704 - the parser escapes HTML, and the text is our own
 

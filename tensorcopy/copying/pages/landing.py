@@ -125,9 +125,7 @@ def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, 
         ]
         if shown
         else [],
-        "chart_svg": Markup(  # noqa: S704 - our own SVG
-            plots.of_methods(machine, shown, results.releases, own.results.machine if own else None).svg() if shown else ""
-        ),
+        "charted": shown,
         "chart_numel": numel,
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "counted": (suite_specs.INSTRUCTIONS,) if results.device == "cpu" and machine.counts_instructions else (),
@@ -154,11 +152,14 @@ def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, 
 def _translated(content: Content, results: DeviceResults, shared: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return the values of a device's block in a language."""
     translate, page = translator(language), addresses.translated(addresses.LANDING, language)
+    machine, own, charted = results.machine, shared["own"], shared["charted"]
+    other = own.results.machine if own else None
     return {
         **_answer(results, translate),
         "regressions": _regressions(content, results, language),
+        "chart_svg": Markup(plots.of_methods(machine, charted, results.releases, other, language).svg() if charted else ""),  # noqa: S704 - our own SVG
         "chart_data": _chart_data(shared["chart_documents"], translate),
-        "own_text": _own_text(results, shared["own"], translate),
+        "own_text": _own_text(results, own, translate),
         "news": _news(results, translate),
         "changes": _changes(content, results, translate),
         "tiles": _tiles(results, translate),
@@ -324,26 +325,26 @@ def _regression(content: Content, results: DeviceResults, regression: OpenRegres
         "address": regressions.row_address(content, results, regression),
         "line": regressions.line(results, regression),
         "cost": whole_percent(worst.ratio),
-        "interval": _interval(worst.cost),
+        "interval": _interval(worst.cost, translate),
         "cases": len(regression.standings),
         "acknowledged": state,
         "release": _releases(step.against, worst.series.releases[step.index]) if step else "",
         "size": whole_percent(step.ratio) if step else "",
-        "size_interval": _interval(step),
+        "size_interval": _interval(step, translate),
     }
 
 
-def _interval(change: Change | Step | None) -> str:
-    return unbroken(signed_interval(change.interval, digits=0)) if change and change.interval else ""
+def _interval(change: Change | Step | None, translate: Translate) -> str:
+    return unbroken(signed_interval(change.interval, digits=0, to=translate("to"))) if change and change.interval else ""
 
 
 def _own_text(results: DeviceResults, own: OwnMachine | None, translate: Translate) -> Markup:
     """Return the recommended copy on the machine that measured last, beside the shown machine's; "" where they are the same."""
     if own is None:
         return Markup("")
-    name = Markup("<b>{}</b> ({})").format(translate("own_machine"), own.results.machine.name)
+    label, name = Markup("<b>{}</b>").format(translate("own_machine")), own.results.machine.name
     ratio = translate("own_ratio", ratio=f"{own.ratio:.2f}", shown=results.machine.name) if own.ratio else ""
-    return translate("own_fastest", machine=name, cost=_time(own.copy, translate), ratio=ratio)
+    return translate("own_fastest", label=label, machine=name, cost=_time(own.copy, translate), ratio=ratio)
 
 
 def _news(results: DeviceResults, translate: Translate) -> tuple[Markup, Markup]:
@@ -365,7 +366,7 @@ def _news(results: DeviceResults, translate: Translate) -> tuple[Markup, Markup]
     for option in _options(results, recommend.common_request("tensor", results.device))[:1]:
         own = latest.changes.get(option.case)
         if own and own.interval:
-            size, ends = (unbroken(text) for text in (signed_percent(own.size), signed_interval(own.interval)))
+            size, ends = (unbroken(text) for text in (signed_percent(own.size), signed_interval(own.interval, to=translate("to"))))
             numel = count(int(option.case["numel"]))
             verdict, code = _word(comparisons.word(own), translate), code_markup(option.code)
             sentences.append(translate("news_recommended", code=code, numel=numel, verdict=verdict, change=size, interval=ends))
@@ -439,7 +440,7 @@ def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) 
     """Return a change with the methods that changed, the one with the largest change first."""
     name = translate(f"kind_{change.group.module}")
     kind = translate("cases_small" if change.group.small else "cases_large", group=name, numel=count(DISPATCHER))
-    kind += f" (Python {change.only_on})" if change.only_on else ""
+    kind += translate("of_python", python=change.only_on) if change.only_on else ""
     by_code: dict[str, list[float]] = {}
     for case in change.cases:
         code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
@@ -465,7 +466,7 @@ def _tiles(results: DeviceResults, translate: Translate) -> list[tuple[Markup, o
     tiles: list[tuple[Markup, object]] = [
         (translate("measured"), str(results.result.provenance["started"])[:10]),
         (translate("releases"), len({result.sha for result in results.measured})),
-        (translate("launches"), results.launches.replace(" to ", "–")),
+        (translate("launches"), results.launches.replace(" to ", translate("to"))),
     ]
     if seen := _seen(results):
         tiles.append((translate("detectable", numel=seen[0]), percent(seen[1], 1)))
