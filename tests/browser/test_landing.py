@@ -1,5 +1,6 @@
 """The landing page in Chromium: the answer, its history and the commands on the first screen; copying, tabs and selects."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,16 @@ from tests import launch_files
 from tests.browser.test_explorer import field
 from tests.conftest import SHIPPED, write_pages
 from tests.launch_files import METHODS
+from tests.site.test_page_japanese import english_in
 
 pytestmark = pytest.mark.slow
 
 RELEASES = ("1.9.0", "1.13.1", "2.5.1", "2.9.1", "2.14.1", "2.15.0")
+
+SAID = """() => [...document.querySelectorAll(".chart *")].flatMap((node) => [
+  ...[...node.childNodes].filter((child) => child.nodeType === Node.TEXT_NODE && !node.closest("code, script")).map((child) => child.data),
+  ...["aria-label", "aria-valuetext", "title"].map((name) => node.getAttribute(name)).filter(Boolean),
+]).join("\\n")"""
 
 LOAD_LATER = """() => {
   const { load } = tensorHistory;
@@ -103,6 +110,18 @@ def test_a_tab_shows_what_to_do_on_its_device(landing, with_scripts):
     expect(shown).to_contain_text("Not measured on mps yet")
     expect(shown).to_contain_text("uv run tensorcopy dashboard")
     assert shown.count() == 1
+
+
+def test_the_chart_of_the_japanese_page_has_no_english(landing):
+    """What it draws, says to the pointer and to a screen reader, and offers; also of a size that is loaded later, and of two releases."""
+    page = landing(language="ja")
+    field(page, "要素数").select_option("1024")
+    expect(page.locator(".hc-title")).to_have_text(re.compile("コピー、2¹⁰ float32"))
+    page.goto(f"{page.url}&base=1.13.1&with=2.15.0")
+    expect(page.locator(".hc-comparison table")).to_be_visible()
+    said = page.evaluate(SAID)
+    assert re.search(r"x\.detach\(\)\.clone\(\): [\d.]+\s% 速くなった（[\d.]+ ～ [\d.]+ %）", said)
+    assert english_in(said) == []
 
 
 def test_a_chosen_chart_has_an_address(landing):
