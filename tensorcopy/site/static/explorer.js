@@ -57,7 +57,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     page: "全ケースの比較", cases: "全ケース", overlap: "≈：信頼区間が重なっています。", notMeasured: "未測定", unpaired: "対応なし（単独で測定）", apart: "比較不可",
     outside: (value) => `表示範囲外：${value}`, explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
-    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間",
+    against: (release) => `torch ${release} からの変化`, perCall: "1 回の呼び出しの時間",
     dashed: "破線：古い Python（換算値）。", dotted: (over) => `点線：${over}。`,
     band: "線を指すと 95 % 信頼区間を示します。", zone: "線を指すと 95 % 信頼区間と、前リリースとの差を検出できない範囲（淡い領域）を示します。",
     change: (up, size, within) => `${size} ${up ? "遅くなった" : "速くなった"}${within}`, within: (low, high) => `（${low} ～ ${high} %）`, count: (size, what) => `${what} ${size}`,
