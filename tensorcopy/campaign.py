@@ -162,9 +162,13 @@ class Campaign:
         """
         texts = self.suites.rglob("*.py") if self.suites else ()
         arguments = ["pympler"] if any(MEM.search(path.read_text(encoding="utf-8", errors="replace")) for path in texts) else []
+        return [*arguments, *self.measured_packages()]
+
+    def measured_packages(self) -> list[str]:
+        """Return the requirements whose code its benchmarks run."""
         of_operations = [package for operation in self.operations for package in operation.requires]
         named = [package for package in self.requires if not package.startswith(".")]
-        return [*of_operations, *arguments, *named, *map(str, self.sources())]
+        return [*of_operations, *named, *map(str, self.sources())]
 
     def sources(self) -> list[Path]:
         """Return the folders of the packages that are installed from their files."""

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tensorcopy.campaign import Campaign
@@ -323,11 +324,19 @@ def on_device(suites: str, device: str) -> str:
     return f"^({'?!' if device == 'cpu' else '?='}{is_there}).*(?:{suites})"
 
 
-def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], kind: str = "times") -> Counter[Place]:
+def taken(
+    launches: Iterable[Launch],
+    suites: Mapping[str, Mapping[str, Any]],
+    kind: str = "times",
+    *,
+    opened: Mapping[Place, Mapping[str, Any]] = MappingProxyType({}),
+) -> Counter[Place]:
     """Return in how many launches of a kind each side has every case of these suites, whether or not it could run there.
 
-    A git revision may lack a case that others have: it has the launches of these. Those that the results leave out do not count.
+    A git revision may lack a case that others have: it has the launches of these. Those that the results leave out do not count, nor
+    those of other packages than the side's environment has now.
 
+    opened : the provenance of environments that are known
     suites : as `launch.suites_of` returns them, with the selected cases; those with another form of one have none of its cases
     """
     read: list[tuple[Launch, Cases]] = []
@@ -347,10 +356,14 @@ def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], k
             if stored is None or stored.form != described(suite).form:
                 continue
             there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
+            of_others = suite_specs.find(name).packages and [
+                not conditions.have_same_packages(launch.provenance_of(number), opened.get(side.place, {}))
+                for number, side in enumerate(launch.sides)
+            ]
             for text in suite["selected"]:
                 index = there.get(text, "")
                 for number, side in enumerate(launch.sides):
-                    if index and cases[name][int(index)] in left_out[side.place].get(launch.id, ()):
+                    if (of_others and of_others[number]) or (index and cases[name][int(index)] in left_out[side.place].get(launch.id, ())):
                         continue
                     numbers = range(len(launch.sides)) if side.revision else [number]
                     counts[side.place][name, text] += any(stored.tells(index, each) for each in numbers)

@@ -91,6 +91,10 @@ class Sides:
             report_progress(number / len(closed), f"installing {measurement}")
             self.usable([measurement])
 
+    def provenances(self) -> dict[Place, Mapping[str, Any]]:
+        """Return the provenance of each environment that is open."""
+        return {each.place: environment.report["ledger"] for each, environment in self.opened.items()}
+
     def suites(self, side: LocalSide) -> dict[str, dict[str, Any]]:
         """Return the benchmarks of a side by name, as asv describes them. Raises SideFailed."""
         if side.benchmarks not in self.described:
@@ -299,7 +303,7 @@ class Missing:
 
     def counts(self) -> Mapping[Place, int]:
         """Return in how many launches each side is now."""
-        return plan.taken(self.job.stored(), self.suites)
+        return plan.taken(self.job.stored(), self.suites, opened=self.job.sides.provenances())
 
     def of(self, group: Sequence[Measurement]) -> int:
         """Return how many launches a group lacks now, or the reference, which is in all of them, where it is measured too."""
@@ -485,7 +489,7 @@ def take_counts(
     for number in range(1, min(count, OF_VALUES) + 1 if values else 2):
         wanted, own = (suites, job) if number == 1 else (values, job.only(values))
         stored = job.counted()
-        counts = plan.taken(stored, wanted, "counts")
+        counts = plan.taken(stored, wanted, "counts", opened=job.sides.provenances())
         there = {side.place for each in stored for side in each.sides}
         lacking = [each for each in measurements if each.place not in there or (wanted and counts[each.place] < number)]
         missing = [each for each in dict.fromkeys(lacking) if each not in job.sides.failed]

@@ -6,9 +6,9 @@ uv builds them; they are kept and reused. An environment whose torch, numpy or S
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,11 +27,11 @@ from tensorcopy.releases.release_table import WITH_NUMPY_2, Release, ReleaseInde
 from tensorcopy.worker.devices import has_kernels
 from tensorcopy.worker.nvidia import BINDINGS, Gpu
 from tensorcopy.worker.operations import FILE
+from tensorcopy.worker.packages import REQUIREMENTS, WRITTEN
 
 GIGABYTES = {1: 2, 2: 4}  # on the disk for an environment with CUDA, by torch's major version: 1.6 to 2.3 and 3.4 to 5.4
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
 LARGEST_SOURCE = 1 << 20  # bytes of a file that is read for its digest
-WRITTEN = re.compile(r"\.|(build|dist|__pycache__|.+\.egg-info)$")  # folders of a package that are no sources
 COMPLETE = "complete"  # a file in an environment, written last: it is missing after an interrupted installation
 # Environment variables of measuring processes, unless the caller sets them. glibc raises its mmap threshold as memory is freed, so that
 # copies of 4 MiB cause page faults early in a process and not later; here the threshold has its maximum from the start. CUDA numbers GPUs
@@ -259,7 +259,8 @@ def inspected(python: Path, campaign: Campaign, own: Mapping[str, str] = Mapping
 
     Raises TensorcopyError where it has no torch.
     """
-    environment = Environment(python, {}, campaign.steady(), {**own, **campaign.variables()})
+    of_packages = {REQUIREMENTS: json.dumps(packages)} if (packages := campaign.measured_packages()) else {}
+    environment = Environment(python, {}, campaign.steady(), {**own, **campaign.variables(), **of_packages})
     return replace(environment, report=_report(python, tuple(campaign.observers), frozenset(environment.variables().items())))
 
 

@@ -22,7 +22,9 @@ FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of s
 OF_CUDA = "CUDA_"  # in the names of settings that concern CUDA alone
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
-CONDITIONS = (*SAME_TIMER, "python", "numpy", *SAME_MACHINE, "driver", "accelerators", SAME_GPU)  # that some values depend on
+PACKAGES = ("requires", "follows_torch")  # for cases that use them, of two launches of a release
+OF_RELEASES = PACKAGES[:1]  # of two releases: the others depend on torch
+CONDITIONS = (*SAME_TIMER, "python", "numpy", *PACKAGES, *SAME_MACHINE, "driver", "accelerators", SAME_GPU)  # that some values depend on
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
 
@@ -42,17 +44,19 @@ def unequal(before: Result, after: Result, case: Case) -> Differences:
 
     A field that one side lacks is left out, and so is a difference that is itself compared.
     """
-    return _unequal(before, after, before.under.get(case, ""), after.under.get(case, ""), case.spec.numpy, case.device)
+    first, second, spec = before.under.get(case, ""), after.under.get(case, ""), case.spec
+    return _unequal(before, after, first, second, spec.numpy, spec.packages, case.device)
 
 
-@lru_cache(maxsize=64)  # two sides, with numpy and without, by device
-def _unequal(before: Result, after: Result, first: str, second: str, with_numpy: bool, device: str) -> Differences:
+@lru_cache(maxsize=64)  # two sides, with numpy and with packages or without, by device
+def _unequal(before: Result, after: Result, first: str, second: str, with_numpy: bool, with_packages: bool, device: str) -> Differences:
     ours, theirs = before.series_key, after.series_key
     sides = [
         required(
             result.provenance_in(launch),
             with_numpy=with_numpy and not ours.differs_by_numpy(theirs),
             with_python=before.python == after.python,
+            packages=OF_RELEASES if with_packages and before.revision == after.revision else (),  # of two revisions, they are compared
             device=device if before.machine == after.machine else "",
         )
         for result, launch in ((before, first), (after, second))
@@ -66,10 +70,13 @@ def _different(first: Mapping[str, str], second: Mapping[str, str]) -> Differenc
     return tuple(FieldDifference(name, value, second[name]) for name, value in first.items() if name in second and value != second[name])
 
 
-def required(provenance: Mapping[str, Any], *, with_numpy: bool, with_python: bool = True, device: str) -> dict[str, str]:
+def required(
+    provenance: Mapping[str, Any], *, with_numpy: bool, packages: Sequence[str] = (), with_python: bool = True, device: str
+) -> dict[str, str]:
     """Return the fields that must be equal for values to be compared, as text; one that is unknown is left out.
 
     with_numpy : whether numpy's version can change the values
+    packages : of `PACKAGES`, those that can change them
     with_python : whether Python's must be equal
     device : of the values, for the fields of the machine; "" where the machines are compared
     """
@@ -86,7 +93,16 @@ def required(provenance: Mapping[str, Any], *, with_numpy: bool, with_python: bo
     if device == "cuda":
         gpu = provenance.get(SAME_GPU) or {}
         fields.update({f"gpu {name}": value for name, value in gpu.items() if value is not None and name not in FREE_OF_GPU})
-    return {name: str(value) for name, value in fields.items()}
+    return {**{name: str(value) for name, value in fields.items()}, **_packages(provenance, packages)}
+
+
+def _packages(provenance: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    return {f"{field_name} {name}": text for field_name in names for name, text in (provenance.get(field_name) or {}).items()}
+
+
+def have_same_packages(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Return whether two provenances of a release have the same packages that its campaign requires, as far as both know them."""
+    return not _different(_packages(first, PACKAGES), _packages(second, PACKAGES))
 
 
 @dataclass(frozen=True)
@@ -112,7 +128,7 @@ def pooled(members: Sequence[tuple[Launch, Cases, int]]) -> Pooled:
         return Pooled()
     newest: dict[Case, int] = {}
     left_out: dict[str, dict[Case, Differences]] = {}
-    known: dict[tuple[str, str, bool, str], Differences] = {}
+    known: dict[tuple[str, str, bool, bool, str], Differences] = {}
     for number in reversed(range(len(members))):
         launch, cases, side = members[number]
         for name, of_suite in cases.items():
@@ -121,9 +137,10 @@ def pooled(members: Sequence[tuple[Launch, Cases, int]]) -> Pooled:
             tracked = [index for index in suite.values if of_suite[int(index)].tracked]
             for case in (of_suite[int(index)] for index in (*rows, *tracked)):
                 first = newest.setdefault(case, number)
-                key = texts[number], texts[first], case.spec.numpy, case.device
+                key = texts[number], texts[first], case.spec.numpy, case.spec.packages, case.device
                 if texts[number] != texts[first] and key not in known:
-                    of_both = (required(json.loads(text), with_numpy=key[2], device=key[3]) for text in key[:2])
+                    packages = PACKAGES if key[3] else ()
+                    of_both = (required(json.loads(text), with_numpy=key[2], packages=packages, device=key[4]) for text in key[:2])
                     known[key] = _different(*of_both)
                 if known.get(key):
                     left_out.setdefault(launch.id, {})[case] = known[key]

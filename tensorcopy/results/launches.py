@@ -89,6 +89,8 @@ class Provenance(Struct, frozen=True):
     driver: Text = ""
     gpu: dict[Name, Any] | None = None
     unsupported: dict[Name, Text] = {}
+    requires: dict[Name, Text] = {}
+    follows_torch: dict[Name, Text] = {}
 
 
 class StoredOutcome(Struct, frozen=True):

@@ -88,6 +88,11 @@ class SuiteSpec:
         return self.shipped and bool(self.methods) and "device" in self.parameters and (self.latency or self.to_host)
 
     @property
+    def packages(self) -> bool:
+        """Whether the packages that a campaign requires can change its values."""
+        return not self.shipped or self.methods == OWN
+
+    @property
     def timed(self) -> bool:
         """Whether its values are times, not counts."""
         return self.unit == SECONDS

@@ -7,6 +7,7 @@ module of a campaign observes there. `releases/environments.py` checks it agains
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
 import platform
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ import torch
 
 from tensorcopy import __version__
 from tensorcopy.files import kernel_text
-from tensorcopy.worker import devices, hardware, nvidia
+from tensorcopy.worker import devices, hardware, nvidia, packages
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 OWN_ONLY = "--own-only"
@@ -84,6 +85,7 @@ def collect() -> dict[str, Any]:
         # a container may have no /proc/driver
         "driver": nvidia.driver_version(kernel_text("/proc/driver/nvidia/version").split("\n")[0]) or nvidia.driver(),
         "settings": settings,
+        **packages.installed(json.loads(os.environ.get(packages.REQUIREMENTS, "[]"))),
     }
 
 

@@ -1,6 +1,8 @@
 """An environment matches its release, or is refused."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,7 +88,7 @@ def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
 
 
 def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
-    """Not when a build, a measurement or an environment has written beside them."""
+    """Not when a build, a measurement or an environment has written beside them. The provenance tells which files were installed."""
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\nrequires = ["."]\n')
     built = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
     (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "lab"\nversion = "1"\n{built}')
@@ -101,13 +103,18 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     for value, written in ((1, "results/box/1.json"), (1, "build/lib/other.py"), (22, "lab.egg-info/PKG-INFO"), (22, "site/index.html")):
         module.write_text(f"VALUE = {value}")
         environments.build(tmp_path / ".asv", NEW, "3.11", "cuda", campaign.read(tmp_path))
-        command = [uv.interpreter(environment), "-c", "import lab; print(lab.VALUE)"]
+        program = f"from tensorcopy.worker import packages; import lab; print(lab.VALUE, packages.installed({[str(tmp_path)]}))"
+        command = [uv.interpreter(environment), "-c", program]
         printed = subprocess.run(command, cwd=tmp_path / ".asv", check=True, capture_output=True, text=True).stdout
-        seen.append((int(printed), (environment / "complete").stat().st_mtime_ns))
+        value, _, provenance = printed.strip().partition(" ")
+        seen.append((int(value), (environment / "complete").stat().st_mtime_ns, ast.literal_eval(provenance)["requires"]["lab"]))
         (tmp_path / written).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / written).touch()
-    assert [value for value, _ in seen] == [1, 1, 22, 22]  # of another length: Python compares it, and the second, with a .pyc
-    assert len({built for _, built in seen}) == 2
+    assert [value for value, *_ in seen] == [1, 1, 22, 22]  # of another length: Python compares it, and the second, with a .pyc
+    assert len({built for _, built, _ in seen}) == 2
+    digests = [re.fullmatch(r"1 ([0-9a-f]{12})", text)[1] for *_, text in seen]
+    assert (digests[0], digests[2]) == (digests[1], digests[3])
+    assert digests[0] != digests[2]
 
 
 def interpreter(path: Path, command: str) -> Path:

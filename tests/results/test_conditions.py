@@ -135,6 +135,55 @@ def test_what_is_left_out_is_measured_again(tmp_path):
         assert [*plan.taken(read, suites).values()] == [3]
 
 
+MINE = "mine.time_it n=1"
+OLD_CODE, NEW_CODE = {"requires": {"lab": "1.0 aaaa"}}, {"requires": {"lab": "1.0 bbbb"}}
+
+
+def test_another_package_concerns_the_suites_that_run_it_only(tmp_path):
+    """Its times are not pooled with those of the code before, and the two are not compared between releases; copies of tensors are."""
+    write(tmp_path, OLD_CODE, NEW_CODE, cases=(MINE, CPU), of_later=["2.15.0"])
+    results = launch_files.load(tmp_path, *NAMES)
+    launches = {case.suite: timing.launches for case, timing in results[1].timings.items()}
+    assert launches == {"mine.time_it": 4, "copies.BySize.time_copy": 12}  # in the later ones it was alone
+    changes = {case.suite: change for case, change in comparisons.between(Question(*results)).changes.items()}
+    assert changes["copies.BySize.time_copy"].reason is not Reason.PROVENANCE_DIFFERS
+    assert changes["mine.time_it"].reason is Reason.PROVENANCE_DIFFERS
+    assert changes["mine.time_it"].differences == (("requires lab", "1.0 aaaa", "1.0 bbbb"),)
+    (warning,) = reader.load_results(tmp_path).warnings
+    assert "requires lab 1.0 aaaa, not 1.0 bbbb" in str(warning)
+
+
+def test_a_package_that_needs_torch_has_another_version_with_each_release(tmp_path):
+    """Two releases are compared nevertheless; launches of one release with two versions are not pooled."""
+    sides = {name: {"follows_torch": {"torchvision": version}} for name, version in zip(NAMES, ("0.29", "0.30"))}
+    launch_files.write(tmp_path, {MINE: dict.fromkeys(NAMES, 1.0)}, sides=sides)
+    comparison = comparisons.between(Question(*launch_files.load(tmp_path, *NAMES)))
+    assert [change.verdict for change in comparison.changes.values()] == [Verdict.UNCHANGED]
+    sides["2.15.0"] = {"follows_torch": {"torchvision": "0.31"}}
+    launch_files.write(tmp_path, {MINE: dict.fromkeys(NAMES, 1.0)}, sides=sides, launches=4, start=LATER)
+    assert [result.timings[launch_files.case(MINE)].launches for result in launch_files.load(tmp_path, "2.15.0")] == [4]
+
+
+def test_two_revisions_of_a_package_are_compared(tmp_path):
+    """Their packages are what differs."""
+    names = ("2.15.0#aaaa", "2.15.0#bbbb")
+    launch_files.write(tmp_path, {MINE: dict(zip(names, (1.0, 2.0)))}, sides=dict(zip(names, (OLD_CODE, NEW_CODE))))
+    (change,) = comparisons.between(Question(*launch_files.load(tmp_path, *names))).changes.values()
+    assert change.verdict is Verdict.SLOWER
+
+
+def test_launches_of_another_package_than_is_installed_are_missing(tmp_path):
+    """Those of the suites that run it: `measure` takes them again."""
+    launch_files.write(tmp_path, {MINE: {"2.15.0": 1.0}, CPU: {"2.15.0": 1.0}}, launches=3, **OLD_CODE)
+    read = reader.load_results(tmp_path).launches
+    place = read[0].sides[0].place
+    for name, stored in read[0].suites.items():
+        suite = {"version": stored.version, "param_names": stored.param_names, "params": stored.params, "unit": stored.unit, "type": "time"}
+        suites = launch.selected({name: suite}, "", ())
+        counts = [plan.taken(read, suites, opened={place: code})[place] for code in (OLD_CODE, NEW_CODE, {})]
+        assert counts == ([3, 0, 3] if name == "mine.time_it" else [3, 3, 3])
+
+
 def test_every_shipped_launch_counts(shipped_results):
     assert shipped_results.warnings == ()
 
