@@ -351,7 +351,7 @@ def _revisions(environments: Sequence[_MeasuringEnvironment], commits: Mapping[s
     paths = replace(job.paths, pythons=tuple(each.python for each in environments))
     made = revisions.under_newest(commits, job.campaign, paths, interpreter=environments[0].interpreter)
     for each in made:
-        if pointers := git.pointers(revisions.checked_out(each.commit, job.campaign, paths)):
+        if pointers := git.pointers(revisions.checked_out(each.commit, paths)):
             names = ", ".join(pointers[:3]) + (", …" if pointers[3:] else "")
             log.warning(f"{each.name} has pointers of Git LFS in place of files: {names}; install git-lfs, and repeat")
     return made

@@ -80,11 +80,6 @@ def prefix() -> str:
     return _output("rev-parse", "--show-prefix", wanted="the repository of this folder").strip()
 
 
-def has(sha: str, path: str) -> bool:
-    """Return whether a commit has a file. `path` is relative to the top folder."""
-    return _run("cat-file", "-e", f"{sha}:{path}").returncode == 0
-
-
 def check_out(sha: str, folder: Path) -> None:
     """Check a commit out into another folder, a worktree of this repository, with its submodules, unless it is there."""
     complete = folder.with_name(f"{folder.name}.complete")  # written last

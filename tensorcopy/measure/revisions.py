@@ -78,33 +78,30 @@ def results_of(paths: Paths) -> Path:
 
 
 def of_folder(folder: Path, campaign: Campaign) -> Campaign:
-    """Return the campaign in the files of a commit.
+    """Return the campaign in the files of a commit; of one before the project that of the checkout, with the packages of the commit.
 
     campaign : that of the checkout
 
     Raises TensorcopyError for an invalid one, and for an invalid operation: left out on one side, it would look as if it were removed.
     """
+    if not has_project(folder, campaign):
+        return replace(campaign, folder=folder)
     made = campaigns.read(folder, campaign if campaign.is_shipped else None, campaign.methods)
     for error in made.left_out.values():
         raise error
     return replace(made, observers=campaign.observers, profiler=campaign.profiler)
 
 
-def checked_out(commit: str, campaign: Campaign, paths: Paths) -> Path:
-    """Return the folder with the files of a commit, of a project the part of it that is the project's.
+def has_project(folder: Path, campaign: Campaign) -> bool:
+    """Return whether the files of a commit declare what is measured; commits of tensorcopy all do."""
+    return campaign.is_shipped or (folder / FILE).exists()
 
-    Raises TensorcopyError where the commit has no such project.
-    """
-    folder, below = _root(paths) / commit[:12], git.prefix()
-    if not campaign.is_shipped and not git.has(commit, f"{below}{FILE}"):
-        raise TensorcopyError(
-            f"{commit[:8]} has no project",
-            got=f"no {below}{FILE} in it",
-            allowed="commits of a project",
-            next="name a commit that has it",
-        )
+
+def checked_out(commit: str, paths: Paths) -> Path:
+    """Return the folder with the files of a commit, of a project the part of it that is the project's. Raises TensorcopyError."""
+    folder = _root(paths) / commit[:12]
     git.check_out(commit, folder)
-    return folder / below
+    return folder / git.prefix()
 
 
 def differ(base: str, head: str, campaign: Campaign) -> bool:
@@ -114,7 +111,7 @@ def differ(base: str, head: str, campaign: Campaign) -> bool:
 
 def table_of(commit: str, campaign: Campaign, paths: Paths) -> ReleaseIndex:
     """Return the table of releases of a commit; that of this tensorcopy for a project."""
-    own = checked_out(commit, campaign, paths) / TABLE
+    own = checked_out(commit, paths) / TABLE
     return release_table.of_tables(own) if own.exists() else campaign.releases
 
 
@@ -127,11 +124,11 @@ def under_newest(
     version : of torch, "" for the newest
     interpreter : the Python whose torch is measured; "" to install one
 
-    Raises TensorcopyError where there is no such torch, and for a commit without a project.
+    Raises TensorcopyError where there is no such torch.
     """
     tables = [table_of(commit, campaign, paths) for commit in commits.values()]
     if interpreter:
-        needs = [_packages(checked_out(commit, campaign, paths), campaign) for commit in commits.values()]
+        needs = [_packages(checked_out(commit, paths), campaign) for commit in commits.values()]
         if None not in needs and any(each != needs[0] for each in needs):
             raise TensorcopyError(
                 "an interpreter cannot have the packages of two commits",
@@ -156,8 +153,8 @@ def under_newest(
 
 
 def of(measurement: Measurement, commit: str, name: str, campaign: Campaign, paths: Paths) -> Revision:
-    """Return a commit as a revision that a measurement's torch measures. Raises TensorcopyError for one without a project."""
-    folder = checked_out(commit, campaign, paths)
+    """Return a commit as a revision that a measurement's torch measures. Raises TensorcopyError."""
+    folder = checked_out(commit, paths)
     return Revision(
         measurement.release,
         measurement.python,
@@ -171,10 +168,12 @@ def of(measurement: Measurement, commit: str, name: str, campaign: Campaign, pat
 
 
 def with_suites_of(before: Revision, after: Revision, job: Job) -> tuple[Revision, str]:
-    """Return the earlier of two revisions with the suites of the later one; with its own, and why, where it cannot import these.
+    """Return the earlier of two revisions with the suites of the later one; with its own where it cannot import these. And a note of it.
 
     So a benchmark whose body has changed is the same on both sides. Raises DiskError.
     """
+    name = before.name or before.commit[:8]
+    note = "" if has_project(before.folder, job.campaign) else f"{name} has no {FILE}: it is measured as that of the checkout says"
     shared = replace(before, suites_from=after.folder)
     if shared not in job.sides.usable([before]):
         return before, ""  # it cannot be measured, and `job.sides.failed` has the reason
@@ -183,8 +182,8 @@ def with_suites_of(before: Revision, after: Revision, job: Job) -> tuple[Revisio
     except DiskError:
         raise
     except TensorcopyError as error:
-        return before, f"{before.name or before.commit[:8]} runs its own suites: {error.what}: {error.got}"
-    return shared, ""
+        return before, f"{name} runs its own suites: {error.what}: {error.got}"
+    return shared, note
 
 
 def _root(paths: Paths) -> Path:
@@ -202,7 +201,7 @@ def _environments(folder: Path, campaign: Campaign, paths: Paths) -> Path:
     if _packages(folder, campaign) == campaign.requirements():
         paths.environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
         if not link.exists():
-            link.parent.mkdir(exist_ok=True)
+            link.parent.mkdir(parents=True, exist_ok=True)
             link.unlink(missing_ok=True)  # the project may have been moved
             link.symlink_to(paths.environments, target_is_directory=True)
     return link

@@ -64,7 +64,7 @@ def test_the_commits_of_a_project_that_was_moved_have_its_environments(folder, t
 
 def checkouts(folder: Path) -> list[Path]:
     """Return the folders with the files of the last two commits."""
-    return [revisions.checked_out(sha(folder, name), campaign.read(Path.cwd()), configuration.paths()) for name in ("HEAD~1", "HEAD")]
+    return [revisions.checked_out(sha(folder, name), configuration.paths()) for name in ("HEAD~1", "HEAD")]
 
 
 def environments(folder: Path, name: str) -> Path:
@@ -251,11 +251,23 @@ def test_what_cannot_be_compared_is_refused(folder, capsys, before, after, argum
     assert message in error_of(capsys, *arguments)
 
 
-def test_a_commit_without_a_project_is_refused(folder, capsys):
+def test_a_commit_before_the_project_is_measured_as_that_of_the_checkout_says(folder):
+    """With its own package. So versions of a package that are older than its project can be compared, and so can the first pull request."""
+    edit(folder / "tensorcopy.toml", "[project]\n", '[project]\nrequires = ["."]\n')
     git(folder, "rm", "-q", "--cached", "tensorcopy.toml")
     git(folder, *AUTHOR, "commit", "-qm", "without")
     commit_all(folder, "with")
-    assert error_of(capsys) == (
-        f"tensorcopy: {sha(folder, 'HEAD~1')[:8]} has no project: got no tensorcopy.toml in it; allowed: commits of a project; "
-        "next: name a commit that has it"
-    )
+    base, head = checkouts(folder)
+    assert [(place / "tensorcopy.toml").exists() for place in (base, head)] == [False, True]
+    own, paths = campaign.read(folder), configuration.paths()
+    assert own.operations
+    assert [revisions.of_folder(place, own).operations == own.operations for place in (base, head)] == [True, False]  # each its files
+    assert [revisions.of_folder(place, own).requirements() for place in (base, head)] == [[str(base)], [str(head)]]
+    measurement = plan.Measurement(release_table.load().find("2.8.0"), "3.11")
+    made = [revisions.of(measurement, sha(folder, name), "", own, paths) for name in ("HEAD~1", "HEAD")]
+    assert made[0].path(paths).parent == base / ".asv" / "env"
+    job = Job(Sides(own, paths), "box")
+    opened = Environment(Path(sys.executable), {"ledger": {"accelerators": {}}, "torch_folder": "torch"})
+    job.sides.opened.update(dict.fromkeys(made, opened))
+    _, note = revisions.with_suites_of(*made, job)
+    assert note == f"{sha(folder, 'HEAD~1')[:8]} has no tensorcopy.toml: it is measured as that of the checkout says"
