@@ -33,6 +33,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
 
     def __init__(self, url: str, mirror_path: str) -> None:
         self._releases = campaign().releases
+        self._told = set[str]()  # names of which the log has told
 
     @classmethod
     def url_match(cls, url: str) -> bool:
@@ -130,10 +131,14 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def _named(self, name: str | None) -> Release | str:
         """Return a release, or the SHA of a git revision, by a name that a user has typed.
 
-        An unknown name ends asv with exit code 2.
+        An unknown name ends asv with exit code 2. The log tells of a release whose name is a tag of this repository, too.
         """
         try:
-            return self._find(name)
+            found = self._find(name)
+            if isinstance(found, Release) and name not in self._told and git.find(f"refs/tags/{name}"):
+                self._told.add(str(name))
+                log.warning(f"{name} is torch {found.version}; the tag of this repository is refs/tags/{name}")
+            return found
         except NoSuchNameError:
             end_with(
                 TensorcopyError(

@@ -1,11 +1,14 @@
 """The table of releases behind asv's interface of a repository."""
 
+import subprocess
+
 import pytest
 from asv.repo import NoSuchNameError, get_repo
 
 from tensorcopy.asv_plugin import commands
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.copying.shipped import of_folder
+from tensorcopy.measure import git
 from tensorcopy.releases import release_table
 
 ROWS = release_table.load()
@@ -63,6 +66,19 @@ def test_an_unknown_name_ends_asv_with_exit_code_2(repo, caplog, name):
         repo.get_hash_from_name(name)
     assert caught.value.code == 2
     assert f"unknown torch release or git revision: got '{name}'" in caplog.text
+
+
+def test_a_tag_with_the_name_of_a_release_is_told(repo, caplog, tmp_path, monkeypatch):
+    """Once: `asv compare v2.8.0 v2.15.0` is of torch, where somebody may have meant versions of the package."""
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(
+        "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git tag v2.8.0", shell=True, check=True
+    )
+    own = git.commit("HEAD")
+    for _ in range(2):
+        assert [repo.get_hash_from_name(name) for name in ("v2.8.0", "v2.7.1")] == [ROWS.find(name).sha for name in ("2.8.0", "2.7.1")]
+    assert [record.message for record in caplog.records] == ["v2.8.0 is torch 2.8.0; the tag of this repository is refs/tags/v2.8.0"]
+    assert repo.get_hash_from_name("refs/tags/v2.8.0") == own
 
 
 def test_a_range_skips_releases_that_cannot_be_installed(repo, monkeypatch, caplog):
