@@ -232,9 +232,12 @@ def test_a_select_answers_for_an_upgrade_from_any_release(landing):
 
 
 def test_the_page_is_complete_without_scripts(landing):
-    """A drawing of the history, the sentence of an upgrade, every other upgrade, and a link to every history."""
+    """A drawing of the history as wide as the page, the sentence of an upgrade, every other upgrade, and a link to every history."""
     page = landing(java_script_enabled=False)
-    assert page.locator(".chart svg.plot").is_visible()
+    drawing, section = page.locator(".chart svg.plot").bounding_box(), page.locator("section.chart").bounding_box()
+    assert (drawing["x"], drawing["width"]) == (section["x"], section["width"])
+    heights = [label.bounding_box()["height"] for label in page.locator(".chart .y text").all()]
+    assert 11 < min(heights) <= max(heights) < 22, "letters do not grow with the drawing"
     expect(page.locator(".upgrade .counts")).to_contain_text("slower")
     page.get_by_text("Time per call from every release to 2.15.0").click()
     assert page.locator(".upgrade tbody tr:visible").count() == len(RELEASES) - 1
