@@ -259,8 +259,9 @@ def test_the_open_question_is_answered_with_the_counted_bytes(content, site):
     assert (measured.version, measured.machine) == ("2.15.0", SHIPPED_GPU.name)
     text = re.sub("<.*?>", "", site["article.html"])
     assert "x.detach().clone().cpu().numpy() takes 4 MiB there and x.detach().cpu().numpy().copy() takes 0 B (measured" in text
+    assert "On the host they take 4 MiB and 8 MiB, of which the ndarray itself is 4 MiB." in text
     row = site["article.html"].rsplit("<table", 1)[1].split("<tr>")[4]  # of x.detach().cpu().numpy().copy()
     told = [re.sub("<.*?>", "", cell).replace("\u202f", " ") for cell in re.findall("<td.*?</td>", row)]
-    assert told[1:] == ["0 B (2.8.0 to 2.15.0)", "0 B (2.15.0)"]
+    assert told[1:] == ["0 B (2.8.0 to 2.15.0)", "0 B (2.15.0)", "8 MiB (2.15.0)"]
     assert "counted without a device" in text
     assert f"measured on {measured.hardware('cuda')}" in text

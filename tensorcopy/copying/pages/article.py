@@ -130,11 +130,12 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
             (
                 method,
                 newest[method]["code_on_accelerator"],
-                _spans(results, host_peak(method, "cpu"), translate)
-                if "devices" not in newest[method]
-                else translate("article_pinned", spans=_spans(on_device, host_peak(method, "cuda"), translate)),
+                _spans(results, host_peak(method, "cpu"), translate) if "devices" not in newest[method] else "–",
                 _spans(results, memory_case("cuda_peak", method, "cuda"), translate),
                 _spans(on_device, memory_case("device_peak", method, "cuda"), translate),
+                _spans(on_device, memory_case("peak", method, "cuda"), translate)
+                if "devices" not in newest[method]
+                else translate("article_pinned", spans=_spans(on_device, host_peak(method, "cuda"), translate)),
             )
             for method in INDEPENDENT
             if method in newest
@@ -376,13 +377,17 @@ def _device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str
 
 
 def _waste(result: Result, translate: Translate) -> Markup:
-    """Answer the open question: how much memory of the device the article's expression takes, and how much its alternative."""
+    """Answer the open question: how much memory of a device and of its host the article's expression takes, and its alternative."""
     peaks, source = _device_peaks(result, WASTES, ALTERNATIVE)
     if not peaks:
         return translate("article_not_counted")
     code, other = (code_markup(result.methods[name]["code_on_accelerator"]) for name in (WASTES, ALTERNATIVE))
     how = translate(f"article_{source}", torch=result.version, device=result.hardware("cuda"))
-    return translate("article_waste", code=code, other=other, clone=size(int(peaks[0])), copy=size(int(peaks[1])), source=how)
+    answer = translate("article_waste", code=code, other=other, clone=size(int(peaks[0])), copy=size(int(peaks[1])), source=how)
+    clone, copy = (result.counts.get(memory_case("peak", name, "cuda")) for name in (WASTES, ALTERNATIVE))
+    if clone is None or copy is None:
+        return answer
+    return translate("space").join([answer, translate("article_waste_host", clone=size(int(clone)), copy=size(int(copy)))])
 
 
 def _spans(results: Sequence[Result], case: Case, translate: Translate) -> Markup:
