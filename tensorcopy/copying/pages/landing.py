@@ -144,6 +144,7 @@ def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, 
         ),
         "first_upgrade": every[min(len(every), UPGRADED) - 1] if every else None,
         "newest_address": content.comparison_address(*results.latest.sides) if results.latest else "",
+        "changed_releases": [release for release in results.releases[:0:-1] if release in content.changed_releases],
         "grids": _grids(results),
         "last": LAST,
     }
