@@ -134,7 +134,8 @@ def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, 
         "accuracy": addresses.ACCURACY if "measurement" in content.docs else "",
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.results.machine, own.copy.case) if own else "",
-        "open_address": f"{regressions.address_of(content, results.machine, results.device)}#{regressions.part_anchor(results)}",
+        "open_address": regressions.address_of(content, results.machine, results.device)
+        + (f"#{regressions.part_anchor(results)}" if suffix else ""),  # the first part is at the top, below what is new on each device
         "upgrades": every,
         "joints": dict.fromkeys(  # of those upgrades: the release, and the older Python before it
             (series.releases[joint.index], joint.older.python)
@@ -143,8 +144,8 @@ def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, 
             for joint in series.joints
         ),
         "first_upgrade": every[min(len(every), UPGRADED) - 1] if every else None,
-        "newest_address": content.comparison_address(*results.latest.sides) if results.latest else "",
         "changed_releases": [release for release in results.releases[:0:-1] if release in content.changed_releases],
+        "newest_address": content.comparison_address(*results.latest.sides) if results.latest else "",
         "grids": _grids(results),
         "last": LAST,
     }

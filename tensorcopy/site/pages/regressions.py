@@ -8,7 +8,7 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.groups import OpenRegression, by_age
-from tensorcopy.judge.series import Standing
+from tensorcopy.judge.series import Age, Standing
 from tensorcopy.report import explanation
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import acknowledged_text, against_text, age_text, ages_text, extent_text, margins, step_size
@@ -84,6 +84,7 @@ def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, .
         "methods": len(results.regressions),
         "open": sum(len(each.standings) for each in results.regressions),
         "ages": ages_text(results.regressions),
+        "new": sum(standing.age is Age.NEW for regression in results.regressions for standing in regression.standings),
         "fixed": _fixed(results),
         "number": len(results.standings),
         "margins": margins(each.cost for each in results.standings.values() if each.cost).replace(" %", "\u202f%"),
