@@ -32,6 +32,13 @@ class StoreName(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def path(text: str) -> Path:
+    """Return a path. An empty one, as of an unset variable of a shell, would be the current folder."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: a path, of the current folder .")
+    return Path(text)
+
+
 @dataclass(frozen=True)
 class TensorSize:
     """The size of a tensor as it was typed, in elements or in bytes.

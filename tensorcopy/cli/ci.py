@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import campaign
+from tensorcopy.cli.arguments import campaign, path
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression, launch_count
@@ -46,11 +46,11 @@ def add(commands: Any) -> None:
     stored = "take no launch of base and head where some are stored, as by asv continuous"
     pull.add_argument("--stored", action="store_true", help=stored)
     pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases; default: every timed case")
-    pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
+    pull.add_argument("--out", type=path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
     pull.set_defaults(command=_pull_request)
 
     comment = actions.add_parser("comment", help="write the comment for a pull request from the results of pull-request")
-    comment.add_argument("artifact", type=Path, metavar="FOLDER", help="the folder of results or its parent, read as untrusted")
+    comment.add_argument("artifact", type=path, metavar="FOLDER", help="the folder of results or its parent, read as untrusted")
     comment.add_argument("--device", choices=DEVICES, default="cpu", help="the measured device; default: cpu")
     comment.add_argument("--post", action="store_true", help="post the comment on GitHub, in place of the earlier one")
     comment.set_defaults(command=_comment)

@@ -7,12 +7,11 @@ import json
 import os
 from collections.abc import Mapping
 from itertools import groupby
-from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import TensorSize, campaign
+from tensorcopy.cli.arguments import TensorSize, campaign, path
 from tensorcopy.cli.output import progress_bar
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def add(commands: Any) -> None:
         default="copies",
         help="copies to a tensor (default) or conversions to an ndarray",
     )
-    plot.add_argument("-o", "--out", type=Path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
+    plot.add_argument("-o", "--out", type=path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
     plot.add_argument("--device", default="cpu", help="default: cpu")
     plot.add_argument("--max", type=TensorSize.of, default="2**14", metavar="N", help=f"the largest size, {sizes}; default: 2**14")
     plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import campaign, results_folder
+from tensorcopy.cli.arguments import campaign, path, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
@@ -91,8 +91,8 @@ def add(commands: Any) -> None:
     machine.set_defaults(command=_machine)
 
     merge = commands.add_parser("merge", help="copy the launches that a folder of results lacks from others")
-    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder of results, or of such folders")
-    merge.add_argument("--into", type=Path, metavar="FOLDER", help="default: the folder of results")
+    merge.add_argument("folders", nargs="+", type=path, metavar="FOLDER", help="a folder of results, or of such folders")
+    merge.add_argument("--into", type=path, metavar="FOLDER", help="default: the folder of results")
     merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if there is one")
     merge.set_defaults(command=_merge)
 

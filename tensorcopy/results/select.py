@@ -256,6 +256,8 @@ def _of_shared(
 
 def _parse(text: str, folder: Path) -> _ResultName:
     typed, (before_colon, colon, after_colon) = text, text.rpartition(":")
+    if not (before_colon if colon else text).strip():  # as of an unset variable of a shell; it would be the current folder
+        raise TensorcopyError("no result is named", got=repr(typed), allowed="RELEASE, FOLDER or FOLDER:RELEASE", next="name one")
     if colon or "/" in text or Path(text).is_dir():
         folder, text = (Path(before_colon), after_colon) if colon else (Path(text), "")
         if not folder.is_dir():

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.cli import main, output, parser
-from tensorcopy.cli.arguments import TensorSize
+from tensorcopy.cli.arguments import TensorSize, path
 from tensorcopy.measure import settings
 from tensorcopy.releases import release_table, uv, wheel_index
 from tests.conftest import ROOT, SHIPPED_GPU
@@ -49,19 +49,19 @@ def options(parser, *words):
             yield words, action.option_strings[-1], action
 
 
-TEXTS = (None, Path, settings.expression)  # types of options that are no number
+TEXTS = (None, path, settings.expression)  # types of options that are no number
 NUMBERS = ("nan", "inf", "-inf", "-3", "1.5", "0", "", "3", "1e400")
 VALID = {"--margin": ("1.5", "3"), "--for": (), "--shard": ()}  # of those; of every other option the whole number
 NAMES = ("--machine", "--python")  # any text but none
 GIVEN = [
     (words, option, value)
     for words, option, action in options(parser())
-    for value in ([""] if option in NAMES else NUMBERS if action.type not in TEXTS else ())
+    for value in ([""] if option in NAMES or action.type is path else NUMBERS if action.type not in TEXTS else ())
 ]
 
 
 @pytest.mark.parametrize(("words", "option", "value"), GIVEN, ids=lambda each: " ".join(each) if isinstance(each, tuple) else each)
-def test_a_number_is_one_that_its_option_allows_and_a_name_is_not_empty(capsys, words, option, value):
+def test_a_number_is_one_that_its_option_allows_and_a_name_or_path_is_not_empty(capsys, words, option, value):
     """Of any other text, the error has it and says what is allowed."""
     is_valid = value in VALID.get(option, ("3",))
     operands = {"why": ["tensor", "2.14.1", "2.15.0"], "compare": ["2.14.1", "2.15.0"]}.get(words[0], [])

@@ -92,6 +92,14 @@ def test_a_folder_selects_its_newest_release(folder, tmp_path):
     assert sides == [(BEFORE.sha, "both", "3.9"), (NEWEST.sha, "both", "3.9")]
 
 
+@pytest.mark.parametrize("name", ["", " ", f":{NEWEST.version}"])
+def test_a_name_that_a_shell_left_empty_is_refused(folder, monkeypatch, name):
+    """It does not stand for the current folder."""
+    monkeypatch.chdir(folder)
+    with pytest.raises(TensorcopyError, match="no result is named: got"):
+        select.pair(name, NEWEST.version, folder, release_table.load())
+
+
 def test_a_folder_of_one_machine_is_no_folder_of_results(folder, tmp_path):
     """The error names the release in the folder around it."""
     with pytest.raises(TensorcopyError, match=f"nothing to compare: .*; next: {tmp_path}:RELEASE@both"):
