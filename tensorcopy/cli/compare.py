@@ -239,7 +239,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     own = campaign()
     results = reader.load_results(results_folder(), own.releases)
     print_warnings([*results.warnings, *(own.verdicts.unmatched(reader.cases(results.results)) if options.open else ())])
-    problems = concerning(results.problems, [*filter(None, [options.machine])])
+    problems = concerning(results, [*filter(None, [options.machine])])
     print_errors(problems)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
     device = select.device_of(results.results, options.device, options.machine, command=command, counts=True)

@@ -190,7 +190,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         "into existing memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor and its copy."
     )
     console.print(Prose(note))
-    problems = concerning(results.problems, [result.machine])
+    problems = concerning(results, [result.machine], named=bool(options.machine))
     for line in not_included(problems):
         console.print(line, soft_wrap=True)
     print_warnings(results.warnings)

@@ -14,6 +14,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
@@ -68,14 +69,38 @@ def folder_state(directory: Path) -> Hashable:
         with suppress(OSError):
             status = path.lstat()
             statuses.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(statuses)
+    return tuple(statuses), _unlisted(directory)
+
+
+def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
+    """Return each folder of launches that cannot be listed, and why: `glob` passes over them, and a machine would be missing."""
+    if not files.is_there(directory):
+        return ()  # there are no results yet
+    unlisted, folders = [], [directory]
+    with suppress(OSError):
+        folders += sorted(path for path in directory.iterdir() if not (path.name.startswith(".") or path.is_file()))
+    for folder in folders:
+        try:
+            next(folder.iterdir(), None)
+        except OSError as error:
+            unlisted.append((folder, error.strerror or str(error)))
+    return tuple(unlisted)
 
 
 @lru_cache(maxsize=4)  # two folders of a comparison, and others
 def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
     """Read the launches of a folder; `state` is the key of the cache."""
     read: list[tuple[Launch, Cases]] = []
-    problems: list[TensorcopyError] = []
+    problems: list[TensorcopyError] = [
+        FileProblem(
+            f"the launches in {launches.displayed(path).parent} cannot be listed",
+            path=path,
+            got=reason,
+            allowed="a folder that you may read",
+            next=f"ls -ld {launches.displayed(path).parent}",
+        )
+        for path, reason in ((folder / "*.json", reason) for folder, reason in _unlisted(directory))
+    ]
     seen: dict[Hashable, Path] = {}
     for path in sorted(directory.glob("*/*.json")):
         try:
@@ -326,10 +351,19 @@ def _shared(value: Any) -> Any:
 _parsed = lru_cache(maxsize=1024)(json.loads)
 
 
-def concerning(problems: Iterable[TensorcopyError], machines: Collection[str]) -> tuple[TensorcopyError, ...]:
-    """Return the problems of files that could have launches of these machines; of any, where empty."""
+def concerning(results: Results, machines: Collection[str], *, named: bool = True) -> tuple[TensorcopyError, ...]:
+    """Return the problems of files that could have launches of these machines; of any, where empty.
+
+    named : whether the machines were asked for; if not, one of which nothing could be read might have answered in their place
+    """
+    read = {result.machine for result in results.results}
+
+    def concerns(folder: str) -> bool:
+        is_read = any(may_be_of(name, folder) for name in read)
+        return any(may_be_of(name, folder) for name in machines) or not (named or is_read)
+
     return tuple(
         problem
-        for problem in problems
-        if not machines or not isinstance(problem, FileProblem) or any(may_be_of(name, problem.path.parent.name) for name in machines)
+        for problem in results.problems
+        if not machines or not isinstance(problem, FileProblem) or concerns(problem.path.parent.name)
     )

@@ -238,9 +238,10 @@ def pair(
             allowed="two results",
             next="name both, such as A@PYTHON B@PYTHON or A@MACHINE B@MACHINE",
         )
+    is_named = bool(machine) or is_machine_named
     machines = {first_result.machine, second_result.machine}
     warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
-    problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines))
+    problems = tuple(problem for results in loaded.values() for problem in concerning(results, machines, named=is_named))
     return SelectedPair(first_result, second_result, device, warnings, problems)
 
 

@@ -165,7 +165,7 @@ def test_an_older_version_of_a_suite_that_is_measured_later_supersedes_none(tmp_
 )
 def test_a_problem_concerns_its_machine_and_those_that_share_its_name(tmp_path, machine, folder, may):
     problem = launches.damaged(tmp_path / folder / "a.json", "nothing")
-    assert (reader.concerning([problem], [machine]) == (problem,)) is may
+    assert (reader.concerning(reader.Results((), (problem,)), [machine]) == (problem,)) is may
 
 
 def test_the_provenance_is_that_of_the_launches_that_timed(tmp_path):

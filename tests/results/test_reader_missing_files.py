@@ -8,7 +8,7 @@ import pytest
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.site import publisher, writer
-from tests.mutations import kinds
+from tests.mutations import FILE_MUTATIONS, kinds
 
 MACHINE = Path("results/box")
 CASE = "copies.BySize clone_detach numel=16"
@@ -48,6 +48,28 @@ def test_a_damaged_launch_of_another_machine_changes_nothing(run):
     next(Path("results/other").glob("*.json")).write_text("{")
     assert run("compare", "2.4.1@box", "2.15.0@box") == clean
     assert run("compare", "2.4.1@other", "2.15.0@other")[2].startswith("tensorcopy: the launch results/other/")
+
+
+@pytest.mark.parametrize("kind", ["a link to itself", "a link to nothing", "a FIFO"])
+def test_a_machine_whose_folder_cannot_be_listed_is_named(run, kind):
+    """It might have answered, unless another one is named. Files beside the machines and what an editor leaves there are none."""
+    shutil.copytree(MACHINE, MACHINE.with_name("other"))
+    Path("results/README.md").write_text("About these results.")
+    Path("results/.#README.md").symlink_to("user@host.1")
+    for path in Path("results/other").glob("*.json"):
+        path.write_text(path.read_text().replace('"machine":"box"', '"machine":"other"'))
+    clean = run("compare", "2.4.1@box", "2.15.0@box")
+    assert clean[::2] == (0, "")
+    shutil.rmtree("results/other")
+    Path("results/other").touch()
+    FILE_MUTATIONS[kind](Path("results/other"))
+    for command in (["list", "times"], ["compare", "2.4.1", "2.15.0"], ["history"], ["why", "detach_clone", "2.4.1", "2.15.0"]):
+        code, _, errors = run(*command)
+        assert (code, errors.split(": got ")[0]) == (2, "tensorcopy: the launches in results/other cannot be listed"), command
+    assert run("compare", "2.4.1@box", "2.15.0@box") == clean
+    Path("results/other").unlink()
+    shutil.copytree(MACHINE, "results/other")  # whose files have another machine's name
+    assert run("compare", "2.4.1", "2.15.0")[0] == 2
 
 
 @pytest.mark.parametrize(
