@@ -32,7 +32,7 @@ def find(name: str) -> str:
 
 def printed(*arguments: str) -> str:
     """Return what a git command prints; "" where it fails, or git is missing."""
-    if shutil.which("git") is None:
+    if shutil.which("git") is None or any("\0" in argument for argument in arguments):  # as of a file with names
         return ""
     finished = _run(*arguments)
     return "" if finished.returncode else finished.stdout.decode(errors="surrogateescape").strip()
@@ -149,7 +149,7 @@ def _error(wanted: str, finished: subprocess.CompletedProcess[bytes]) -> Tensorc
     is_shallow = printed("rev-parse", "--is-shallow-repository") == "true"
     return TensorcopyError(
         f"git cannot provide {wanted}",
-        got=lines[-1] if lines else "no output",
+        got=next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else "no output"),
         allowed="commits of this repository, with their history",
         next="git fetch --unshallow" if is_shallow else "git log --all in a clone of this repository, which lists its commits",
     )

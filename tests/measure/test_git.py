@@ -104,10 +104,15 @@ def test_a_revision_has_its_submodules_and_names_the_pointers_of_lfs(commits, tm
     assert git.pointers(tmp_path / "revision") == ["weights.bin"]
 
 
+def test_an_error_shows_what_was_fatal_and_not_the_advice_after_it(commits):
+    with pytest.raises(TensorcopyError, match=r"the branch b of origin: got fatal: 'origin' does not appear to be a git repository;"):
+        git.fetch_branch("b")
+
+
 def test_a_name_is_found_or_not_and_a_range_is_newest_first(commits, tmp_path, monkeypatch):
     """Also outside a repository, where no name is a revision."""
     assert git.find("head") == git.commit("head")
-    assert [git.find(name) for name in ("no-such-branch", "--help", "")] == ["", "", ""]
+    assert [git.find(name) for name in ("no-such-branch", "--help", "", "a\0b")] == ["", "", "", ""]
     assert git.commits("main~1..main") == [git.commit("main")]
     monkeypatch.chdir(tmp_path)
     assert git.find("main") == ""
