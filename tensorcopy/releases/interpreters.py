@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tensorcopy import files
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.worker import processes
 from tensorcopy.worker.operations import FILE, GUIDE
@@ -205,8 +207,9 @@ def _linked(folder: Path, targets: Mapping[str, Path]) -> Path:
     for name, target in targets.items():
         link = folder / name
         if not (link.is_symlink() and link.readlink() == target):
-            link.unlink(missing_ok=True)  # it may lead to a package that was removed
-            link.symlink_to(target)
+            draft = link.with_name(f".{name}.{secrets.token_hex(4)}")  # others may make the link, or have one to a package that was removed
+            draft.symlink_to(target)
+            draft.replace(link)
     return folder
 
 
@@ -244,6 +247,4 @@ def suites_folder(theirs: Path | None, workplace: Path, *, has_operations: bool)
 def _write(path: Path, text: str) -> None:
     """Write a file unless it has this text: another process may read it."""
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        files.replace(path, text)

@@ -219,9 +219,7 @@ def add(release: Release, table: Path) -> None:
         for name in row.keys() - values.keys():
             del row[name]
         row.update({name: value for name, value in values.items() if row.get(name) != value})
-    draft = table.with_name(f"{table.name}.new")  # renamed at the end: an interrupted write leaves the old table
-    draft.write_text(tomlkit.dumps(document), encoding="utf-8")
-    draft.replace(table)
+    files.replace(table, tomlkit.dumps(document))
     of_tables.cache_clear()
     _document.cache_clear()
 
