@@ -5,7 +5,7 @@ Nothing else tells suites apart by their names. The table is read without torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -20,6 +20,7 @@ SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
 TRACKED = "tracked"  # the metric of what a third-party suite tracks, in the unit that it declares
 SHORT_UNITS = {SECONDS: "s", BYTES: "B"}  # of tracked values: theirs is another unit than that of a time, or of an exact count
 OWN = "own"  # the kind of methods that users define
+OF_BASELINES = ("memory", "nbytes", "way", "device")  # parameters that `cases.baseline_case` tells, beside those of a case
 NUMEL, N = "numel", "n"  # the parameter that is the size: elements of a tensor, or n in the shapes of an operation's inputs
 
 
@@ -108,9 +109,12 @@ def table() -> dict[str, SuiteSpec]:
     """Return every row of the table by name, in its order. Raises TensorcopyError for a damaged table."""
     path = interpreters.own_suites() / "suites.toml"
     try:
-        return {spec.name: spec for module, rows in files.read_toml(path).items() for spec in _of_module(module, rows)}
+        specs = {spec.name: spec for module, rows in files.read_toml(path).items() for spec in _of_module(module, rows)}
+        for spec in specs.values():
+            _check_references(spec, specs)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise files.damaged(path, error, "TOML with the fields of SuiteSpec") from error
+    return specs
 
 
 def _of_module(module: str, rows: dict[str, Any]) -> Iterator[SuiteSpec]:
@@ -123,6 +127,16 @@ def _of_module(module: str, rows: dict[str, Any]) -> Iterator[SuiteSpec]:
             if unknown := values.keys() - {"axes", *(field.name for field in fields(SuiteSpec))}:
                 raise ValueError(f"{name} with {', '.join(unknown)}")
             yield msgspec.convert(values, SuiteSpec)
+
+
+def _check_references(spec: SuiteSpec, specs: Mapping[str, SuiteSpec]) -> None:
+    """Raise ValueError for a suite that names another one which there is not, or which has a parameter that its cases do not tell."""
+    baselines = [*filter(None, (spec.baseline, spec.strided_baseline))]
+    if unknown := [name for name in (*baselines, *spec.counted) if name not in specs]:
+        raise ValueError(f"{spec.name} names {unknown[0]}, which has no row")
+    for name in baselines:
+        if untold := [parameter for parameter in specs[name].parameters if parameter not in (*OF_BASELINES, *spec.parameters)]:
+            raise ValueError(f"{spec.name} does not tell {untold[0]} of {name}")
 
 
 @cache

@@ -3,6 +3,8 @@
 import pytest
 from asv_runner.discovery import disc_benchmarks
 
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import interpreters
 from tensorcopy.results import suite_specs
 from tests.conftest import ROOT
 
@@ -31,6 +33,23 @@ def test_what_a_row_names_is_a_suite():
         assert all(baseline.timed for baseline in baselines), spec.name
         assert all(baseline.torch == ("device" in baseline.parameters) for baseline in baselines), spec.name
         assert all(suite_specs.table()[name].metric == suite_specs.INSTRUCTIONS for name in spec.counted), spec.name
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (("floors.ByBytes.time_memcpy", "floors.nothing"), "names floors.nothing, which has no row"),
+        (("instructions.Others", "instructions.nothing"), "names instructions.nothing.track_instructions, which has no row"),
+        (('parameters = ["memory", "nbytes"]', 'parameters = ["memory", "bytes"]'), "does not tell bytes of floors.ByBytes.time_memcpy"),
+    ],
+    ids=["baseline", "counted", "parameter"],
+)
+def test_a_row_that_names_what_there_is_not_is_refused(tmp_path, monkeypatch, damage, message):
+    """When the table is read, not when a case of it is shown."""
+    (tmp_path / "suites.toml").write_text((ROOT / "benchmarks" / "suites.toml").read_text().replace(*damage))
+    monkeypatch.setattr(interpreters, "own_suites", lambda: tmp_path)
+    with pytest.raises(TensorcopyError, match=message):
+        suite_specs.table.__wrapped__()
 
 
 @pytest.mark.parametrize(
