@@ -160,8 +160,8 @@ class Campaign:
 
         A suite with mem_ benchmarks gets pympler, which measures them, as from asv.
         """
-        texts = self.suites.rglob("*.py") if self.suites else ()
-        arguments = ["pympler"] if any(MEM.search(path.read_text(encoding="utf-8", errors="replace")) for path in texts) else []
+        sources = (path for path in self.suites.rglob("*.py") if path.is_file()) if self.suites else ()  # an editor's lock is a link
+        arguments = ["pympler"] if any(MEM.search(path.read_text(encoding="utf-8", errors="replace")) for path in sources) else []
         return [*arguments, *self.measured_packages()]
 
     def measured_packages(self) -> list[str]:
@@ -193,13 +193,13 @@ def read(folder: Path, shipped: Campaign | None = None, methods: frozenset[str] 
     invalid [[operation]] is left out.
     """
     path = folder / FILE
-    document = _document(path) if path.is_file() else {}
+    document = _document(path) if files.is_there(path) else {}
     if set(document) - TABLES:
         raise _refused(", ".join(document), "[[operation]] and [[acknowledged]] tables, [project], [suites] and [margin]")
     tables = {table: document[table] for table in FIELDS if table in document}
     if tables:
         own = folder / release_table.TABLE.name
-        releases = release_table.load(*([own] if own.exists() else []))
+        releases = release_table.load(*([own] if files.is_there(own) else []))
         made = _checked_project(tables, folder, releases)
     elif shipped:
         made = replace(shipped, folder=folder)

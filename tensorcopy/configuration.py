@@ -75,7 +75,7 @@ class _AsvConfiguration(Struct):
 
 def _read() -> _AsvConfiguration:
     path = Path(FILE)
-    if not path.exists():
+    if not files.is_there(path):
         raise TensorcopyError(
             "this is neither a project nor a checkout of tensorcopy",
             got=f"{Path.cwd().name}, without {FILE}",

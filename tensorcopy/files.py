@@ -31,13 +31,25 @@ def kernel_text(path: str | Path) -> str:
         return ""
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a regular file. Raises OSError where there is none, or a larger one; ValueError where it is not UTF-8."""
+def is_there(path: Path) -> bool:
+    """Return whether anything has this name: also a link to nothing and a pipe, which are no absent file but one that cannot be read."""
+    return os.path.lexists(path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a regular file. Raises OSError where there is none, or a larger one."""
     if path.exists() and not path.is_file():
         raise OSError("not a regular file")
-    if path.stat().st_size > LARGEST:
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
         raise OSError(f"more than {LARGEST >> 20} MiB")
-    return path.read_text(encoding="utf-8")
+    return content
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a regular file. Raises OSError as `read_bytes` does, and ValueError where it is not UTF-8."""
+    return read_bytes(path).decode("utf-8")
 
 
 def damaged(path: Path, error: Exception, allowed: str) -> TensorcopyError:

@@ -10,6 +10,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy import files
 from tensorcopy.cli.output import print_line
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
@@ -95,7 +96,7 @@ def results_folder() -> Path:
     """Return the folder of launch files: that of asv.conf.json, or results/ in a folder without one."""
     from tensorcopy import configuration
 
-    return Path(relpath(configuration.paths().results)) if Path(configuration.FILE).exists() else Path("results")
+    return Path(relpath(configuration.paths().results)) if files.is_there(Path(configuration.FILE)) else Path("results")
 
 
 def campaign() -> Campaign:

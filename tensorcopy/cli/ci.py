@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy import files
 from tensorcopy.cli.arguments import campaign, path
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
@@ -179,7 +180,7 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
 def _runners(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.projects import runners
 
-    listed = runners.load() if runners.FILE.exists() else [runners.Runner("github-hosted", ["ubuntu-24.04"])]
+    listed = runners.load() if files.is_there(runners.FILE) else [runners.Runner("github-hosted", ["ubuntu-24.04"])]
     matrix = json.dumps({"include": runners.matrix(listed, options.device)})
     output = os.environ.get("GITHUB_OUTPUT")
     if output:

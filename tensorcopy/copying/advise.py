@@ -16,8 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
+from tensorcopy import files
 from tensorcopy.campaign import LAYOUTS
 from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Option
@@ -270,31 +273,60 @@ def of_options(request: CopyRequest, numel: int, options: Sequence[Option], meas
     return Advice(request, numel, choices, why, measured, source["torch"], source["on"], source["day"], source.get("left_out", {}))
 
 
+class _Source(Struct, frozen=True):
+    """What was measured of a device: `Advice` has these fields too."""
+
+    torch: str
+    on: str
+    day: str
+
+
+class _Method(Struct, frozen=True):
+    """A method's code and caveats."""
+
+    code: str
+    caveats: tuple[str, ...]
+
+
+class _AtSize(Struct, frozen=True):
+    """The advice at one size: of each choice its method, seconds, multiple, verdict and interval, as in `MatchingMethod`."""
+
+    choices: list[tuple[str, float | None, float | None, str, tuple[float, float] | None]]
+    why: str
+
+
+class _Answer(Struct, frozen=True):
+    """The advice for one request by size."""
+
+    request: CopyRequest
+    methods: dict[str, _Method]
+    sizes: dict[int, _AtSize]
+
+
+class _Shipped(Struct, frozen=True):
+    """The content of shipped.json."""
+
+    sources: dict[str, _Source]
+    answers: list[_Answer]
+
+
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     try:
-        document = json.loads(SHIPPED.read_text(encoding="utf-8"))
-        answers = {CopyRequest(**answer["request"]): answer for answer in document["answers"] if answer["sizes"]}
+        document = msgspec.json.decode(files.read_bytes(SHIPPED), type=_Shipped)
+        answers = {answer.request: answer for answer in document.answers if answer.sizes}
         alike = [each for each in answers if each.of_common == request.of_common]
         if alike:
             nearest = recommend.nearest_tensor(request, alike)
             answer = answers[nearest]
-            measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
-            at_size, methods = answer["sizes"][str(measured)], answer["methods"]
+            measured = recommend.nearest_size(numel, answer.sizes)
+            at_size, source = answer.sizes[measured], document.sources[request.device]
             matches = tuple(
-                MatchingMethod(
-                    name,
-                    methods[name]["code"],
-                    seconds,
-                    multiple,
-                    verdict,
-                    interval and tuple(interval),
-                    tuple(methods[name]["caveats"]),
-                )
-                for name, seconds, multiple, verdict, interval in at_size["choices"]
+                MatchingMethod(name, answer.methods[name].code, seconds, multiple, verdict, interval, answer.methods[name].caveats)
+                for name, seconds, multiple, verdict, interval in at_size.choices
             )
-            return Advice(nearest, measured, matches, at_size["why"], "shipped", **document["sources"][request.device], left_out={})
-        devices = list(document["sources"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return Advice(nearest, measured, matches, at_size.why, "shipped", source.torch, source.on, source.day, left_out={})
+        devices = list(document.sources)
+    except (OSError, ValueError, KeyError) as error:
         raise TensorcopyError(
             "the shipped results cannot be read",
             got=f"{SHIPPED.name}: {type(error).__name__}: {error}",

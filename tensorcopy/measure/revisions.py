@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tensorcopy import campaign as campaigns
+from tensorcopy import files
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
@@ -94,7 +95,7 @@ def of_folder(folder: Path, campaign: Campaign) -> Campaign:
 
 def has_project(folder: Path, campaign: Campaign) -> bool:
     """Return whether the files of a commit declare what is measured; commits of tensorcopy all do."""
-    return campaign.is_shipped or (folder / FILE).exists()
+    return campaign.is_shipped or files.is_there(folder / FILE)
 
 
 def checked_out(commit: str, paths: Paths) -> Path:
@@ -112,7 +113,7 @@ def differ(base: str, head: str, campaign: Campaign) -> bool:
 def table_of(commit: str, campaign: Campaign, paths: Paths) -> ReleaseIndex:
     """Return the table of releases of a commit; that of this tensorcopy for a project."""
     own = checked_out(commit, paths) / TABLE
-    return release_table.of_tables(own) if own.exists() else campaign.releases
+    return release_table.of_tables(own) if files.is_there(own) else campaign.releases
 
 
 def under_newest(

@@ -154,9 +154,12 @@ def _write(folder: Path, texts: dict[str, str]) -> tuple[list[str], list[str]]:
     for place, text in missing.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         files.replace(folder / place, text)
-    kept = [
-        place
-        for place, text in texts.items()
-        if place not in missing and (folder / place).read_text(encoding="utf-8", errors="replace") != text
-    ]
-    return list(missing), kept
+    return list(missing), [place for place, text in texts.items() if place not in missing and not _is(folder / place, text)]
+
+
+def _is(path: Path, text: str) -> bool:
+    """Return whether a file has this text; what cannot be read has another."""
+    try:
+        return files.read_text(path) == text
+    except (OSError, ValueError):
+        return False

@@ -74,4 +74,4 @@ def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
 
 def device_of(machine: str) -> str:
     """Return the device that a runner of this name must have; "" for another machine."""
-    return {runner.machine: runner.device for runner in load()}.get(machine, "") if FILE.exists() else ""
+    return {runner.machine: runner.device for runner in load()}.get(machine, "") if files.is_there(FILE) else ""

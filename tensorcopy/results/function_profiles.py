@@ -165,12 +165,11 @@ def read(path: Path) -> Profiles:
 def _read(path: Path, size: int, modified: int) -> Profiles:
     import lzma
 
+    data = launches.content(path)
     with launches.damage_named(path):
-        if size > launches.LARGEST:
-            raise ValueError(f"more than {launches.LARGEST // 2**20} MiB")
         decompressor = lzma.LZMADecompressor(memlimit=MAX_MEMORY)
         try:
-            text = decompressor.decompress(path.read_bytes(), max_length=MAX_JSON_BYTES)
+            text = decompressor.decompress(data, max_length=MAX_JSON_BYTES)
         except lzma.LZMAError as error:
             raise ValueError(str(error)) from error
         if not decompressor.eof:

@@ -353,19 +353,22 @@ def read(path: Path) -> Launch:
 
     Raises TensorcopyError, naming the file, for one that is damaged, of a newer format, or disagrees with its name or folder.
     """
-    with damage_named(path):
-        if not path.is_file():  # first: to resolve a link to itself raises RuntimeError before Python 3.13
-            raise ValueError("not a regular file")
-        if path.is_symlink() and path.resolve().parent != path.parent.resolve():
-            raise ValueError("a link that leaves its folder")
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    launch = _checked(path, data)
+    launch = _checked(path, content(path))
     if path.name != f"{launch.id}.json":
         raise damaged(path, f"the launch {launch.id}")
     if path.parent.name != launch.machine:
         raise damaged(path, f"a launch of the machine {launch.machine[:60]!r}")
     return launch
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a file of results. Raises TensorcopyError, naming it, for what is none: a pipe may never end."""
+    with damage_named(path):
+        if not path.is_file():  # first: to resolve a link to itself raises RuntimeError before Python 3.13
+            raise ValueError("not a regular file")
+        if path.is_symlink() and path.resolve().parent != path.parent.resolve():
+            raise ValueError("a link that leaves its folder")
+        return files.read_bytes(path)
 
 
 _decoder = msgspec.json.Decoder(Launch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import function_profiles, launches
 
@@ -28,8 +29,8 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
                 "nothing to merge", got=f"no launch in {folder}", allowed="a folder of results, or of such folders", next="check the path"
             )
         for path, machine in found.items():
-            target, data = into / machine / path.name, path.read_bytes()
-            known = copies.get(target) or (target.read_bytes() if target.exists() else data)
+            target, data = into / machine / path.name, launches.content(path)
+            known = copies.get(target) or (launches.content(target) if files.is_there(target) else data)
             if known != data:
                 raise launches.FileProblem(
                     f"the launch {launches.displayed(target)} is there with another content",

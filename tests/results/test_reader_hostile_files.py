@@ -19,16 +19,18 @@ from markdown_it import MarkdownIt
 from docs.tools import figures
 from tensorcopy import configuration
 from tensorcopy.cli import main
+from tensorcopy.cli.arguments import results_folder
+from tensorcopy.copying import advise
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import runners
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import pr_comment
-from tensorcopy.results import function_profiles, launches, reader, suite_specs
+from tensorcopy.results import function_profiles, launches, merge, reader, suite_specs
 from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import ROOT, lab_campaign
-from tests.mutations import RELEASES, kinds, mutate
+from tests.mutations import FILE_MUTATIONS, RELEASES, kinds, mutate
 from tests.report.test_pr_comment import document, pair_result
 
 RESULTS = Path("results")
@@ -135,6 +137,7 @@ READERS = {  # what reads each file that people write or that another program ha
     "runners.toml": runners.load,
     "suites.toml": lambda path: suite_specs.table.__wrapped__(),
     "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
+    "shipped.json": lambda path: advise.advise(shipped=True),
     "accuracy.json": lambda path: figures.accuracy(None),
     "agreement.json": lambda path: figures.agreement(None),
 }
@@ -146,8 +149,14 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
     """Whatever is in it: its reader accepts it, or says in one line which file is wrong."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(interpreters, "own_suites", lambda: tmp_path)
-    sources = {"releases.toml": release_table.TABLE, "runners.toml": ROOT / ".github" / name, "suites.toml": ROOT / "benchmarks" / name}
+    sources = {
+        "shipped.json": advise.SHIPPED,
+        "releases.toml": release_table.TABLE,
+        "runners.toml": ROOT / ".github" / name,
+        "suites.toml": ROOT / "benchmarks" / name,
+    }
     written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
+    monkeypatch.setattr(advise, "SHIPPED", tmp_path / advise.SHIPPED.name)
     folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
     folder.mkdir(exist_ok=True)
     source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
@@ -163,6 +172,66 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
                 READERS[name](path)
         else:
             READERS[name](path)
+
+
+OTHER_THINGS = ("a FIFO", "a folder", "a device", "a link to itself", "a link to nothing")  # in the place of a file
+
+
+@pytest.mark.parametrize("kind", OTHER_THINGS)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("tensorcopy.toml", lambda path: of_folder(path.parent)),
+        ("asv.conf.json", lambda path: results_folder()),
+        ("releases.toml", lambda path: of_folder(path.parent)),
+        (".github/runners.toml", lambda path: runners.device_of("box")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_read_is_not_taken_for_absent(name, read, kind, tmp_path, monkeypatch):
+    """Without its margins and acknowledgements, verdicts would change without a word."""
+    monkeypatch.chdir(tmp_path)
+    if name == "releases.toml":
+        (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "p"\n')
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    FILE_MUTATIONS[kind](path)
+    release_table.of_tables.cache_clear()
+    with pytest.raises(TensorcopyError, match=path.name):
+        read(path)
+
+
+@pytest.mark.parametrize("kind", [*OTHER_THINGS, "a link that leaves the folder", "a large file"])
+def test_nothing_but_a_file_is_read_as_functions(in_copy, kind):
+    """Reading a pipe or a device would not end; and merging refuses it too, in either place."""
+    in_copy()
+    path = kinds(RESULTS)["profile"][0]
+    shutil.copytree(RESULTS, "other")
+    FILE_MUTATIONS[kind](path)
+    with pytest.raises(TensorcopyError, match=re.escape(path.name)):
+        function_profiles.read(path)
+    for folder, into in ((RESULTS, Path("other")), (Path("other"), RESULTS)):
+        with pytest.raises(TensorcopyError, match=re.escape(path.name)):
+            merge.merge([folder], into)
+
+
+SHIPPED_DAMAGE = {  # what it does, of an answer or its source, to a text that stays JSON
+    "a table for a text": ('"torch":"2', '"torch":{},"x":"2'),
+    "no number": ('"choices":[["', '"choices":[["x",NaN,null,"tied",null],["'),
+    "a text for a number": ('"choices":[["', '"choices":[["clone","1","1","tied",null],["'),
+    "one caveat": ('"caveats":[]', '"caveats":"x"'),
+}
+
+
+@pytest.mark.parametrize("damage", SHIPPED_DAMAGE)
+def test_shipped_results_of_another_form_are_refused(tmp_path, monkeypatch, damage):
+    """Nothing of them is printed."""
+    path = tmp_path / advise.SHIPPED.name
+    path.write_text(advise.SHIPPED.read_text().replace(*SHIPPED_DAMAGE[damage]))
+    monkeypatch.setattr(advise, "SHIPPED", path)
+    with pytest.raises(TensorcopyError, match="the shipped results cannot be read"):
+        advise.advise(shipped=True)
 
 
 def test_other_files_beside_the_results_cost_nothing(in_copy, run_command):
