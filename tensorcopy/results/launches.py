@@ -328,7 +328,8 @@ def create(path: Path, data: bytes) -> None:
     """Create a file as a whole: an interrupted writer leaves nothing under its name, and an existing file is never replaced."""
     files.make_folder(path.parent)
     files.remove_drafts(path.parent)
-    draft = path.with_name(f".{path.name}.{os.getpid()}{files.DRAFT_ENDING}")
+    # of this call only: in a container, a killed program had the same process number
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}{files.DRAFT_ENDING}")
     try:
         with draft.open("xb") as file:
             file.write(data)

@@ -43,10 +43,16 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
                 there += 1
             else:
                 copies[target] = data
+    new = 0
     for target, data in copies.items():
-        if not target.exists():  # another merge may have been here
+        try:
             launches.create(target, data)
-    return len(copies), there
+            new += 1
+        except launches.FileProblem:
+            if launches.content(target) != data:
+                raise
+            there += 1  # another merge was faster
+    return new, there
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -1,6 +1,7 @@
 """Merging copies launches: in any order, twice, and from two programs at once."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ def test_the_command_counts_them(folders, tmp_path, capsys):
     assert "6 launches added, 0 there" in capsys.readouterr().out
     assert main(["merge", str(tmp_path / "nothing")]) == 2
     assert "nothing to merge: got no launch in " in capsys.readouterr().err
+
+
+def test_merges_at_once_share_the_work(folders, tmp_path):
+    """None of them fails, and each launch is counted as new once."""
+    into = tmp_path / "into"
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(10):
+            counts = [*pool.map(lambda _: merge(folders, into / str(number)), range(8))]  # noqa: B023 - before the next number
+            assert sum(new for new, _ in counts) == 6
+            assert {sum(each) for each in counts} == {6}
+            assert contents(into / str(number)) == contents(folders[0]) | contents(folders[1])
 
 
 def test_a_branch_of_origin_has_the_results_of_the_same_folder(folders, tmp_path, monkeypatch):
