@@ -289,7 +289,7 @@ def _check_syntax(row: Mapping[str, Any]) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # who runs the code is warned
                 compile(text if name == "setup" else f"lambda: {text or None}", FILE, "exec" if name == "setup" else "eval")
-        except (SyntaxError, ValueError) as error:  # ValueError: of a null character
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:  # of a null character, and of too many parts
             allowed = "statements of Python" if name == "setup" else "an expression of Python"
             raise _refused(f"{name} = {text!r}: {line_of(error)}", allowed) from error
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+LONGEST_QUOTE = 1000  # characters of what an error quotes of a file or an argument, which may have millions
+
 
 class TensorcopyError(Exception):
     """An error in one line: what is wrong, got, allowed, and to do next.
@@ -21,7 +23,7 @@ class TensorcopyError(Exception):
     earlier: Sequence[TensorcopyError] = ()
 
     def __init__(self, what: str, *, got: str, allowed: str, next: str) -> None:
-        self.what, self.got, self.allowed, self.next = (" ".join(part.splitlines()) for part in (what, got, allowed, next))
+        self.what, self.got, self.allowed, self.next = (" ".join(part.splitlines()) for part in (_cut(what), _cut(got), allowed, next))
         super().__init__(f"{self.what}: got {self.got}; allowed: {self.allowed}; next: {self.next}")
 
     def __str__(self) -> str:
@@ -46,6 +48,10 @@ class TensorcopyError(Exception):
         """Return the error whose parts another process wrote with `document`."""
         kind = KINDS.get(document.get("kind", ""), TensorcopyError)
         return kind(document["what"], got=document["got"], allowed=document["allowed"], next=document["next"])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…"
 
 
 class DiskError(TensorcopyError):

@@ -37,7 +37,6 @@ OTHER_VERSION = "in another version of the benchmark"  # why a side skips a case
 ALL = "*"  # in place of a side's number: every side
 ID = r"\d{8}T\d{6}-[0-9a-f]{8}"
 OF_INTERPRETER = "-interpreter"  # ends the name of an environment that is an interpreter's own
-LONGEST_QUOTE = 600  # characters of what a problem quotes
 
 Place = tuple[str, str, str]  # SHA of torch, environment, and git revision: "" of what is checked out
 
@@ -457,7 +456,7 @@ class FileProblem(TensorcopyError):
     """An error that names a file of results: it is damaged or refused."""
 
     def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str) -> None:
-        super().__init__(what, got=" ".join(got[:LONGEST_QUOTE].split()), allowed=allowed, next=next)
+        super().__init__(what, got=" ".join(got.split()), allowed=allowed, next=next)
         self.path = path
 
 

@@ -72,6 +72,20 @@ def test_a_number_is_one_that_its_option_allows_and_a_name_or_path_is_not_empty(
 
 
 @pytest.mark.parametrize(
+    "row", ['name = "NAME"', 'name = "a"\ncode = "NAME"', 'name = "a"\ncode = "x"\nsetup = [LIST]'], ids=["name", "code", "nested"]
+)
+def test_an_error_quotes_the_beginning_of_what_is_long(tmp_path, monkeypatch, capsys, row):
+    """A terminal shows all of the line."""
+    text = row.replace("NAME", "é " * 100_000).replace("LIST", "[" * 200 + "1," * 10_000 + "]" * 200)
+    (tmp_path / "tensorcopy.toml").write_text(f"[[operation]]\n{text}\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["list", "methods"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("tensorcopy: warning: the operation ")
+    assert max(map(len, lines)) < 3000
+
+
+@pytest.mark.parametrize(
     ("text", "dtype", "numel"),
     [
         ("4MB", "float32", 10**6),
