@@ -149,6 +149,7 @@ class _SideProcess:
     def __init__(self, side: LocalSide, folder: str) -> None:
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
         self._side, self._buffer, self._fork = side, b"", 0
+        self._benchmark = ""  # that its fork has run last
         self._left: list[str] = []  # command lines of what its forks have left running
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - of an import; later nothing is written
         try:
@@ -172,6 +173,7 @@ class _SideProcess:
 
     def begin(self, request: Mapping[str, Any]) -> None:
         """Let its fork, or a new one, answer a request. Raises SideFailed where the process has ended."""
+        self._benchmark = request.get("case") or request.get("value", "")
         self.send(request)
         answer = self.answer()
         if "ended" in answer:  # its fork was killed since its last answer
@@ -253,9 +255,9 @@ class _SideProcess:
         return SideFailed(
             self._side,
             f"the process of {self._side} ended during a launch",
-            got=got,
+            got=f"{got}{f' while it ran {self._benchmark}' if self._benchmark else ''}",
             allowed="a process that runs until its launch has ended",
-            next="free some memory, then repeat: finished launches are kept",
+            next="free some memory, or leave out a benchmark that ends it, then repeat: finished launches are kept",
         )
 
     def errors(self) -> str:

@@ -571,7 +571,7 @@ def test_no_launch_is_kept_of_a_process_that_ends(sides):
     """As where memory is short. No case has failed: the next launch may have its time."""
     sides[0].suites.joinpath("kills.py").write_text("import os\n\ndef time_kill():\n    os.kill(os.getppid(), 9)\n")
     revisions = [replace(side, revision=str(number) * 40) for number, side in enumerate(sides)]
-    with pytest.raises(SideFailed, match=r"the process of py3\.11-cuda \([01]{8}\) ended during a launch: got SIGKILL"):
+    with pytest.raises(SideFailed, match=r"the process of py3\.11-cuda \([01]{8}\) ended during a launch: got SIGKILL while it ran kills.time_kill;"):
         launch.take(revisions, "box", selection="kill")
 
 
