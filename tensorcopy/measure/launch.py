@@ -55,6 +55,7 @@ LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk tha
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_CLOSE = 2.0  # seconds until a process that is asked to end is killed
+LONGEST_ANSWER = 2**26  # bytes: the names of all cases have a few millions
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
 ANOTHER = -2  # in place of a case's number, of a side that has another version of the benchmark
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
@@ -205,8 +206,12 @@ class _SideProcess:
             data = os.read(self._process.stdout.fileno(), 65536) if ready else b""
             if not data:
                 return {"closed": True} if ready else {"timeout": timeout}
-            self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
+            self._buffer = (self._buffer + data).lstrip(b"\n")  # a line end comes before what tells of an end
+            if len(self._buffer) > LONGEST_ANSWER:
+                self._buffer = b""
+                return {"garbled": True}
+        line, _, rest = self._buffer.partition(b"\n")
+        self._buffer = rest.lstrip(b"\n")
         try:
             document = json.loads(line)
         except ValueError:
@@ -477,8 +482,10 @@ def count(
                 continue
             process.begin({"value": name, "index": index if suite.params else -1})
             answer = process.answer(LONGEST_VALUE if suites[name]["setup_cache_key"] else suites[name]["timeout"] or LONGEST_VALUE)
-            if "value" in answer:
+            if "value" in answer and launches.can_hold(answer["value"]):
                 suite.values[str(index)] = answer["value"]
+            elif "value" in answer:
+                suite.failed[str(index)] = {ALL: f"it returned {answer['value']:g}, beyond {launches.LARGEST_VALUE:g} or its inverse"}
             else:
                 (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: process.reason(answer)}
             if has_own_fork(name):

@@ -427,6 +427,11 @@ def refuse_newer(path: Path, data: bytes, known: int) -> None:
         )
 
 
+def can_hold(value: float) -> bool:
+    """Return whether a launch can have a value of a benchmark."""
+    return value == 0 or 1 / LARGEST_VALUE <= abs(value) <= LARGEST_VALUE
+
+
 def _fault(launch: Launch, suite: Suite) -> str:
     """Return what is wrong with a suite of a launch, "" if nothing is."""
     if len(suite.params) != len(suite.param_names):
@@ -439,7 +444,7 @@ def _fault(launch: Launch, suite: Suite) -> str:
             return f"has no case {index[:20]}"
     if suite.values if launch.kind == "times" else suite.rows:
         return f"has {'values' if launch.kind == 'times' else 'turns'} in a launch of {launch.kind}"
-    if any(value and abs(value) < 1 / LARGEST_VALUE for value in suite.values.values()):
+    if not all(map(can_hold, suite.values.values())):
         return f"has a value below {1 / LARGEST_VALUE:g}"
     sides = len(launch.sides)
     for index, row in suite.rows.items():

@@ -13,7 +13,8 @@
 "null" : end the fork
 
 A fork answers the first request and those that follow, each after {"pid": …}. It ends after "null", or when a case has failed; then the
-process answers {"ended": status, "left": command lines of what ran on, and was ended}, and the next request has a new fork.
+process answers {"ended": status, "left": command lines of what ran on, and was ended}, after an empty line, and the next request has a
+new fork.
 """
 
 from __future__ import annotations
@@ -130,6 +131,7 @@ class RequestHandler:
             with suppress(ProcessLookupError, PermissionError):  # nothing is left of the group
                 os.killpg(process, signal.SIGKILL)
             shutil.rmtree(folder, ignore_errors=True)
+            os.write(self._answers, b"\n")  # ends what a benchmark may have written there
             self._answer(ended=-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), left=left)
 
     def _in_fork(self, request: Mapping[str, Any], folder: Path) -> None:

@@ -381,7 +381,8 @@ def time_by_own_timer():
 time_by_own_timer.timer = lambda: 0.0
 
 class Values:
-    params = [True, 7, numpy.float32(0.25), numpy.int64(3), numpy.bool_(False), None, float("nan"), float("-inf"), "0.5", 10**400, 1j]
+    numbers = [True, 7, numpy.float32(0.25), numpy.int64(3), numpy.bool_(False), None, float("nan"), float("-inf")]
+    params = [*numbers, "0.5", 10**400, 1j, 1e308, -1e-300]
     unit = 5
 
     def track_value(self, value):
@@ -423,6 +424,8 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
         "8": "TypeError: it returned '0.5', which is no number",
         "9": "OverflowError: int too large to convert to float",
         "10": "TypeError: it returned 1j, which is no number",
+        "11": "it returned 1e+308, beyond 1e+30 or its inverse",
+        "12": "it returned -1e-300, beyond 1e+30 or its inverse",
     }
     (raised,) = counted.suites["odd.mem_list"].failed.values()
     assert raised == {ALL: "ModuleNotFoundError: mem_ benchmarks need pympler: name it in `requires`"}
@@ -453,7 +456,7 @@ SIDE, FOLDER = os.environ["SIDE"], Path(os.environ["FOLDER"])
 
 class Harms:
     number = 1  # whichever side is asked for it
-    params = ["ends between turns", "reads", "answers late", "leaves a process", "writes", "answers itself", "prints"]
+    params = ["ends between turns", "reads", "answers late", "leaves a process", "writes", "answers itself", "prints", "answers on"]
 
     def setup(self, how):
         if how == "ends between turns" and SIDE == "slow":
@@ -473,10 +476,10 @@ class Harms:
             time.sleep(0.05 if SIDE == "fast" else 0)
         elif how == "reads":
             subprocess.run(["cat"], check=True)
-        elif how == "answers itself" and SIDE == "slow":
+        elif how in ("answers itself", "answers on") and SIDE == "slow":
             for descriptor in range(3, 32):
                 try:
-                    os.write(descriptor, b"faster\\n")
+                    os.write(descriptor, b"faster\\n" if how == "answers itself" else b"x" * 100_000)
                 except OSError:
                     pass
         elif how == "prints":
@@ -505,7 +508,7 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
 
     monkeypatch.setattr(os, "kill", kill_late)
     with launch.started(sides) as processes:
-        taken = [launch.time_case(processes, "harms.Harms.time_harm", [index, index], longest=0.4) for index in range(7)]
+        taken = [launch.time_case(processes, "harms.Harms.time_harm", [index, index], longest=0.4) for index in range(8)]
         hanging = launch.time_case(processes, "harms.Hangs.time_hang", [-1, -1])
         errors = [process.errors() for process in processes]
         started, end = int((tmp_path / "started").read_text()), time.monotonic() + 5
@@ -525,9 +528,10 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
         {},
         {1: "wrote to a file descriptor of the process that measures it"},
         {},
+        {1: "wrote to a file descriptor of the process that measures it"},
     ]
     assert [*dict.fromkeys(left)] == [("harms", "sleep 60")]
-    assert [len(each.seconds) for each in taken] == [1, 2, 1, 1, 2, 1, 2]
+    assert [len(each.seconds) for each in taken] == [1, 2, 1, 1, 2, 1, 2, 1]
     assert errors == [""] * 2
     assert set(hanging.failed.values()) == {"RuntimeError: setup_cache: TimeoutError: took more than 0.3 s"}
 
@@ -571,7 +575,9 @@ def test_no_launch_is_kept_of_a_process_that_ends(sides):
     """As where memory is short. No case has failed: the next launch may have its time."""
     sides[0].suites.joinpath("kills.py").write_text("import os\n\ndef time_kill():\n    os.kill(os.getppid(), 9)\n")
     revisions = [replace(side, revision=str(number) * 40) for number, side in enumerate(sides)]
-    with pytest.raises(SideFailed, match=r"the process of py3\.11-cuda \([01]{8}\) ended during a launch: got SIGKILL while it ran kills.time_kill;"):
+    with pytest.raises(
+        SideFailed, match=r"the process of py3\.11-cuda \([01]{8}\) ended during a launch: got SIGKILL while it ran kills.time_kill;"
+    ):
         launch.take(revisions, "box", selection="kill")
 
 

@@ -175,7 +175,7 @@ def test_garbage_is_not_collected_during_turns(tmp_path):
     command = [sys.executable, "-m", "tensorcopy.worker.turns", str(tmp_path / "suites")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     done = subprocess.run(command, input=f"{request}\nnull\n", capture_output=True, text=True, env=environment, check=True)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line]
     assert [answer["value"] for answer in answers if "value" in answer] == [0.0], done.stderr
 
 
