@@ -145,7 +145,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
                     "unknown torch release or git revision",
                     got=repr(name),
                     allowed=f"{self._releases[0].tag} to {self._releases[-1].tag}, or a branch, tag or SHA of this repository",
-                    next="tensorcopy list releases, or git log",
+                    next=f"tensorcopy list releases{', or git log' if git.find('HEAD') else ''}",
                 )
             )
 
@@ -167,7 +167,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
                         f"torch {release.version} cannot be measured here",
                         got=reason,
                         allowed="a release that `tensorcopy list releases` shows as installable",
-                        next="install that Python, or name another release",
+                        next=f"-E release:{release.pythons[1]}, or another release",
                     )
                 )
             else:

@@ -18,6 +18,7 @@ from traceback import extract_tb
 from tensorcopy import __version__
 from tensorcopy.cli import ci, compare, listing, local, measure, output, why
 from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.worker.processes import installing
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
 LONGEST = 300  # characters of an exception's text
@@ -126,7 +127,7 @@ def missing(error: ModuleNotFoundError) -> TensorcopyError:
         "this command needs a package that is not installed",
         got=f"no {module}",
         allowed="advise, check and plot, which need no extra",
-        next=f'pip install "tensorcopy[{EXTRAS.get(package, "dashboard")}]"',
+        next=installing(f'"tensorcopy[{EXTRAS.get(package, "dashboard")}]"'),
     )
 
 

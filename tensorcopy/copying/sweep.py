@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from math import log, log10
 from pathlib import Path
@@ -17,6 +18,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
 from tensorcopy.report.terminal import terminal_table
+from tensorcopy.worker.processes import installing
 
 BARS = "▁▂▃▄▅▆▇█"
 COLUMNS = 4  # sizes whose times are shown
@@ -143,7 +145,10 @@ def check_path(path: Path) -> None:
         raise TensorcopyError("unknown kind of picture", got=path.name, allowed=", ".join(SUFFIXES), next="-o copies.svg")
     if not path.absolute().parent.is_dir():
         raise TensorcopyError(
-            "the picture cannot be written", got=f"no folder {path.parent}", allowed="an existing folder", next=f"mkdir {path.parent}"
+            "the picture cannot be written",
+            got=f"no folder {path.parent}",
+            allowed="an existing folder",
+            next=f"mkdir -p {shlex.quote(str(path.parent))}",
         )
 
 
@@ -151,9 +156,8 @@ def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise TensorcopyError(
-            "matplotlib is not installed", got="none", allowed="any recent one", next='pip install "tensorcopy[plot]", or leave -o out'
-        ) from error
+        following = installing('"tensorcopy[plot]", or leave -o out')
+        raise TensorcopyError("matplotlib is not installed", got="none", allowed="any recent one", next=following) from error
 
 
 def save(document: Document, path: Path, **options: Any) -> None:

@@ -139,7 +139,7 @@ def cannot_import(side: LocalSide, got: str) -> SideFailed:
     if missing := re.search(r"No module named '(\w+)", got):
         package = f'requires = ["{missing[1]}"] in [project] of {FILE}, or the package that has it'
         is_own = side.environment.endswith(launches.OF_INTERPRETER)
-        following = f"{shlex.quote(str(side.python))} -m pip install {missing[1]}" if is_own else package
+        following = f"uv pip install --python {shlex.quote(str(side.python))} {missing[1]}" if is_own else package
     what, allowed = f"the suites cannot be imported in {side}", "torch, numpy, and what the suites import"
     return SideFailed(side, what, got=got, allowed=allowed, next=following)
 

@@ -108,14 +108,14 @@ def run_probe(
     if isinstance(document, dict) and document and process.returncode == 0:
         return document
     got = exception_line(stderr) or f"no output, exit status {process.returncode}"
-    following = f"{shlex.join(command)} shows the full error"
     if is_imported and not re.match(r"(Import|ModuleNotFound)Error", got):
+        following = f"PYTHONPATH={shlex.quote(str(PACKAGE.parent))} {shlex.join(command)} shows the full error"
         raise of_text(stderr) or TensorcopyError(f"{module} failed in {command[0]}", got=got, allowed="no error", next=following)
     raise of_text(stderr) or CannotRun(
         f"{command[0]} cannot import torch and tensorcopy's registry",
         got=got,
         allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
-        next=following,
+        next=f"{shlex.quote(command[0])} -c 'import torch, numpy' shows the full error",
     )
 
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from tensorcopy.errors import CannotRun, TensorcopyError
@@ -82,6 +84,12 @@ def print_progress(share: float, doing: str) -> None:
     print(json.dumps({"share": share, "doing": doing}), flush=True)
 
 
+def installing(requirement: str) -> str:
+    """Return the command that installs a requirement for the running Python, which may be without pip, as uv makes it."""
+    program = f"{shlex.quote(sys.executable)} -m pip install"
+    return f"{program if find_spec('pip') else f'uv pip install --python {shlex.quote(sys.executable)}'} {requirement}"
+
+
 def run_probe(module: str, arguments: Sequence[str]) -> int:
     """Run the probe, print its result or its error, and return the exit status."""
     try:
@@ -94,7 +102,7 @@ def run_probe(module: str, arguments: Sequence[str]) -> int:
                 "there is no torch",
                 got=f"{sys.executable} without it",
                 allowed="torch 1.9 or newer",
-                next=f"{sys.executable} -m pip install torch, or name another Python",
+                next=f"{installing('torch')}, or name another Python",
             ) from error
         probe = importlib.import_module(module)
         print(json.dumps(IMPORTED), flush=True)

@@ -67,6 +67,7 @@ REFUSED = {  # with parts of the last line
         for number in (0, -3, 1001)
     },
     "a machine without a name": (["run", RELEASE, "--machine", ""], ["invalid --machine: got ''"]),
+    "a release that its Python lacks": (["run", "-E", "release:3.11", f"v{OLD[0]}^!"], ["next: -E release:3.9, or another release"]),
     "an existing Python": (["run", "-E", "existing:same", RELEASE], ["got -E existing", "-E interpreter:same"]),
     "an unknown environment": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
     "an unknown release": (["compare", "v9", TAG], ["unknown torch release or git revision: got 'v9'"]),
@@ -77,7 +78,7 @@ REFUSED = {  # with parts of the last line
     "publish over something else": (["publish", "-o", "notes"], ["a folder with today.txt, which is no site of tensorcopy"]),
     "a Python without torch": (
         ["run", "-E", f"interpreter:{PYTHON}", RELEASE],
-        ["there is no torch", f"next: {PYTHON} -m pip install torch"],
+        ["there is no torch", f"next: uv pip install --python {PYTHON} torch"],
     ),
 }
 # asv takes half a second to start: it is imported once, and each command runs in its own process
