@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,11 +78,12 @@ class _AsvConfiguration(Struct):
 def _read() -> _AsvConfiguration:
     path = Path(FILE)
     if not files.is_there(path):
+        above = [os.path.relpath(folder) for folder in Path.cwd().parents if (folder / FILE).exists()]
         raise TensorcopyError(
             "this is neither a project nor a checkout of tensorcopy",
             got=f"{Path.cwd().name}, without {FILE}",
             allowed=f"a folder with {FILE}",
-            next="tensorcopy init, or git clone tensorcopy and run it there",
+            next=f"cd {shlex.quote(above[0])}" if above else "tensorcopy init, or the same in a clone of tensorcopy",
         )
     return read(path, _AsvConfiguration)
 

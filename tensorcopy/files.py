@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import stat
 import sys
 import time
@@ -54,7 +55,13 @@ def read_text(path: Path) -> str:
 
 def damaged(path: Path, error: Exception, allowed: str) -> TensorcopyError:
     """Return the error of a file of the checkout that cannot be read; allowed : what it may hold."""
-    return TensorcopyError(f"{path.name} cannot be read", got=str(error), allowed=allowed, next=f"git checkout {path.name}")
+    return TensorcopyError(f"{path.name} cannot be read", got=str(error), allowed=allowed, next=f"correct it, or {from_git(path)}")
+
+
+def from_git(path: Path) -> str:
+    """Return what takes a file that was changed back from git, from wherever it is typed in the current folder."""
+    folder = os.path.relpath(path.parent)
+    return f"git {'' if folder == '.' else f'-C {shlex.quote(folder)} '}checkout {shlex.quote(path.name)} where git has it"
 
 
 def toml_values(text: str) -> dict[str, Any]:

@@ -331,7 +331,7 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
             "the shipped results cannot be read",
             got=f"{SHIPPED.name}: {type(error).__name__}: {error}",
             allowed="the file of the package",
-            next="install tensorcopy again, or uv run python -m docs.tools.readme in a checkout",
+            next="reinstall tensorcopy, or uv run python -m docs.tools.readme in a checkout",
         ) from error
     if request.device not in DEVICES:
         raise TensorcopyError("unknown device", got=repr(request.device), allowed=", ".join(DEVICES), next="name one of them")

@@ -59,11 +59,12 @@ def new_project(
     TensorcopyError for a folder with another configuration of asv.
     """
     if (folder / configuration.FILE).exists() and not (github and (folder / FILE).exists()):
+        of_suite = "mkdir over-torch, cd over-torch, and tensorcopy init --suites .., which measures this folder's suite"
         raise TensorcopyError(
             f"this folder has an {configuration.FILE} already",
             got=str(folder.name),
             allowed="a folder without one",
-            next="mkdir over-torch, cd over-torch, and tensorcopy init --suites .., which measures this folder's suite",
+            next="tensorcopy measure, or tensorcopy init --github to add workflows" if (folder / FILE).exists() else of_suite,
         )
     texts, of_asv = {}, None
     if not (folder / FILE).exists():

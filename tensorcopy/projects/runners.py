@@ -48,7 +48,7 @@ def load(path: Path = FILE) -> list[Runner]:
             "the list of runners cannot be read",
             got=f"{path}: {error}",
             allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)}), shards and environments",
-            next="docs/gpu-runner.md of tensorcopy has an example",
+            next="remove it, then tensorcopy init --github writes an example",
         ) from error
     return runners
 

@@ -23,7 +23,7 @@ from tensorcopy import files
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
-from tensorcopy.releases.release_table import WITH_NUMPY_2, Release, ReleaseIndex, minor, numpy_for
+from tensorcopy.releases.release_table import TABLE, WITH_NUMPY_2, Release, ReleaseIndex, minor, numpy_for
 from tensorcopy.worker.devices import has_kernels
 from tensorcopy.worker.nvidia import BINDINGS, Gpu
 from tensorcopy.worker.operations import FILE
@@ -288,7 +288,7 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
         if installed != value:
             remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
             remedies |= dict.fromkeys(
-                ("torch", "torch_sha"), f"tensorcopy list releases --add {release.version} rewrites the row from the wheel"
+                ("torch", "torch_sha"), f"correct the row of {release.version} in {TABLE.name}, or install from another index"
             )
             raise TensorcopyError(
                 f"the environment of torch {release.version} is refused: its {name} differs from the table of releases",
@@ -302,11 +302,13 @@ def released_as(provenance: dict[str, Any], releases: ReleaseIndex) -> Release:
     """Return the release whose SHA a torch reports. Raises TensorcopyError."""
     if release := releases.of(provenance["torch_sha"]):
         return release
+    version = provenance["torch"].split("+")[0]
+    other = "" if version in [release.version for release in releases] else f"tensorcopy list releases --add {version}, or "
     raise TensorcopyError(
         "this torch is not in the table of releases",
         got=f"{provenance['torch']} built from {provenance['torch_sha']}",
         allowed="a SHA in the table of releases",
-        next=f"tensorcopy list releases --add {provenance['torch'].split('+')[0]}, or measure a release of the table",
+        next=f"{other}measure a release of the table",
     )
 
 

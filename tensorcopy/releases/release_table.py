@@ -7,6 +7,7 @@ the package's table lacks.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from functools import cache, cached_property
@@ -15,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
@@ -122,11 +123,14 @@ class ReleaseIndex(tuple[Release, ...]):
         for row in self:
             if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
                 return row
+        following = "tensorcopy list releases"
+        with suppress(InvalidVersion):
+            following += f" --add {Version(version)}"
         raise TensorcopyError(
             "unknown torch release",
             got=repr(name),
             allowed=f"{self[0].version} to {self[-1].version} as listed by `tensorcopy list releases`" if self else "none yet",
-            next=f"tensorcopy list releases{f' --add {version}' if version[:1].isdecimal() else ''}",
+            next=following,
         )
 
     def select(self, text: str) -> list[Release]:
@@ -234,7 +238,7 @@ def _document(table: Path) -> dict[str, Any]:
 
 def _unreadable(table: Path, got: str, allowed: str) -> TensorcopyError:
     return TensorcopyError(
-        "the table of releases cannot be read", got=f"{table.name}: {got}", allowed=allowed, next=f"git checkout {table.name}"
+        "the table of releases cannot be read", got=f"{table.name}: {got}", allowed=allowed, next=f"correct it, or {files.from_git(table)}"
     )
 
 
@@ -249,6 +253,6 @@ def _release(row: dict[str, Any], table: Path) -> Release:
             f"a row of {table.name} is not a release",
             got=f"{row.get('version', row)}: {error}",
             allowed="version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels",
-            next=f"tensorcopy list releases --add {row.get('version', 'VERSION')}",
+            next=f"remove the row, then tensorcopy list releases --add {row.get('version', 'VERSION')}",
         ) from error
     return release

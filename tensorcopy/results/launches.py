@@ -478,7 +478,7 @@ def damaged(path: Path, got: str) -> FileProblem:
         path=path,
         got=got,
         allowed="a complete file as tensorcopy writes it",
-        next=f"git checkout {displayed(path)}, or remove it: other launches are not affected",
+        next=f"{files.from_git(path)}, or remove it: other launches are not affected",
     )
 
 

@@ -37,7 +37,7 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
                     path=target,
                     got=f"{len(data):,} bytes in {path}, {len(known):,} in {target}",
                     allowed="a launch that never changes",
-                    next=f"remove the damaged one: git log {launches.displayed(target)}",
+                    next="remove the damaged one of the two",
                 )
             if target.exists():
                 there += 1

@@ -168,13 +168,14 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
                 next="remove the file and measure again",
             )
         if not version:
+            of_table = torch.partition("+")[0] in [release.version for release in releases]  # another build of it
             problems.append(
                 FileProblem(
                     f"a side of the launch {launches.displayed(path)} is in no history",
                     path=path,
                     got=f"torch {torch[:60]} of {side.sha[:8]}",
                     allowed="a SHA with a row in the table of releases",
-                    next=f"tensorcopy list releases --add {torch.partition('+')[0][:60]}",
+                    next="remove the file" if of_table else f"tensorcopy list releases --add {torch.partition('+')[0][:60]}",
                 )
             )
     return problems

@@ -14,7 +14,7 @@ from typing import Any
 
 VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all operations as JSON
 FILE = "tensorcopy.toml"  # that declares them
-GUIDE = "docs/own-operation.md has an example"
+GUIDE = "tensorcopy init writes an example into an empty folder, and docs/own-operation.md explains it"
 OF_THE_LOOP = ("calls", "clock", "repeat", "seconds", "start", "wait")  # names that the timed loop uses itself
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
 SIZE = "n"  # stands for the size of a case
