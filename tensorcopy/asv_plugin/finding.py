@@ -181,10 +181,10 @@ def find(conf: Any, options: Namespace) -> int:
         others = measured_in(stored, shas[-1], options.machine or "", given.device or "cpu")
         sources = [*((job.paths.results, *place) for place in dict.fromkeys([own, *others])), (job.results, *own)]
         finding = Search(-1 if options.invert else 1, job, sources, sides, added)
-        direction, other = ("improvement", "") if options.invert else ("regression", " --invert")
+        direction, inverted = ("improvement", "") if options.invert else ("regression", " --invert")
         if not finding.start([releases[0].version, releases[-1].version]):
             got, allowed = f"no significant {direction} of {bench} in {options.range}", "two ends between which a time differs"
-            following = f"asv find{other} {options.range} {quote(bench)}, or other ends"
+            following = f"asv find{inverted} {options.range} {quote(bench)}, or other ends"
             raise TensorcopyError(f"no {direction} to search for", got=got, allowed=allowed, next=following)
         found = search([*sides], finding.sizes)
         if len(found) == 2:

@@ -255,7 +255,7 @@ def _compare(conf: Any, options: Namespace) -> int:
     shas = [repo.get_hash_from_name(name) for name in (options.revision1, options.revision2)]
     of_release = [own.releases.of(sha) is not None for sha in shas]
     if any(of_release) != all(of_release):
-        _refuse_mixture(options.revision1, options.revision2)
+        _refuse_mixture((options.revision1, options.revision2), of_release)
     if _are_alike(shas[0], shas[1], own):
         return 0
     loaded = reader.load_results(paths.results if all(of_release) else revisions.results_of(paths), own.releases)
@@ -277,7 +277,9 @@ def _compare(conf: Any, options: Namespace) -> int:
         )
     of_both = [result for of in by_place.values() for result in of.values() if result.machine in {machine for machine, _, _ in shared}]
     asked = settings.from_environment().device or ""
-    device = select.device_of(of_both, asked, command="asv compare with TENSORCOPY_DEVICE, as of")
+    device = select.device_of(
+        of_both, asked, command=f"asv compare {options.revision1} {options.revision2} with", option="TENSORCOPY_DEVICE="
+    )
     answering = select.longest_history(of_both, device)
     shared = {place: sides for place, sides in shared.items() if place[0] == answering}
     questions = {place: Question(before, after, own.verdicts, margin=options.factor - 1) for place, (before, after) in shared.items()}
@@ -313,12 +315,13 @@ def _check_factor(options: Namespace) -> None:
         )
 
 
-def _refuse_mixture(before: str, after: str) -> NoReturn:
+def _refuse_mixture(names: tuple[str, str], of_release: Sequence[bool]) -> NoReturn:
+    revision = names[of_release.index(False)]
     raise TensorcopyError(
         "a release of torch cannot be compared with a git revision",
-        got=f"{before} and {after}",
+        got=" and ".join(names),
         allowed="two releases, or two git revisions under one torch",
-        next="asv continuous main HEAD",
+        next=f"asv continuous {revision}~1 {revision}",
     )
 
 
@@ -333,7 +336,7 @@ def _pairs(conf: Any, options: Namespace, job: Job, shas: tuple[str, str], names
             log.warning(note)
         return [(first, second)]
     if before is None or after is None:
-        _refuse_mixture(*names)
+        _refuse_mixture(names, (before is not None, after is not None))
     reasons = {each: each.why_not(before) or each.why_not(after) for each in environments}
     usable = [each for each, reason in reasons.items() if not reason]
     if not usable:
@@ -521,7 +524,7 @@ def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Seque
                 f"torch {release.version} cannot be measured here",
                 got="; ".join(reasons.values()),
                 allowed="a release that `tensorcopy list releases` shows as installable",
-                next=f"-E release:{next(filter(release.runs_on, known_pythons()), release.pythons[1])}",
+                next=f"-E release:{plan.python_for(release, known_pythons())}",
             )
         for each, reason in reasons.items():
             if reason and not each.interpreter:

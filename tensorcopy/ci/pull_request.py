@@ -98,7 +98,7 @@ def pairs(request: PullRequest, campaign: Campaign, paths: Paths) -> list[Revisi
             "there is nothing to compare",
             got=f"{request.head[:12]} for base and head",
             allowed="two commits",
-            next="--base main --head HEAD",
+            next=f"tensorcopy ci pull-request --base {request.head[:12]}~1 --head {request.head[:12]}",
         )
     base_table, head_table = (revisions.table_of(sha, campaign, paths) for sha in (request.base, request.head))
     known, release_pairs = {release.version for release in base_table}, []
@@ -120,11 +120,13 @@ def _with_release(request: PullRequest, campaign: Campaign, paths: Paths, releas
     """
     measurement, reason = plan.installable(release, paths.pythons)
     if measurement is None or request.interpreter:
+        python = plan.python_for(release, paths.pythons)
+        installing = f"uv python install {python}" if python in paths.pythons else f"add {python} to pythons in asv.conf.json"
         raise TensorcopyError(
             f"the new row of torch {release.version} cannot be measured here",
             got="an interpreter, which has only one torch" if request.interpreter else reason,
             allowed="a machine that can install it and the release before it",
-            next="leave out --interpreter" if request.interpreter else f"uv python install {release.pythons[-1]}",
+            next="leave out --interpreter" if request.interpreter else installing,
         )
     return revisions.of(measurement, request.head, f"torch {release.version}", campaign, paths)
 

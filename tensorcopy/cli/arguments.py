@@ -76,7 +76,7 @@ class TensorSize:
         if not self.is_bytes:
             return self.number
         if dtype not in ITEMSIZE:
-            raise TensorcopyError("unknown dtype", got=repr(dtype), allowed=", ".join(ITEMSIZE), next="a number of elements")
+            raise TensorcopyError("unknown dtype", got=repr(dtype), allowed=", ".join(ITEMSIZE), next="--dtype float32")
         number, left = divmod(self.number, ITEMSIZE[dtype])
         if not 1 <= number <= MOST_ELEMENTS:
             allowed = f"{ITEMSIZE[dtype]} bytes or more, at most 2**62 elements"

@@ -89,8 +89,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     comparison = whole.selected(options.case)
     if options.explain is not None:
         cases = {case.name: case for case in comparison.changes}
-        none, following = "no such case", "copy a name from tensorcopy compare"
-        name = only_match({name: [name] for name in cases}, options.explain, none, following)
+        name = only_match({name: [name] for name in cases}, options.explain, "no such case", f"{_command(options)} --all lists the cases")
         console.print(terminal.evidence(comparison, cases[name]), soft_wrap=True, end="", markup=False)
     elif options.format == "text":
         console.print(terminal.overview(comparison, all_cases=options.all, width=console.width))
@@ -122,10 +121,15 @@ def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Com
         return f"{what}: no case has enough launches on both sides"
     if not whole.changes:
         return f"{what}: no case was timed or tracked"
-    command = shlex.join(["tensorcopy", "compare", options.before, options.after, *_results(options)])
-    following = spelling(options.case, (case.name for case in whole.changes)) or f"{command} --all lists the cases"
+    following = spelling(options.case, (case.name for case in whole.changes)) or f"{_command(options)} --all lists the cases"
     allowed = some(kinds_of_cases(whole.changes))
     return str(TensorcopyError(what, got=_selection(options), allowed=allowed, next=following))
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Return the command that compares the same results."""
+    metric = [] if options.metric == "time" else ["--metric", options.metric]
+    return shlex.join(["tensorcopy", "compare", options.before, options.after, *_results(options), *metric])
 
 
 def _results(options: argparse.Namespace) -> list[str]:
@@ -178,11 +182,12 @@ def _compared(options: argparse.Namespace) -> Comparison:
     else:
         comparison = comparisons.of_counts(pair.before, pair.after, stored, options.metric, margin=options.margin)
         if not comparison.changes:
+            before, after = pair.before.version, pair.after.version
             raise TensorcopyError(
                 f"no {options.metric} were counted on both sides",
                 got=" and ".join(comparison.labels),
                 allowed="two results of one machine with counts",
-                next=f"tensorcopy measure {pair.before.version} {pair.after.version}",
+                next=f"tensorcopy measure {before}@{pair.before.python} {after}@{pair.after.python} --machine {pair.after.machine}",
             )
     machine = pair.before.machine if pair.before.machine == pair.after.machine else ""  # of two, the labels have the names
     return replace(comparison.selected(device=pair.device), problems=pair.problems, machine=machine)

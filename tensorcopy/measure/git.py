@@ -151,5 +151,5 @@ def _error(wanted: str, finished: subprocess.CompletedProcess[bytes]) -> Tensorc
         f"git cannot provide {wanted}",
         got=next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else "no output"),
         allowed="commits of this repository, with their history",
-        next="git fetch --unshallow" if is_shallow else "git log --all in a clone of this repository, which lists its commits",
+        next="git fetch --unshallow" if is_shallow else "git branch --all and git log show the names, in a clone of this repository",
     )

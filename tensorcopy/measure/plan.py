@@ -194,21 +194,31 @@ def select(
 
     Raises TensorcopyError for a wrong specification, and where this machine can install none of the releases.
     """
-    measurements, skipped = [], []
+    measurements, skipped, following = [], [], []
     for text in specifications or [".."]:
         range_text, at, python = text.partition("@")
+        releases = new(campaign.releases, measured) if range_text == NEW else campaign.releases.select(range_text)
         build = ""
         if python == NUMPY_2_NAME and campaign.pins_numpy:
             python, build = "", f"{environments.expected_build()}{WITH_NUMPY_2}"
         elif at and not re.fullmatch(r"3\.\d+", python):
-            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@3.9")
-        releases = new(campaign.releases, measured) if range_text == NEW else campaign.releases.select(range_text)
+            raise TensorcopyError(
+                "unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{python_for(releases[-1], pythons)}"
+            )
+        wanted = [python] if python else pythons
         for release in sorted(releases, reverse=newest_first):
-            measurement, reason = installable(release, [python] if python else pythons)
+            measurement, reason = installable(release, wanted)
             if build and minor(release.version) < NUMPY_2:
                 measurement, reason = None, "its wheel needs numpy 1"
             if measurement is None:
                 skipped.append(f"torch {release.version} is skipped: {reason}")
+                needed = python_for(release, wanted)
+                other = (
+                    f"uv python install {needed}"
+                    if needed in wanted
+                    else f"name {release.version}@{python_for(release, environments.known_pythons())}"
+                )
+                following.append(f"name {release.version} without @{NUMPY_2_NAME}" if build else other)
             else:
                 measurements.append(replace(measurement, build=build))
                 if first:
@@ -218,7 +228,7 @@ def select(
             "no release can be measured here",
             got=skipped[0],
             allowed="a release that `tensorcopy list releases` shows as installable",
-            next="install one of its Pythons with uv python install",
+            next=following[0],
         )
     return list(dict.fromkeys(measurements)), skipped
 
@@ -248,6 +258,11 @@ def installable(release: Release, pythons: Sequence[str]) -> tuple[Measurement |
     if reason:
         return None, reason
     return Measurement(release, next(python for python in pythons if release.runs_on(python) and uv.find_python(python))), ""
+
+
+def python_for(release: Release, pythons: Sequence[str]) -> str:
+    """Return the first of some Pythons that a release has a wheel for, or else the newest that it has one for."""
+    return next(filter(release.runs_on, pythons), release.pythons[1])
 
 
 def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[list[Measurement], list[str]]:

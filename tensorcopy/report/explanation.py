@@ -399,11 +399,12 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
     """Return why no script is possible; None where one is."""
     pythons = list(dict.fromkeys([cause.before.python, cause.after.python]))
     if len(pythons) > 1:
+        python = pythons[1]
         return TensorcopyError(
             "no script shows this change",
             got=f"Python {' and '.join(pythons)}",
             allowed="two results of the same Python",
-            next=f"tensorcopy why {cause.method} A@{pythons[1]} B@{pythons[1]} --script",
+            next=f"tensorcopy why {cause.method} {cause.before.version}@{python} {cause.after.version}@{python} --script",
         )
     expected = json.loads(words.CODES.read_text(encoding="utf-8")).get(cause.method)
     if cause.code != expected:
@@ -411,7 +412,7 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
             "no script shows this case",
             got=f"{cause.method} with other code than the registry's" if expected else f"{cause.method}, which the registry does not have",
             allowed="a method that tensorcopy list methods lists",
-            next="tensorcopy why without --script or --issue shows its functions",
+            next="leave --script or --issue out, to see its functions",
         )
     versions = [pythons[0], cause.before.provenance["numpy"], cause.before.version, cause.after.version]
     unusable = [*(text for text in versions if not VERSION.fullmatch(text)), *([] if NAME.fullmatch(cause.name) else [cause.name])]

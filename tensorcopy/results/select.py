@@ -75,19 +75,22 @@ def on_device(results: Iterable[Result], device: str, unit: str = "") -> list[Re
     return [result for result in results if not device or device in _devices_of(result, unit)]
 
 
-def device_of(results: Sequence[Result], device: str = "", machine: str = "", *, command: str = "", counts: bool = False) -> str:
+def device_of(
+    results: Sequence[Result], device: str = "", machine: str = "", *, command: str = "", option: str = "--device ", counts: bool = False
+) -> str:
     """Return the device that is asked for, or else the CPU, or where that was not measured the first one that was.
 
     device : that is asked for; "" for none
     machine : restricts the results where given
     command : that asks; an error says how it works
+    option : that it takes the device with
     counts : whether counts alone suffice for a device that is asked for
     Raises TensorcopyError for a device that was not measured.
     """
     of_machine = [result for result in results if machine in ("", result.machine)]
     measured = _devices(of_machine)
     if device and device not in measured and not (counts and any(device in result.counted_devices() for result in of_machine)):
-        raise _unmeasured(results, device, machine, _devices(results), command)
+        raise _unmeasured(results, device, machine, _devices(results), command, option=option)
     return device or next(iter(measured), "")
 
 
@@ -102,17 +105,17 @@ def _devices(*sides: Iterable[Result], unit: str = "") -> list[str]:
 
 
 def _unmeasured(
-    results: Sequence[Result], device: str, machine: str, measured: Sequence[str], command: str, unit: str = ""
+    results: Sequence[Result], device: str, machine: str, measured: Sequence[str], command: str, unit: str = "", option: str = "--device "
 ) -> TensorcopyError:
     """Return the error for a device without a result; measured : the devices that have one on any machine; unit : as of `on_device`."""
     if not results:
         return no_results()
-    following = device if device in measured else next(iter(measured), "")
+    instead = device if device in measured else next(iter(measured), "")
     return TensorcopyError(
         f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}",
         got=f"--device {device}{f' --machine {machine}' if machine else ''}",
         allowed=", ".join(f"{each} ({longest_history(results, each, unit)})" for each in measured) or "none",
-        next=f"{command}{f' --device {following}' if following else ''}",
+        next=f"{command} {option}{instead}" if instead else command,
     )
 
 
@@ -192,7 +195,7 @@ def pair(
     names = _parse(before, folder), _parse(after, folder)
     if names[0].folder.resolve() == names[1].folder.resolve():  # also where they are spelt differently
         names = names[0], replace(names[1], folder=names[0].folder)
-    loaded = {name.folder: _loaded(name.folder, releases) for name in names}
+    loaded = {name.folder: _loaded(name.folder, releases, is_named=name.folder != folder) for name in names}
     every = [result for results in loaded.values() for result in results.results]
     first, second = (_matching(name, loaded[name.folder], releases, machine) for name in names)
     shared_devices = _devices(first, second, unit=unit)
@@ -267,16 +270,17 @@ def _parse(text: str, folder: Path) -> _ResultName:
     return _ResultName(typed, folder, release.removeprefix("v"), tuple(words))
 
 
-def _loaded(folder: Path, releases: ReleaseIndex) -> Results:
+def _loaded(folder: Path, releases: ReleaseIndex, *, is_named: bool) -> Results:
     results = load_results(folder, releases)
     if not results.results:
         if results.problems:
             raise results.problems[0]
+        following = "name another folder" if is_named else "tensorcopy measure"
         raise TensorcopyError(
             "nothing to compare",
             got=f"no results in {folder}",
             allowed="a folder with a folder for each machine",
-            next=f"{folder.parent}:RELEASE@{folder.name}" if any(folder.glob("*.json")) else "tensorcopy measure",
+            next=f"{folder.parent}:RELEASE@{folder.name}" if any(folder.glob("*.json")) else following,
         )
     return results
 
@@ -286,21 +290,21 @@ def _matching(name: _ResultName, results: Results, releases: ReleaseIndex, machi
 
     Raises TensorcopyError where there is none.
     """
+    version = releases.find(name.release).version if name.release else ""
     matching = _restricted(in_order(results.results), machine=machine)
     pythons = [word for word in name.words if re.fullmatch(r"3\.\d+", word)]
     for word in name.words:
         if word in pythons:
             continue
         if not any(word in _words(result) for result in matching):
-            allowed = sorted({value for result in results.results for value in _words(result)})
+            of_release = [result for result in matching if version in ("", result.version)] or matching
             raise TensorcopyError(
                 "unknown side",
                 got=repr(name.text),
-                allowed=f"@ and one of {', '.join(allowed)}",
-                next=f"{name.release}@{allowed[0]}",
+                allowed=f"@ and one of {', '.join(sorted({value for result in of_release for value in _words(result)}))}",
+                next=name.text.replace(f"@{word}", f"@{of_release[-1].python}"),
             )
         matching = [result for result in matching if word in _words(result)]
-    version = releases.find(name.release).version if name.release else ""
     try:
         matching = _restricted(matching, name.text, version=version)
         for python in pythons:
@@ -333,7 +337,7 @@ def _restricted(results: Sequence[Result], typed: str = "", **wanted: str) -> li
                 "no such result",
                 got=typed or f"{label or name} {value}",
                 allowed=f"{label} {', '.join(release_table.in_order(values))} on {on}" if label else on,
-                next="tensorcopy list releases",
+                next="name one of these" + (f", or tensorcopy measure {value}" if name == "version" else ""),
             )
         results = matching
     return list(results)

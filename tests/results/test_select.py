@@ -295,6 +295,9 @@ def test_asv_takes_the_machine_of_the_device(two_devices, monkeypatch, capsys, d
     places = finding.measured_in(stored, NEWEST.sha, machine or "", device or "cpu")
     assert places[0][0] == names.partition(":")[0]
     assert len(places) == (1 if machine else 2)
+    monkeypatch.setenv("TENSORCOPY_DEVICE", "mps")
+    with pytest.raises(TensorcopyError, match=f"; next: asv compare {BEFORE.version} {NEWEST.version} with TENSORCOPY_DEVICE=c"):
+        measuring._compare(Config.from_json({**values, "environment_type": "release"}), options)
 
 
 def test_an_error_lists_each_kind_of_case_once(tmp_path, monkeypatch, capsys):

@@ -1,0 +1,164 @@
+"""Who types what an error tells to do next gets on, where a parser cannot tell: in a project with results, under git."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+from tensorcopy import cli
+from tensorcopy.asv_plugin import measuring
+from tensorcopy.copying import sweep
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.errors import CannotRun, TensorcopyError
+from tensorcopy.measure import git, plan
+from tensorcopy.projects.new_project import new_project
+from tensorcopy.releases import interpreters
+from tests.launch_files import write_small
+from tests.measure.test_git import commit_all, run
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with results of two releases, in two commits."""
+    for variable in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path, "init", "-q", "-b", "trunk")
+    new_project(tmp_path)
+    commit_all(tmp_path, "a project")
+    write_small(tmp_path / "results", "2.14.1", "2.15.0", machine="box")
+    commit_all(tmp_path, "results")
+    return tmp_path
+
+
+@pytest.fixture
+def following(project, capsys):
+    """A function that returns what a command that fails tells to do next."""
+
+    def of(line: str) -> str:
+        assert cli.main(shlex.split(line)) in (2, 3)
+        return re.findall(r"; next: (.*)\n", capsys.readouterr().err)[-1]
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("compare 2.14.1 2.15.0 --explain nope", "tensorcopy compare 2.14.1 2.15.0 --all"),
+        ("compare 2.14.1 2.15.0 --metric bytes --explain nope", "tensorcopy compare 2.14.1 2.15.0 --metric bytes --all"),
+        ("compare 2.14.1 1a2b3c4d", "tensorcopy list releases"),
+    ],
+)
+def test_a_command_is_typed_as_it_is(following, line, typed):
+    assert following(line).removesuffix(" lists the cases") == typed
+    assert cli.main(typed.split()[1:]) == 0
+
+
+def test_an_unknown_side_leads_to_one_of_its_release(following):
+    write_small(Path("results"), "2.0.1@3.9", "2.1.2@3.9", machine="box")
+    assert cli.main(["compare", "2.1.2", following("compare 2.1.2 2.0.1@nope")]) == 0
+
+
+def test_what_was_not_measured_leads_to_what_was(following):
+    """In another folder, `tensorcopy measure` would not measure."""
+    Path("empty").mkdir()
+    assert following("compare empty 2.15.0") == "name another folder"
+    assert following("compare 2.14.1 2.0.1") == "name one of these, or tensorcopy measure 2.0.1"
+    assert following("compare 2.14.1 2.15.0 --machine nope") == "name one of these"
+
+
+@pytest.mark.parametrize("name", ["2.15.0@x", "2.15.0@3.9", "2.0.1@numpy2"])
+def test_a_release_on_a_wrong_python_leads_to_one_that_has_its_wheel(name):
+    with pytest.raises(TensorcopyError) as raised:
+        plan.select([name], shipped(), ["3.11"])
+    other = re.sub("^name | without @numpy2$", "", raised.value.next)
+    (measurement,), _ = plan.select([other], shipped(), ["3.11"])
+    assert measurement.release.version == name.partition("@")[0]
+
+
+def test_a_missing_python_is_installed():
+    with pytest.raises(TensorcopyError, match=r"next: uv python install 3\.8$"):
+        plan.select(["1.9.0@3.8"], shipped(), ["3.11"])
+
+
+def test_a_damaged_file_is_taken_from_git(project, following):
+    """From wherever the command is typed, and of any name."""
+    first = next(Path("results/box").glob("*.json"))
+    of_others = project / "it's theirs"
+    shutil.copytree("results", of_others)
+    commit_all(project, "theirs")
+    copy = of_others / "box" / first.name
+    compared = shlex.join(["compare", f"{of_others}:2.14.1", "2.15.0"])
+    for line, path in (("measure", Path("asv.conf.json")), ("list times", first), (compared, copy)):
+        text = path.read_text(encoding="utf-8")
+        path.write_text("{", encoding="utf-8")
+        (command,) = re.findall(r"git (?:-C .*)?checkout .*(?= where git has it)", following(line))
+        subprocess.run(shlex.split(command), check=True)
+        assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_row_that_is_no_release_is_removed_before_it_is_added(following):
+    """The program reads no table with it."""
+    Path("releases.toml").write_text('[[release]]\nversion = "2.99.0"\n', encoding="utf-8")
+    assert following("list releases --add 2.99.0") == "remove the row, then tensorcopy list releases --add 2.99.0"
+
+
+def test_a_wrong_folder_leads_to_the_one_above(project, following, monkeypatch):
+    (project / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(project / "a" / "b")
+    os.chdir(following("measure").removeprefix("cd "))
+    assert Path.cwd() == project
+
+
+def test_a_project_is_not_begun_again(following):
+    assert following("init") == "tensorcopy measure, or tensorcopy init --github to add workflows"
+
+
+def test_one_commit_is_compared_with_the_one_before(following):
+    """No branch need be called main."""
+    words = following("ci pull-request --base HEAD").split()
+    assert [git.commit(words[4]), git.commit(words[6])] == [git.commit("HEAD~1"), git.commit("HEAD")]
+
+
+def test_a_revision_is_measured_beside_the_one_before():
+    """Where a release cannot be compared with it."""
+    with pytest.raises(TensorcopyError, match=r"got topic and v2\.15\.0; .*; next: asv continuous topic~1 topic$"):
+        measuring._refuse_mixture(("topic", "v2.15.0"), (False, True))
+
+
+def test_a_folder_for_a_picture_is_made_with_those_above_it(project):
+    path = project / "a b" / "c" / "copies.svg"
+    with pytest.raises(TensorcopyError) as raised:
+        sweep.check_path(path)
+    subprocess.run(shlex.split(raised.value.next), check=True)
+    sweep.check_path(path)
+
+
+@pytest.mark.parametrize("with_pip", [False, True])
+def test_torch_is_installed_into_a_python_without_it(tmp_path, with_pip):
+    """Also by uv, whose environments have no pip."""
+    venv.create(tmp_path, symlinks=True, with_pip=with_pip)
+    with pytest.raises(CannotRun) as raised:
+        interpreters.run_probe(tmp_path / "bin" / "python", "tensorcopy.worker.provenance")
+    command = shlex.split(raised.value.next.partition(" torch, or ")[0])
+    assert subprocess.run([*command, "--help"], capture_output=True, check=False).returncode == 0
+    assert str(tmp_path / "bin" / "python") in command
+
+
+def test_a_damaged_torch_shows_its_error(tmp_path, monkeypatch):
+    """In any folder: the package that asked for it is not needed."""
+    venv.create(tmp_path, symlinks=True)
+    (folder,) = tmp_path.glob("lib/*/site-packages")
+    (folder / "torch.py").write_text("import no_such_module\n", encoding="utf-8")
+    with pytest.raises(CannotRun) as raised:
+        interpreters.run_probe(tmp_path / "bin" / "python", "tensorcopy.worker.provenance")
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run(shlex.split(raised.value.next.removesuffix(" shows the full error")), capture_output=True, text=True, check=False)
+    assert "line 1, in <module>" in done.stderr
+    assert "No module named 'no_such_module'" in done.stderr
