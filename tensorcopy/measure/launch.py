@@ -372,10 +372,10 @@ def take(
         suites = selected(suites, selection, devices_of(sides), newest=newest)
         by_case: dict[tuple[str, int], Turns] = {}
         jobs = _jobs(suites, of_side)
-        count = sum(len(job.cases) for of_device in jobs for job in of_device)
+        of_all = sum(len(job.cases) for of_device in jobs for job in of_device)
         for of_device in jobs:
             for job in of_device:
-                report_progress(len(by_case) / count, job.suite)
+                report_progress(len(by_case) / of_all, job.suite)
                 suite = suites[job.suite]
                 for text, turns in _time_job(processes, job, suite, of_side).items():
                     by_case[job.suite, suite["selected"][text]] = turns
