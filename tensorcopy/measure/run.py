@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import pairwise
 from math import exp, log
@@ -35,22 +35,22 @@ UNPAIRED = (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Taken:
     """What a run has taken.
 
     launches : of times and counts
-    problems : of environments, counts and functions
+    problems : of environments, launches, counts and functions
     without : why the reference could not be measured, if it could not
     profiled : the number of releases whose functions were counted
     notes : what a user has to know of it
     """
 
-    launches: list[Launch] = field(default_factory=list)
-    problems: list[TensorcopyError] = field(default_factory=list)
-    without: list[TensorcopyError] = field(default_factory=list)
-    profiled: int = 0
-    notes: list[str] = field(default_factory=list)
+    launches: Sequence[Launch]
+    problems: Sequence[TensorcopyError]
+    without: Sequence[TensorcopyError]
+    profiled: int
+    notes: Sequence[str]
 
 
 def take(
@@ -72,7 +72,8 @@ def take(
     twice : whether inexact cases get as many launches again
     parallel : launches at a time
     """
-    job, taken = missing.job, Taken()
+    job = missing.job
+    launches, problems, profiled = list[Launch](), list[TensorcopyError](), list[Measurement]()
     every = {*missing.measurements, *filter(None, [job.reference])}
     groups = plan.groups(missing.measurements, job.reference, most or len(every))
 
@@ -80,39 +81,35 @@ def take(
         own = [each for each in missing.measurements if each in group or each == job.reference]  # which is in no group
         if newest and newest.measurements[0] in own and not job.is_over:
             alone = plan.groups(newest.measurements, job.reference, 2)
-            taken.launches += taking.take_missing(newest, alone, together=True, parallel=parallel)
+            keep(*taking.take_missing(newest, alone, together=True, parallel=parallel))
         if twice and not job.is_over and not missing.of(group):
-            taken.launches += _take_of_wide(missing, plan.groups(own, job.reference, most or len(every)), parallel)
+            keep(*_take_of_wide(missing, plan.groups(own, job.reference, most or len(every)), parallel))
         if counts is None:
             return
-        launches, problems = taking.take_counts(own, job, counts, count=missing.launches)
-        taken.launches += launches
-        taken.problems += problems
+        keep(*taking.take_counts(own, job, counts, count=missing.launches))
         if with_functions and not hardware.missing_valgrind() and not job.is_over:
-            profiled, problems = _take_functions(without_functions(own, job), job)
-            taken.problems += problems
-            taken.profiled += profiled
+            of_functions, failed = _take_functions(without_functions(own, job), job)
+            profiled.extend(of_functions)
+            problems.extend(failed)
+
+    def keep(taken: Sequence[Launch], failed: Sequence[TensorcopyError]) -> None:
+        launches.extend(taken)
+        problems.extend(failed)
 
     together = len(every) <= (most or len(every))
-    taken.launches += taking.take_missing(missing, groups, together=together, finish=finish, parallel=parallel)
-    if job.reference and job.reference in job.sides.failed and job.reference not in missing.measurements:
-        taken.without = [job.sides.failed.pop(job.reference)]
-    taken.problems = [
-        *dict.fromkeys(job.sides.failed.values()),
-        *missing.problems,
-        *(newest.problems if newest else ()),
-        *taken.problems,
-    ]
-    taken.notes += [f"{name} left a process running, which was ended: {command}" for name, command in job.sides.left.items()]
-    if any(each.kind == "times" and len(each.sides) == 1 for each in taken.launches):
-        taken.notes.append(UNPAIRED)
+    keep(*taking.take_missing(missing, groups, together=together, finish=finish, parallel=parallel))
+    is_without = job.reference is not None and job.reference in job.sides.failed and job.reference not in missing.measurements
+    without = [job.sides.failed.pop(job.reference)] if job.reference and is_without else []
+    notes = [f"{name} left a process running, which was ended: {command}" for name, command in job.sides.left.items()]
+    if any(each.kind == "times" and len(each.sides) == 1 for each in launches):
+        notes.append(UNPAIRED)
     if job.is_over and (left := sum(missing.of(group) for group in groups) + (newest.of(newest.measurements) if newest else 0)):
-        taken.notes.append(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
-    return taken
+        notes.append(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
+    return Taken(launches, [*dict.fromkeys(job.sides.failed.values()), *problems], without, len(profiled), notes)
 
 
-def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int) -> list[Launch]:
-    """Take as many launches again of the cases that are inexact between two neighbours of these groups.
+def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int) -> tuple[list[Launch], list[TensorcopyError]]:
+    """Take as many launches again of the cases that are inexact between two neighbours of these groups; return them, and the errors.
 
     A case is chosen by the width of its interval, whatever the difference is: a choice by the verdict would have to share the chance of a
     false alarm.
@@ -127,12 +124,10 @@ def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], par
         if _is_wide(case, change)
     }
     if not wide:
-        return []
+        return [], []
     own = replace(job, selection=plan.expression_of(sorted(wide, key=str)))
     again = Missing(missing.measurements, own, 2 * missing.launches, own.suites([each for group in groups for each in group]))
-    taken = taking.take_missing(again, groups, together=True, parallel=parallel)
-    missing.problems += again.problems
-    return taken
+    return taking.take_missing(again, groups, together=True, parallel=parallel)
 
 
 def _is_wide(case: Case, change: Change) -> bool:
@@ -163,20 +158,21 @@ def _is_profiled(suite: str) -> bool:
     return spec.metric == suite_specs.INSTRUCTIONS or (spec.shipped and spec.methods == suite_specs.OWN)
 
 
-def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[int, list[TensorcopyError]]:
-    """Count the functions of each release, and write a file of each; return the number of files, and the errors of the other releases."""
-    problems = list[TensorcopyError]()
+def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[list[Measurement], list[TensorcopyError]]:
+    """Count the functions of each release, and write a file of each; return those that have one, and the errors of the others."""
+    profiled, problems = list[Measurement](), list[TensorcopyError]()
     for index, measurement in enumerate(measurements):
         job.report_progress(index / len(measurements), f"functions of {measurement}")
         try:
             job.sides.of(measurement)
             path = function_profiles.path_of(job.results / job.machine, *measurement.place[:2])
             function_profiles.write(path, functions(job.sides.opened[measurement], job.campaign.profiler, job.campaign.profiled))
+            profiled.append(measurement)
         except DiskError:
             raise  # the next file could not be stored either
         except TensorcopyError as error:
             problems.append(error)
-    return len(measurements) - len(problems), problems
+    return profiled, problems
 
 
 def functions(environment: Environment, profiler: str, pattern: str = "") -> dict[str, Any]:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from pathlib import Path
 from threading import Event
@@ -278,13 +279,11 @@ def take_launch(
         return taken
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Missing:
     """The launches that a folder of results lacks.
 
     Every selected case of every measurement shall be in so many launches. With a shard, it takes its part of those that lack at the start.
-
-    problems : why launches have not brought a group nearer to that
     """
 
     measurements: Sequence[Measurement]
@@ -292,14 +291,15 @@ class Missing:
     launches: int
     suites: Suites
     shard: Shard | None = None
-    problems: list[TensorcopyError] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _wanted(self) -> dict[Measurement, int]:
+        """In how many launches each side shall be, as of the first time that somebody asks what is missing."""
+        if not self.shard:
+            return dict.fromkeys(self.measurements, self.launches)
         counts = self.counts()
-        self._wanted = {
-            each: counts[each.place] + self.shard.share(max(0, self.launches - counts[each.place])) if self.shard else self.launches
-            for each in self.measurements
-        }
+        lacking = {each: max(0, self.launches - counts[each.place]) for each in self.measurements}
+        return {each: counts[each.place] + self.shard.share(count) for each, count in lacking.items()}
 
     def counts(self) -> Mapping[Place, int]:
         """Return in how many launches each side is now."""
@@ -342,8 +342,10 @@ def take_missing(
     together: bool,
     finish: Callable[[Sequence[Measurement]], object] = len,
     parallel: int = 1,
-) -> list[Launch]:
-    """Take the launches that are missing, and return them; `missing.job.sides.failed` has what could not be measured.
+) -> tuple[list[Launch], list[TensorcopyError]]:
+    """Take the launches that are missing, and return them, and why some have brought a group no nearer to what it lacks.
+
+    `missing.job.sides.failed` has what could not be measured.
 
     groups : of measurements that are sides of the same launches
     together : whether the environments of all groups have room on the disk: then their launches alternate at random. Otherwise each group
@@ -351,7 +353,7 @@ def take_missing(
     finish : called with measurements that have all their launches, before their environments are removed
     parallel : launches at a time, each on another core
     """
-    job, sides, taken = missing.job, missing.job.sides, list[Launch]()
+    job, sides, taken, problems = missing.job, missing.job.sides, list[Launch](), list[TensorcopyError]()
     try:
         for number, joint in enumerate([groups] if together else [[group] for group in groups]):
             left = {place: missing.of(group) for place, group in enumerate(joint)}
@@ -367,7 +369,7 @@ def take_missing(
                 taken += documents
                 now = {other: missing.of(each) for other, each in enumerate(joint)}
                 if stuck := {place for place in places if now[place] >= left[place] > 0}:  # it would never end
-                    missing.problems += [_in_vain(joint[place], documents, missing) for place in stuck]
+                    problems += [_in_vain(joint[place], documents, missing) for place in stuck]
                     joint = [each for other, each in enumerate(joint) if other not in stuck]
                     now = {other: missing.of(each) for other, each in enumerate(joint)}
                 left = now
@@ -383,7 +385,7 @@ def take_missing(
     except DiskError as error:
         error.earlier = [*dict.fromkeys(sides.failed.values())]
         raise
-    return taken
+    return taken, problems
 
 
 def _in_vain(group: Sequence[Measurement], documents: Sequence[Launch], missing: Missing) -> TensorcopyError:
