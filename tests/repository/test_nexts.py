@@ -178,6 +178,7 @@ def help_text(*command: str) -> str:
 
 
 @cache
+@cache
 def options_of(program: str) -> set[str]:
     """Return the options of a program and of its commands."""
     ahead, options = [parser(program)], set[str]()

@@ -140,7 +140,7 @@ def test_a_folder_for_a_picture_is_made_with_those_above_it(project):
     sweep.check_path(path)
 
 
-@pytest.mark.parametrize("with_pip", [False, True])
+@pytest.mark.parametrize("with_pip", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_torch_is_installed_into_a_python_without_it(tmp_path, with_pip):
     """Also by uv, whose environments have no pip."""
     venv.create(tmp_path, symlinks=True, with_pip=with_pip)
