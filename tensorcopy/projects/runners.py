@@ -22,7 +22,7 @@ class Runner(Struct, frozen=True, forbid_unknown_fields=True):
     labels : the runners' labels for runs-on
     device : "cpu", or the accelerator to measure
     shards : number of runners that share one measurement
-    environments : number of torch releases that its disk holds at a time, 3 to 5 GB each with CUDA
+    environments : number of torch releases that its disk holds at a time, 2 to 7 GB each with CUDA
     """
 
     machine: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")]

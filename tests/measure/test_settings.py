@@ -24,6 +24,7 @@ from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import NEW
 
 FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
+TAKEN = {"2.8.0": 6.8, "2.14.1": 5.7, "2.15.0": 5.6}  # GB, as `du` shows it of an environment on Python 3.11 with CUDA
 
 
 DURATIONS = {"5h": 18000, "90m": 5400, "30s": 30, "1h30m": 5400, "2h5s": 7205}
@@ -53,7 +54,7 @@ Usage = namedtuple("Usage", "total used free")
         (100e9, 5, "y", ""),
         *((100e9, 5, answer, "nothing was installed: got ''; allowed: y") for answer in ("", EOFError)),  # of Ctrl-D
         (100e9, 2, None, ""),
-        (14e9, 5, None, "the disk is too small: got 5 environments are to be installed: about 20 GB, and 14 GB are free"),
+        (14e9, 5, None, "the disk is too small: got 5 environments are to be installed: about 35 GB, and 14 GB are free"),
         (3e9, 1, None, ""),
     ],
 )
@@ -70,6 +71,16 @@ def test_many_environments_are_installed_only_where_there_is_room_and_the_user_a
         plan.confirm_installing(FIVE, paths, most, said.append)
     assert len(said) == 1
     assert f"{most} environment" in said[0]
+
+
+def test_an_environment_takes_no_more_than_is_announced(monkeypatch, tmp_path):
+    """Of a release whose files uv would have to fetch; those that are in its cache are linked, and take nothing more."""
+    monkeypatch.setattr(environments, "expected_build", lambda: "cuda")
+    for is_cached, most in ((True, 0.0), (False, 1.5)):
+        monkeypatch.setattr(uv, "has_cached", lambda *arguments, is_cached=is_cached: is_cached)
+        for version, taken in TAKEN.items():
+            announced = environments.gigabytes(tmp_path, release_table.load().find(version), "3.11")
+            assert announced == 0 if is_cached else taken <= announced <= taken + most
 
 
 @pytest.fixture

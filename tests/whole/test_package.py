@@ -113,7 +113,7 @@ def test_the_readmes_command_without_a_clone_gives_the_answer(wheel, tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder that is removed after the test: torch takes 4 GB."""
+    """A folder that is removed after the test: torch takes up to 7 GB."""
     yield tmp_path
     shutil.rmtree(tmp_path)
 
