@@ -72,11 +72,11 @@ def benchmarks(folder: Path) -> Path:
 def find(suites: Path, folder: Path) -> AsvSuite | None:
     """Return the configuration that stands in the folder of a suite or above it, in the same repository; None without one.
 
-    folder : of the project
+    folder : of the project, whose own configuration is another
     """
     for parent in (suites, *suites.parents):
         for path in (parent / name for name in NAMES):
-            if path.is_file():
+            if path.is_file() and path != folder / configuration.FILE:
                 return _read(path, folder)
         if (parent / ".git").exists():
             break

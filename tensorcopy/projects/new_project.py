@@ -36,7 +36,7 @@ class NewProject:
 
     written : the paths, relative to its folder
     kept : of files that were there, and differ from what would have been written
-    of_asv : the configuration of the suite that it measures; None without one
+    of_asv : the configuration of the suite that it measures; None without one, and where what it says is written already
     """
 
     campaign: Campaign
@@ -67,7 +67,8 @@ def new_project(
             next="tensorcopy measure, or tensorcopy init --github to add workflows" if (folder / FILE).exists() else of_suite,
         )
     texts, of_asv = {}, None
-    if not (folder / FILE).exists():
+    is_new = not (folder / FILE).exists()
+    if is_new:
         if suites:
             suites = os.path.relpath(asv_suite.benchmarks(folder / suites), folder)
         of_asv = asv_suite.find((folder / suites).resolve(), folder) if suites else None
@@ -91,6 +92,8 @@ def new_project(
         for place in written:
             (folder / place).unlink()
         raise
+    if made.suites and not is_new:
+        of_asv = asv_suite.find(made.suites, folder)  # what it was written from, so that what nobody has edited is not told as differing
     pythons = of_asv.pythons if of_asv and of_asv.pythons else PYTHONS
     values = {"NAME": made.name, "TITLE": made.title, "PYTHONS": json.dumps(pythons), "SOURCE": of_asv.source if of_asv else ""}
     values["INSTALL"] = origin.requirement("dashboard", _wheels(folder)) if origin else "tensorcopy[dashboard]"
@@ -99,7 +102,7 @@ def new_project(
         _write_workflows(folder, origin, values["INSTALL"], github=github) if origin else ([], []),
     ):
         written, kept = [*written, *more], [*kept, *others]
-    return NewProject(made, written, kept, of_asv)
+    return NewProject(made, written, kept, of_asv if is_new else None)
 
 
 def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> tuple[list[str], list[str]]:

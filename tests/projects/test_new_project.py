@@ -148,6 +148,25 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     assert written["source_url"] == ("" if repo == ".." else repo.removesuffix(".git"))
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["a suite beside it", "a suite in it"])
+def test_only_what_was_edited_is_told_as_kept(folder, monkeypatch, capsys, own):
+    """Also by a later init, which reads again what the suite says of its repository and its Pythons."""
+    project = folder / "over-torch"
+    project.mkdir()
+    (folder / ".git").mkdir()
+    monkeypatch.setattr(uv, "resolved", lambda *arguments, **named: "1.0")
+    suite(project / "benchmarks" if own else folder / "benchmarks", "theirs")
+    (folder / "asv.conf.json").write_text(ASV_CONFIGURATION.replace("REPO", '"https://example.org/me/some-package.git"'))
+    monkeypatch.chdir(project)
+    assert main(["init", "--suites", "benchmarks" if own else ".."]) == 0
+    assert main(["init", "--github"]) == 0
+    assert "Kept" not in capsys.readouterr().out
+    edited = project / "asv.conf.json"
+    edited.write_text(f"// mine\n{edited.read_text()}")
+    assert main(["init", "--github"]) == 0
+    assert "Kept, and not what tensorcopy would write: asv.conf.json\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
 def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
     """Under that name, pip's index may have another package."""
@@ -177,7 +196,7 @@ def test_init_tells_a_package_that_no_index_has_from_an_index_that_cannot_be_ask
 
     monkeypatch.setattr(uv, "resolved", resolved)
     (folder / "asv.conf.json").write_text('{"project": "some-package"}')
-    found = asv_suite.find(folder, folder)
+    found = asv_suite.find(folder, folder / "over-torch")
     assert (found.requires, found.ignored) == ((), (f"project, {reason}",))
 
 
