@@ -331,6 +331,7 @@ def _init(options: argparse.Namespace, console: Console) -> int:
     console.print(f"{made.campaign.title}: wrote {', '.join(made.written) or 'nothing, all files are there'}", soft_wrap=True)
     if made.kept:
         console.print(f"Kept, and not what tensorcopy would write: {', '.join(made.kept)}", soft_wrap=True)
+    print_warnings(made.warnings)
     if made.of_asv:
         console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.campaign.requires)}", soft_wrap=True)
         if made.of_asv.ignored:

@@ -37,12 +37,14 @@ class NewProject:
     written : the paths, relative to its folder
     kept : of files that were there, and differ from what would have been written
     of_asv : the configuration of the suite that it measures; None without one, and where what it says is written already
+    warnings : about files that have no effect where they are
     """
 
     campaign: Campaign
     written: list[str]
     kept: list[str]
     of_asv: AsvSuite | None
+    warnings: tuple[TensorcopyError, ...]
 
 
 def new_project(
@@ -102,7 +104,8 @@ def new_project(
         _write_workflows(folder, origin, values["INSTALL"], github=github) if origin else ([], []),
     ):
         written, kept = [*written, *more], [*kept, *others]
-    return NewProject(made, written, kept, of_asv if is_new else None)
+    warnings = () if origin is None or _repository(folder) else (_unread(folder),)
+    return NewProject(made, written, kept, of_asv if is_new else None, warnings)
 
 
 def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> tuple[list[str], list[str]]:
@@ -135,9 +138,24 @@ def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool
     return written, kept
 
 
+def _repository(folder: Path) -> Path | None:
+    """Return the top folder of the repository that a folder is in; None where it is in none."""
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
+
+
 def _top(folder: Path) -> Path:
-    """Return the top folder of the repository that a folder is in; the folder itself where it is in none."""
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
+    """Return the folder whose .github GitHub reads: the top of the repository, or where there is none yet, the folder itself."""
+    return _repository(folder) or folder
+
+
+def _unread(folder: Path) -> TensorcopyError:
+    """Return the warning of workflows in a folder that is in no repository."""
+    return TensorcopyError(
+        "no git repository has this folder yet, and GitHub reads workflows at the top of one only",
+        got=f"workflows in {folder.name}/.github",
+        allowed=f"{folder.name} as the top of its repository",
+        next="git init here; or, if the top is a folder above: git init there, remove .github here, and tensorcopy init --github",
+    )
 
 
 def _wheels(folder: Path) -> str:

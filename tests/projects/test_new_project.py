@@ -103,6 +103,24 @@ def test_init_never_overwrites(folder, capsys):
     assert error.count("\n") == 1
 
 
+def test_workflows_that_github_would_ignore_are_warned_of(folder, capsys):
+    """Of a folder in no repository; what the warning says puts them where GitHub reads them."""
+    project = folder / "perf"
+    project.mkdir()
+    os.chdir(project)
+    assert main(["init"]) == 0
+    warning = capsys.readouterr().err
+    assert warning.startswith("tensorcopy: warning: no git repository has this folder yet")
+    assert "got workflows in perf/.github; " in warning
+    assert warning.count("\n") == 1
+    assert "next: git init here; or, if the top is a folder above: git init there, remove .github here, and tensorcopy init --github" in warning
+    git(folder, "init", "-q")
+    shutil.rmtree(project / ".github")
+    assert main(["init", "--github"]) == 0
+    assert capsys.readouterr().err == ""
+    assert "working-directory: perf\n" in (folder / ".github/workflows/pages.yml").read_text()
+
+
 ASV_CONFIGURATION = """{
     // of a package and its suite
     "version": 1, "project": "some-package", "repo": REPO, "branches": ["main"], "benchmark_dir": "benchmarks",
