@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from math import floor, log10
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
@@ -143,9 +144,20 @@ def _signed(ratio: float, digits: int) -> str:
     return text.replace("-", MINUS) if float(text) else text[1:]
 
 
+def ratio_text(ratio: float, decimals: int = 2) -> str:
+    """Return a ratio with two decimals, a large one with fewer, and a small one with at least two figures: "1.25", "128", "0.0014"."""
+    places = decimals if ratio < 9.995 else decimals - 1 if ratio < 99.95 else decimals - 2
+    return f"{ratio:.{max(places, 1 - floor(log10(ratio))) if 0 < ratio < 1 else places}f}"
+
+
+def ratio_interval(ratios: Iterable[float]) -> str:
+    """Return an interval of ratios: "1.16 to 1.21"."""
+    return " to ".join(ratio_text(ratio) for ratio in ratios)
+
+
 def multiple(ratio: float | None) -> str:
     """Return a ratio: "1.25×"; "" for None."""
-    return "" if ratio is None else f"{ratio:.2f}×"
+    return "" if ratio is None else f"{ratio_text(ratio)}×"
 
 
 def three_digits(number: float) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.numbers import count, duration, signed_percent, size, two_digits
+from tensorcopy.numbers import count, duration, multiple, ratio_interval, ratio_text, signed_percent, size, two_digits
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,17 @@ def test_bytes_have_binary_units(nbytes, text):
 @pytest.mark.parametrize(("ratio", "text"), [(1.234, "1.2"), (12.34, "12"), (99.4, "99"), (99.6, "100"), (124.2, "124"), (0.5, "0.5")])
 def test_a_multiple_has_no_exponent(ratio, text):
     assert two_digits(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(169e-6 / 117e-3, "0.0014"), (0.0996, "0.100"), (0.873, "0.87"), (1.254, "1.25"), (12.34, "12.3"), (692.31, "692"), (0.0, "0.00")],
+)
+def test_a_ratio_has_at_least_two_figures(ratio, text):
+    """A change of 117 ms to 169 µs is not one to nothing."""
+    assert ratio_text(ratio) == text
+    assert multiple(ratio) == f"{text}×"
+    assert ratio_interval((ratio, 1)) == f"{text} to 1.00"
 
 
 def test_a_change_is_always_in_per_cent():

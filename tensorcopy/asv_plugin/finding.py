@@ -29,6 +29,7 @@ from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import LEAST_SPREAD, Reason
 from tensorcopy.measure import plan, settings, taking
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.numbers import ratio_interval, ratio_text
 from tensorcopy.releases import environments, wheel_index
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
@@ -124,8 +125,8 @@ class Search:
         """Return the ratio of the times, with its interval, as `compare` has it."""
         question, (before, after) = Question(step.before, step.after, self.job.campaign.verdicts), step.labels
         change = comparisons.between(question).changes[self.case]
-        interval = " ({:.2f} to {:.2f})".format(*change.interval) if change.interval else ""
-        return f"{change.size:.2f}{interval} from {before} to {after}, in {min(change.launches)} launches of {step.after.machine}"
+        interval = f" ({ratio_interval(change.interval)})" if change.interval else ""
+        return f"{ratio_text(change.size)}{interval} from {before} to {after}, in {min(change.launches)} launches of {step.after.machine}"
 
     def _side(self, version: str) -> Measurement:
         """Return a side; that of a build which is in no table is read from its wheel. Raises TensorcopyError."""

@@ -47,7 +47,7 @@ from tensorcopy.measure import git, now, plan, revisions, run, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job, Sides
-from tensorcopy.numbers import counted, quantity
+from tensorcopy.numbers import counted, quantity, ratio_interval, ratio_text
 from tensorcopy.projects import runners
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
@@ -584,9 +584,9 @@ class _CaseLine:
         ratio = "n/a"
         if change.ratio is not None:
             doubtful = change.verdict is Verdict.UNKNOWN and not 1 / self.factor <= change.ratio <= self.factor
-            ratio = f"{'~' if doubtful else ''}{change.ratio:.2f}"
+            ratio = f"{'~' if doubtful else ''}{ratio_text(change.ratio)}"
         if change.interval is not None and isfinite(change.interval[1]):
-            ratio += " ({:.2f} to {:.2f})".format(*change.interval)
+            ratio += f" ({ratio_interval(change.interval)})"
         return [self.mark, before, "failed" if self.mark == "!" else after, ratio, f"{self.name}{acknowledged_text(change)}"]
 
 

@@ -199,7 +199,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 def _times_of(cases: Sequence[Case], result: Result) -> Table:
     """Return a table of the times of one suite's cases, of one group, or of the values that it tracks, without empty columns."""
-    from tensorcopy.numbers import duration, percent, quantity, value_range
+    from tensorcopy.numbers import duration, percent, quantity, ratio_text, value_range
     from tensorcopy.report.terminal import terminal_table
 
     def cells(case: Case) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
         return (
             duration(timing.seconds),
             percent(timing.factor() - 1, 1) if timing.error > 0 else "",
-            f"{multiple:.2f}" if multiple else "",
+            ratio_text(multiple) if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
             result.bytes_in(case) if speed else "",
             str(timing.launches),

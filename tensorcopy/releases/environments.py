@@ -29,8 +29,8 @@ from tensorcopy.worker.nvidia import BINDINGS, Gpu
 from tensorcopy.worker.operations import FILE
 from tensorcopy.worker.packages import REQUIREMENTS, WRITTEN
 
-# on the disk for an environment with CUDA, with the files that it shares with uv's cache, by torch's major version: the most that `du` shows,
-# rounded up; 1.6 to 2.3 GB, and 3.4 to 6.8 GB, of torch 2.8.0
+# on the disk for an environment with CUDA, by torch's major version, with the files that it shares with uv's cache: the most that `du`
+# shows, rounded up; 1.6 to 2.3 GB of torch 1, and 3.4 to 6.8 GB of torch 2
 GIGABYTES = {1: 3, 2: 7}
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
 LARGEST_SOURCE = 1 << 20  # bytes of a file that is read for its digest

@@ -18,7 +18,19 @@ from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.groups import by_age, changes_by_release, open_regressions
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.judge.series import CaseSeries, direction, releases_of, standing
-from tensorcopy.numbers import INSIDE, counted, duration, level, p_value, percent, quantity, signed_interval, signed_percent, value_range
+from tensorcopy.numbers import (
+    INSIDE,
+    counted,
+    duration,
+    level,
+    p_value,
+    percent,
+    quantity,
+    ratio_text,
+    signed_interval,
+    signed_percent,
+    value_range,
+)
 from tensorcopy.report.sentences import (
     BY_LEVELS,
     CHANGED,
@@ -194,7 +206,9 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
     """Return the ratio, its interval, the test, the pairing and what could have been seen, if there are any."""
     lines = []
     if change.ratio is not None and change.before and change.after:
-        lines.append(f"ratio      {change.ratio:.3f} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})")
+        lines.append(
+            f"ratio      {ratio_text(change.ratio, 3)} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})"
+        )
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
         launches = " and ".join(str(number) for number in dict.fromkeys(change.launches))

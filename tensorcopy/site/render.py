@@ -16,7 +16,19 @@ from tensorcopy import __version__
 from tensorcopy.campaign import Campaign
 from tensorcopy.judge.comparisons import word
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.numbers import count, duration, percent, quantity, signed, signed_interval, signed_percent, size, three_digits, unbroken
+from tensorcopy.numbers import (
+    count,
+    duration,
+    percent,
+    quantity,
+    ratio_text,
+    signed,
+    signed_interval,
+    signed_percent,
+    size,
+    three_digits,
+    unbroken,
+)
 from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, not_included, sentence
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, navigation, pages
@@ -104,6 +116,7 @@ def templates_of(content: Content) -> Environment:
         values_of=values_of,
         interval=lambda ends: unbroken(signed_interval(ends)),
         environment_text=environment_text,
+        ratio_text=ratio_text,
         three_digits=three_digits,
         signed=signed,
         unbroken=unbroken,

@@ -113,7 +113,10 @@ def test_workflows_that_github_would_ignore_are_warned_of(folder, capsys):
     assert warning.startswith("tensorcopy: warning: no git repository has this folder yet")
     assert "got workflows in perf/.github; " in warning
     assert warning.count("\n") == 1
-    assert "next: git init here; or, if the top is a folder above: git init there, remove .github here, and tensorcopy init --github" in warning
+    assert (
+        "next: git init here; or, if the top is a folder above: git init there, remove .github here, and tensorcopy init --github"
+        in warning
+    )
     git(folder, "init", "-q")
     shutil.rmtree(project / ".github")
     assert main(["init", "--github"]) == 0

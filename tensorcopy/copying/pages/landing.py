@@ -19,7 +19,7 @@ from tensorcopy.judge.comparisons import SIZES, sensitivity
 from tensorcopy.judge.groups import DISPATCHER, OpenRegression, ReleaseChange, by_age
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.judge.series import LAST, CaseSeries, standing
-from tensorcopy.numbers import count, duration, percent, signed_interval, signed_percent, unbroken
+from tensorcopy.numbers import count, duration, percent, ratio_text, signed_interval, signed_percent, unbroken
 from tensorcopy.report.sentences import TIME, age_text, by_word, headwords
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
@@ -291,7 +291,7 @@ def _cost(options: Sequence[Option], translate: Translate) -> Markup:
     parts = [_time(first, translate)]
     parts += [translate("cost_tied" if tied > 1 else "cost_tied_once", tied=tied)] if tied else []
     if slower and slower.change and slower.change.interval and first.change is None:  # the ratio to the fastest is that to the first
-        low, high = (f"{ratio:.2f}" for ratio in slower.change.interval)
+        low, high = (ratio_text(ratio) for ratio in slower.change.interval)
         parts.append(translate("cost_slower", code=code_markup(slower.code), low=low, high=high))
     parts += [translate(key) for key, _ in first.caveats if key == "device_copy"]
     return translate("semicolon").join(parts)
@@ -345,7 +345,7 @@ def _own_text(results: DeviceResults, own: OwnMachine | None, translate: Transla
     if own is None:
         return Markup("")
     label, name = Markup("<b>{}</b>").format(translate("own_machine")), own.results.machine.name
-    ratio = translate("own_ratio", ratio=f"{own.ratio:.2f}", shown=results.machine.name) if own.ratio else ""
+    ratio = translate("own_ratio", ratio=ratio_text(own.ratio), shown=results.machine.name) if own.ratio else ""
     return translate("own_fastest", label=label, machine=name, cost=_time(own.copy, translate), ratio=ratio)
 
 

@@ -66,8 +66,10 @@ const tensorHistory = (() => {
     return `${Number(text) < 0 ? "−" : Number(text) ? "+" : ""}${text.replace("-", "")}${NARROW}%`;
   }
 
+  /** Format a ratio as numbers.py does: "1.25 ×", "0.0014 ×". */
   function times(ratio) {
-    return `${threeFigures(ratio)}${NARROW}×`;
+    const text = ratio > 0 && ratio < 1 ? ratio.toFixed(Math.max(2, 1 - Math.floor(Math.log10(ratio)))) : threeFigures(ratio);
+    return `${text}${NARROW}×`;
   }
 
   /** Format a value in a unit of the state. */
