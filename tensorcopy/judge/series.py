@@ -91,14 +91,25 @@ class CaseSeries:
         paired = [value is not None and not each for value, each in zip(self.values, alone)]
         return tuple(each and any(paired) for each in alone)
 
+    @cached_property
+    def neighbours(self) -> dict[int, Change | None]:
+        """The comparison of each release that measured it with the one before, by index; None of an exact count, which has none."""
+        later = [index for index, value in enumerate(self.values) if value is not None][1:]
+        if not (self.case.spec.timed or self.case.tracked):
+            return dict.fromkeys(later)
+        return {index: comparisons.between(Question(*self.sides(index), self.verdicts)).changes.get(self.case) for index in later}
+
     @property
     def is_compared(self) -> bool:
         """Whether a change could be seen: between two releases, of a time in enough launches."""
-        later = [index for index, value in enumerate(self.values) if value is not None][1:]
         if not self.case.spec.timed:
-            return bool(later)
-        changes = (comparisons.between(Question(*self.sides(index), self.verdicts)).changes.get(self.case) for index in later)
-        return any(change is not None and change.interval for change in changes)
+            return bool(self.neighbours)
+        return any(change is not None and change.interval for change in self.neighbours.values())
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """The indices of the releases of which it is unknown whether the case changed with them: that is not the same as unchanged."""
+        return tuple(index for index, change in self.neighbours.items() if change and change.verdict is Verdict.UNKNOWN)
 
     def sides(self, index: int) -> tuple[Result, Result]:
         """Return the result measured before an index and the one at it, both of one Python."""

@@ -26,7 +26,7 @@ from tensorcopy.judge.paired import (
     Reason,
     Verdict,
 )
-from tensorcopy.judge.series import LAST, Age, Standing
+from tensorcopy.judge.series import LAST, Age, CaseSeries, Standing
 from tensorcopy.numbers import (
     change_size,
     count,
@@ -413,6 +413,25 @@ def over_releases(releases: Sequence[str]) -> str:
 def _than(change: Step | ReleaseChange) -> str:
     only = translate("only_on", python=change.only_on) if change.only_on else ""
     return (f" than {change.against}" if change.against else "") + only
+
+
+def no_change(all_series: Collection[CaseSeries], language: str = "en") -> str:
+    """Return that no case changed and how many are unknown with some release, or that nothing could be compared."""
+    if not any(each.is_compared for each in all_series):
+        return translate("nothing_compared", language)
+    unknown = sum(bool(each.unknown) for each in all_series)
+    rest = translate("no_changes_unknown", language, unknown=unknown, cases=len(all_series)) if unknown else ""
+    return translate("space", language).join(filter(None, [translate("no_changes", language), rest]))
+
+
+def no_change_of_case(history: CaseSeries) -> str:
+    """Return that a case did not change, and with how many releases that is unknown, without a point.
+
+    For example "no change detected over 22 releases, unknown with 3 of them".
+    """
+    releases = len({release for release, value in zip(history.releases, history.values) if value is not None})
+    rest = f", unknown with {len(history.unknown)} of them" if history.unknown else ""
+    return f"no change detected over {counted(releases, 'release')}{rest}"
 
 
 def against_text(step: Step, language: str = "en") -> str:

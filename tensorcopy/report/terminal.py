@@ -50,6 +50,7 @@ from tensorcopy.report.sentences import (
     extent_text,
     headline,
     mean_lines,
+    no_change,
     not_included,
     ordered,
     reasons,
@@ -65,7 +66,6 @@ from tensorcopy.results.suite_specs import SECONDS, is_tracked
 BAR = 32  # columns: a row of a history fits into 80
 NAME = 64  # columns of a case's name
 LARGEST = 3  # changes of a group that are listed
-NO_CHANGE = "No change detected."
 JUSTIFY: dict[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
 
 WIDE = 150  # columns from which a case takes one line
@@ -259,7 +259,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     ]
     heading = f"{_name(case_series.case)}, on {case_series.on}{', as measured, bars scaled' if _is_scaled(case_series) else ''}"
     notes = [translate("unpaired_releases")] if any(case_series.unpaired) else []
-    return Group(Prose(heading), table, Prose("\n".join([*(lines or [_no_change([case_series])]), *notes])))
+    return Group(Prose(heading), table, Prose("\n".join([*(lines or [no_change([case_series])]), *notes])))
 
 
 def _variation(case_series: CaseSeries, index: int) -> str:
@@ -274,11 +274,6 @@ def _variation(case_series: CaseSeries, index: int) -> str:
 def _is_scaled(case_series: CaseSeries) -> bool:
     """Return whether values of an older Python are scaled to the newest one's."""
     return any(joint.factor != 1 for joint in case_series.joints)
-
-
-def _no_change(all_series: Iterable[CaseSeries]) -> str:
-    """Return that nothing changed, or that nothing could be seen."""
-    return NO_CHANGE if any(each.is_compared for each in all_series) else translate("nothing_compared")
 
 
 def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
@@ -297,7 +292,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
             lines += [f"    {size:<{max(map(len, sizes))}}  {_name(case)}" for case, size in zip(shown, sizes)]
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
-    return Prose("\n".join([heading, *(lines or [_no_change(by_case.values())])]))
+    return Prose("\n".join([heading, *(lines or [no_change(by_case.values())])]))
 
 
 def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:

@@ -29,7 +29,7 @@ from tensorcopy.numbers import (
     three_digits,
     unbroken,
 )
-from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, not_included, sentence
+from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, no_change, not_included, sentence
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -121,6 +121,7 @@ def templates_of(content: Content) -> Environment:
         signed=signed,
         unbroken=unbroken,
         plus_minus=plus_minus,
+        no_change=no_change,
         sentence=sentence,
         word=word,
         tracked=lambda change: count_text(change.count),

@@ -183,10 +183,12 @@ def test_the_index_shows_where_each_case_stands(site, content):
             told.append("open")
             assert state == f"open: {signed_percent(standing.cost.ratio)}"
         else:
-            told.append("changed" if changes else "unchanged")
-            assert state == (f"{'▲' if changes[-1].step.ratio > 1 else '▼'} {changes[-1].size} {changes[-1].release}" if changes else "=")
+            unchanged = "?" if machine.history[case].unknown else "="
+            told.append("changed" if changes else unchanged)
+            sign = f"{'▲' if changes[-1].step.ratio > 1 else '▼'} {changes[-1].size} {changes[-1].release}" if changes else unchanged
+            assert state == sign
         assert ("slower" in markup) is standing.is_open
-    assert set(told) == {"open", "changed", "unchanged"}
+    assert set(told) == {"open", "changed", "?", "="}
 
 
 def test_the_feed_repeats_the_changes_of_cases(content):

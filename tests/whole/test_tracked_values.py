@@ -124,6 +124,36 @@ def test_the_pages_show_values_and_failures(folder, tmp_path):
     assert "2.6 GB/s" in site["history/index.html"]
     assert "higher by 0.75 nats" in site["history/box/several.track_loss/all.html"]
     assert not any("▲" in text for address, text in site.items() if "track_" in address)
+    assert "△3 ▽1 2 unknown, 1 failed" in site["compare/index.html"]  # as the headline of the comparison has it
+
+
+def test_what_is_unknown_is_nowhere_called_no_change(undeclared, tmp_path, monkeypatch, capsys):
+    """Neither in an index, on the page of a case, nor on the terminal; what all launches show to be the same is."""
+    monkeypatch.chdir(tmp_path)
+    noisy = {BEFORE: [1.0, 1.4, 1.1, 0.8], AFTER: [1.3, 0.9, 0.8, 1.2]}
+    for name, times in (("noisy", noisy), ("kept", {BEFORE: 1.0, AFTER: 1.0})):
+        launch_files.write(tmp_path / name / "results", {f"several.time_{name}": times}, common=0.0)
+        monkeypatch.chdir(tmp_path / name)
+        content = render.content(lab_campaign(tmp_path), launch_files.load(tmp_path / name / "results"))
+        pages = {address: re.sub(r"<.*?>", " ", text) for address, text in render.files(content) if address.endswith(".html")}
+        index, history, case = (
+            pages[each] for each in ("compare/index.html", "history/index.html", f"history/box/several.time_{name}/all.html")
+        )
+        row = " ".join(index.partition("from the release before")[2].split())
+        assert main(["history"]) == 0
+        printed = capsys.readouterr().out
+        assert "No change detected." in printed
+        if name == "noisy":
+            assert row.startswith(f"{AFTER} {BEFORE} 1 unknown")
+            assert re.search(r"µs\s+\?\s", history)
+            assert "No change detected over 2 releases, unknown with 1 of them." in case
+            assert "Unknown with some release: 1 of 1 cases." in printed
+            assert "Unknown with some release: 1 of 1 cases." in pages["index.html"]
+        else:
+            assert row.startswith(f"{AFTER} {BEFORE} no change")
+            assert re.search(r"µs\s+=\s", history)
+            assert "No change detected over 2 releases." in case
+            assert "nknown with" not in printed + pages["index.html"]
 
 
 @pytest.mark.parametrize(

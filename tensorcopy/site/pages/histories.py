@@ -10,10 +10,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tensorcopy.judge.paired import Verdict
 from tensorcopy.judge.series import CaseSeries, Standing, releases_of
 from tensorcopy.numbers import count, duration_range, quantity, value_range
 from tensorcopy.report.findings import Finding
-from tensorcopy.report.sentences import device_lines, over_releases
+from tensorcopy.report.sentences import device_lines, no_change_of_case, over_releases
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Measured, Result
@@ -101,6 +102,7 @@ class CaseCell:
     measured : the newest value
     change : the last of its changes
     standing : of a time, where it stands
+    verdict : of a case that has not changed, unchanged or unknown; None where nothing was compared
     """
 
     case: Case
@@ -109,6 +111,7 @@ class CaseCell:
     failed: bool
     change: CaseChange | None
     standing: Standing | None
+    verdict: Verdict | None
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,7 @@ def _cell(machine: Machine, case: Case) -> CaseCell:
         case in newest.failures,
         next(reversed(machine.case_changes[case]), None),
         machine.standings.get(case),
+        (Verdict.UNKNOWN if machine.history[case].unknown else Verdict.UNCHANGED) if machine.history[case].neighbours else None,
     )
 
 
@@ -179,6 +183,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "unit": case.spec.unit,
         "value_name": {suite_specs.TIME: "time", suite_specs.TRACKED: "value"}.get(case.spec.metric, case.spec.unit),
         "changes": machine.case_changes[case],
+        "no_change": no_change_of_case(history),
         "standing": machine.standings.get(case),
         "regression": regressions.row_address(content, machine.devices[case.device], machine.open_cases[case])
         if case in machine.open_cases
@@ -209,16 +214,16 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "rows": rows,
     }
     title = f"{machine.case_code(case)}, {circumstances(case)} on {machine.name}"
-    description = f"{title}: {_summary(rows, machine.case_changes[case], case.spec.unit)}"
+    description = f"{title}: {_summary(rows, machine.case_changes[case], history)}"
     return Page(machine.case_address(case), "history.html", title, values, description=description)
 
 
-def _summary(rows: Sequence[SimpleNamespace], changes: Sequence[CaseChange], unit: str) -> str:
+def _summary(rows: Sequence[SimpleNamespace], changes: Sequence[CaseChange], history: CaseSeries) -> str:
     """Return the newest value of a case, over which releases it was measured, and its newest change, as a sentence."""
     measured = [row for row in rows if row.measured]
     releases = list(dict.fromkeys(row.release for row in reversed(measured)))
-    newest = f"{quantity(measured[0].measured.value, unit)} with torch {releases[-1]}; " if measured else ""
-    change = f"{changes[-1].text} with {changes[-1].release}" if changes else "no change detected"
+    newest = f"{quantity(measured[0].measured.value, history.unit)} with torch {releases[-1]}; " if measured else ""
+    change = f"{changes[-1].text} with {changes[-1].release}" if changes else no_change_of_case(history)
     return f"{newest}{over_releases(releases)}; {change}."
 
 

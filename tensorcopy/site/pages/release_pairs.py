@@ -58,15 +58,15 @@ class PairLink:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many cases on a device are slower and faster.
+    """How many cases on a device have changed.
 
-    conclusive : at least half of the cases have an interval
+    changed : the number of cases by verdict
+    rest : where no time has, what they are instead: "7 unknown"; "no change" if all are unchanged or equal
     """
 
     device: str
-    slower: int
-    faster: int
-    conclusive: bool
+    changed: tuple[tuple[Verdict, int], ...]
+    rest: str
 
 
 @dataclass(frozen=True)
@@ -226,16 +226,16 @@ def _pair_link(comparison: Comparison, name: str) -> PairLink:
     by_device: dict[str, list[Change]] = {}
     for case, change in comparison.changes.items():
         by_device.setdefault(case.device, []).append(change)
-    tallies = tuple(
-        Tally(
-            device=device,
-            slower=sum(change.verdict is Verdict.SLOWER for change in changes),
-            faster=sum(change.verdict is Verdict.FASTER for change in changes),
-            conclusive=2 * sum(change.interval is not None or not change.timed for change in changes) >= len(changes),
-        )
-        for device, changes in sorted(by_device.items(), key=lambda each: DEVICES.index(each[0]))
-    )
+    tallies = tuple(_tally(device, by_device[device]) for device in sorted(by_device, key=DEVICES.index))
     return PairLink(name, addresses.of_comparison(comparison.before, comparison.after), tallies)
+
+
+def _tally(device: str, changes: Sequence[Change]) -> Tally:
+    number = by_word(changes)
+    changed = tuple((verdict, number[verdict.value]) for verdict in CHANGED if number[verdict.value])
+    words = [word for word in words_of(TIME, number) if word not in (Verdict.UNCHANGED.value, *(verdict.value for verdict in CHANGED))]
+    rest = ", ".join(f"{number[word]} {word}" for word in words if number[word]) or ("" if changed else "no change")
+    return Tally(device, changed, "" if any(number[verdict.value] for verdict in TIME[:2]) else rest)
 
 
 @dataclass(frozen=True)
