@@ -36,6 +36,7 @@ from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import machines
 from tensorcopy.site.page import File, Page, breakable, circumstances, environment_text, parameters, translator, with_links
+from tensorcopy.site.pages.explorer import is_charted
 from tensorcopy.site.svg import ENDS, SHAPES
 
 LINKED_DOCS = ("index", "guide", "guide.ja", "glossary", "glossary.ja")  # from other pages
@@ -145,7 +146,12 @@ def plus_minus(change: Change) -> str:
 
 
 def _globals(content: Content) -> dict[str, Any]:
-    """Return what every template can use."""
+    """Return what every template can use.
+
+    history_address : of a machine's name, the address of its explorer, or of the index of its cases where nothing is charted
+    """
+    charted = {machine.name for machine in content.machines if is_charted(machine)}
+    indices = {machine.name: content.histories_address(machine) for machine in content.machines}
     return {
         "campaign": content.campaign,
         "site_name": content.site_name,
@@ -166,7 +172,8 @@ def _globals(content: Content) -> dict[str, Any]:
         "method_address": addresses.of_method,
         "comparisons_address": addresses.of_comparisons,
         "release_address": addresses.of_release,
-        "explorer_address": addresses.of_explorer,
+        "charted": charted,
+        "history_address": lambda name: addresses.of_explorer(name) if name in charted else indices[name],
         "sizes_address": addresses.of_sizes,
         "data_address": addresses.of_machine_data,
         "reading": addresses.of_doc("reading") if "reading" in content.docs else "",

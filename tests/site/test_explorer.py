@@ -17,6 +17,8 @@ from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.pages import explorer
 from tests import launch_files
+from tests.conftest import lab_campaign
+from tests.site.test_render import follow_all_links, html
 
 RELEASES = {
     "py3.9-cuda": ("1.9.0", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
@@ -178,3 +180,22 @@ def test_a_japanese_word_of_the_chart_stands_for_an_english_one():
 def words_of(table: str) -> list[str]:
     """Return the keys of a table of texts in a script."""
     return sorted(re.findall(r"(?:^|, |\s)(\w+): (?:\"|\()", table, re.MULTILINE))
+
+
+@pytest.mark.parametrize("charted", [False, True], ids=["suites alone", "beside an operation"])
+def test_only_what_can_be_charted_has_an_explorer(tmp_path, charted):
+    """A suite of others has no methods and sizes: its cases have their pages, and no page or button promises a chart."""
+    names = ["theirs.time_rolling n=1000", *(["own.BySize.time_own scale numel=16"] if charted else [])]
+    launch_files.write(tmp_path, {name: {"2.8.0": 1.0, "2.14.1": 1.0, "2.15.0": 1.0} for name in names})
+    launch_files.write(tmp_path, {"theirs.time_rolling n=1000": {"2.14.1": 1.0, "2.15.0": 1.0}}, machine="other")
+    site = dict(render.files(render.content(lab_campaign(tmp_path), launch_files.load(tmp_path))))
+    assert {address for address in site if address.startswith("history/other/")} == {
+        "history/other/cases.html",
+        "history/other/theirs.time_rolling/1000.html",
+    }
+    assert ("history/box/index.html" in site) is ("history/box/times.js" in site) is charted
+    index = site["history/index.html"]
+    assert ("Explore box" in index, "Explore other" in index) == (charted, False)
+    assert 'href="other/cases.html">other</a>' in index
+    assert ("data-pairs" in site["compare/index.html"]) is charted
+    follow_all_links(html(site), {*site, *writer.ASSETS})

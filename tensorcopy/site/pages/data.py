@@ -32,7 +32,6 @@ def pages(content: Content) -> Iterator[Page | File]:
         {
             "machine": machine,
             "address": addresses.of_machine(machine.name),
-            "explorer": addresses.of_explorer(machine.name),
             "csv": addresses.of_machine_data(machine.name),
             "releases": len({result.sha for result in machine.results}),
             "last": max(str(result.provenance["started"]) for result in machine.results)[:10],

@@ -77,6 +77,11 @@ def place_of(machine: Machine, case: Case) -> Place | None:
     )
 
 
+def is_charted(machine: Machine) -> bool:
+    """Return whether a case of a machine has a place; else there is nothing to explore, and the machine has no explorer."""
+    return any(place_of(machine, case) for case in machine.cases)
+
+
 def link(machine: Machine, *cases: Case) -> str:
     """Return the address of the explorer that shows cases; they differ in their method only. chart.js reads its fragment."""
     address = addresses.of_explorer(machine.name)
@@ -282,12 +287,13 @@ TIMES, COUNTS = "times", "counts"
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield the explorer of a machine, the chart and what is shown without scripts, and its data."""
+    """Yield the explorer of a machine, the chart and what is shown without scripts, and its data; nothing where nothing is charted."""
+    if not is_charted(machine):
+        return
     timed = [case for case in machine.cases if case.spec.timed]
     counted = [case for case in machine.cases if not case.spec.timed]
     values = {
         "machine": machine,
-        "charted": any(place_of(machine, case) for case in machine.cases),
         "machines": content.machines,
         "times": addresses.of_history_data(machine.name, TIMES),
         "units": list(dict.fromkeys(place.quantity for case in counted if (place := place_of(machine, case)))),
@@ -298,7 +304,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     title, releases = f"History explorer: {machine.name}", machine.releases
     description = f"A chart of {len(timed)} times over {over_releases(releases)} on {machine.name}, by method, size and dtype."
     yield Page(addresses.of_explorer(machine.name), "explorer.html", title, values, description=description)
-    machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]
+    machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines if is_charted(each)]
     for name, cases in ((TIMES, timed), (COUNTS, counted)):
         data = {**chart_data(machine, cases, content.comparisons), "machines": machines, "quantity": name}
         yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({json_text(data)});\n")
