@@ -111,6 +111,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('ch') else 's'}"
 
 
+def extent(numbers: Iterable[int]) -> str:
+    """Return the smallest and the largest of some numbers: "12", or "8 to 12"; "0" for none."""
+    ends = sorted(set(numbers)) or [0]
+    return " to ".join(map(str, dict.fromkeys((ends[0], ends[-1]))))
+
+
 def percent(share: float, digits: int | None = None) -> str:
     """Return a share: "3 %" for 0.03, "3.0 %" with one digit after the point."""
     return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"

@@ -372,7 +372,7 @@ def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace
     under = f" under {sides[0].release.tag}" if isinstance(sides[0], Revision) else ""
     try:
         title = f" of {names}{under} [{sides[0].environment}]"
-        comparison = now.judged(sides, job, title=title, most=most, margin=options.factor - 1)
+        comparison = now.judged(sides, job, title=title, most=most, margin=options.factor - 1, say=log.info)
         if comparison is None:
             raise job.nothing_selected()
         return comparison

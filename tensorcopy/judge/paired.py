@@ -224,11 +224,12 @@ class Change:
 def smallest_seen(changes: Iterable[Change]) -> float | None:
     """Return the smallest slowdown that would be called one 9 times in 10, if one of these cases had it; None where nothing was computed.
 
-    Any of them is as likely to have it. So it is more than that of the median case where launches measure a few cases badly.
+    Any of them is as likely to have it. So it is more than that of the median case where launches measure a few cases badly. A case that
+    is slower or faster is none of them: nothing was overlooked in it, and as soon as it is decided, no launch more is taken of it.
     """
     from scipy.special import ndtr
 
-    computed = [(change.error, change.threshold) for change in changes if change.error is not None]
+    computed = [(each.error, each.threshold) for each in changes if each.error is not None and each.reason is not Reason.CHANGED]
     if not computed:
         return None
     errors, thresholds = np.array(computed).T

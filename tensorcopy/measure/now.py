@@ -1,4 +1,4 @@
-"""Let two environments or revisions take turns until every case is decided or the time is over. Prints nothing."""
+"""Let two environments or revisions take turns until every case is decided or the time is over."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.taking import Job
+from tensorcopy.numbers import counted
 from tensorcopy.results.cases import Case, cases_of
 
 LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
 ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
 MACHINE = "here"  # the machine's name in results that are read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
+NAMED = 3  # undecided cases that are named
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 
 Take = Callable[[int, Sequence[Case]], bool]
@@ -34,6 +36,7 @@ def judged(
     margin: float = MARGIN,
     everywhere: bool = False,
     resumes: bool = False,
+    say: Callable[[str], object] = len,
 ) -> Comparison | None:
     """Take launches of two sides until every case is decided, and return their comparison; None where one has no launch.
 
@@ -42,6 +45,7 @@ def judged(
     most : launches, the last of the looks
     margin, everywhere : see `Question`
     resumes : whether stored launches of both sides count
+    say : is told how many launches there may be, and after each look which cases are left
 
     Raises TensorcopyError where a side cannot be measured, and for a damaged file where one has no launch.
     """
@@ -71,17 +75,27 @@ def judged(
             raise loaded.problems[0]
         return None
 
+    if suites := job.suites(sides):
+        minutes = max(1, round(plan.seconds_of_side(suites) * len(sides) * most / 60))
+        early = "; fewer of a case that is decided before" if len(looks) > 1 else ""
+        say(f"up to {counted(most, 'launch')} of {len(sides)} sides: at most about {minutes} min{early}")
     if not _take_values(sides, job):
         return compared()
-    return judge(looks, take, compared)
+    return judge(looks, take, compared, lambda look, cases: say(_left(look, cases)))
 
 
-def judge(looks: Sequence[int], take: Take, compared: Callable[[], Comparison | None]) -> Comparison | None:
+def judge(
+    looks: Sequence[int],
+    take: Take,
+    compared: Callable[[], Comparison | None],
+    leave: Callable[[int, Sequence[Case]], object] = lambda look, cases: None,
+) -> Comparison | None:
     """Return the comparison after as many looks as it needs; None without a launch.
 
     looks : the numbers of launches after which is judged
     take : takes launches of some cases, or of all for none, until there are so many; returns whether there are
     compared : compares what there is, as one of so many looks
+    leave : called with a look but the last, and the cases that it leaves undecided
 
     A case that a look decides is not timed again. Who judges after each launch, until something is significant, will find something. At
     fixed looks, which share the chance of a false alarm, it stays what it was: whichever look is the last, and however many launches it
@@ -97,7 +111,15 @@ def judge(looks: Sequence[int], take: Take, compared: Callable[[], Comparison | 
         undecided = [case for case, change in comparison.changes.items() if change.timed and change.reason in UNDECIDED]
         if not undecided or not complete:
             break
+        if look < looks[-1]:
+            leave(look, undecided)
     return comparison
+
+
+def _left(look: int, undecided: Sequence[Case]) -> str:
+    """Return how many cases a look leaves undecided, and the names of a few."""
+    names, more = ", ".join(case.name for case in undecided[:NAMED]), len(undecided) - NAMED
+    return f"{counted(len(undecided), 'case')} undecided after {counted(look, 'launch')}: {names}{f' and {more} more' if more > 0 else ''}"
 
 
 def _take_values(sides: Sequence[Measurement], job: Job) -> bool:

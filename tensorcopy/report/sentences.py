@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, inf, log
-from statistics import fmean, median_low
+from statistics import fmean
 from typing import Any, TypeVar
 
 from tensorcopy.errors import TensorcopyError
@@ -31,6 +31,7 @@ from tensorcopy.numbers import (
     change_size,
     count,
     counted,
+    extent,
     level,
     percent,
     quantity,
@@ -549,9 +550,9 @@ def launch_lines(comparison: Comparison) -> list[str]:
     for way, text in WAYS.items():
         changes = [change for change in timed if change.way == way]
         if changes:
-            numbers = dict.fromkeys(median_low([change.launches[side] for change in changes]) for side in (0, 1))
+            numbers = dict.fromkeys(extent(change.launches[side] for change in changes) for side in (0, 1))
             of = "" if len(changes) == len(timed) else f" for {counted(len(changes), 'case')}"
-            lines.append(f"{' and '.join(map(str, numbers))} launches{of}: {text}")
+            lines.append(f"{' and '.join(numbers)} launches{of}: {text}")
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from tensorcopy.judge import series as case_series
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.groups import OpenRegression, ReleaseChange
 from tensorcopy.judge.series import CaseSeries, Standing, standing
+from tensorcopy.numbers import extent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import function_profiles, select, suite_specs
@@ -428,12 +429,6 @@ class DeviceResults:
     def is_compared(self) -> bool:
         """Whether a change of any time or tracked value on the device could be seen."""
         return any(series.is_compared for series in self.history.values())
-
-
-def extent(numbers: Iterable[int]) -> str:
-    """Return the smallest and the largest of some numbers: "12", or "8 to 12"; "0" for none."""
-    ends = sorted(set(numbers)) or [0]
-    return " to ".join(map(str, dict.fromkeys((ends[0], ends[-1]))))
 
 
 def machines(results: Sequence[Result], verdicts: Verdicts = NO_VERDICTS) -> list[Machine]:

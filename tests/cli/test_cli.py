@@ -219,7 +219,8 @@ def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout,
     """As under LC_ALL=C: minus signs and exponents are there."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     monkeypatch.setattr(sys, "stdout", stream)
-    assert main(["compare", "2.15.0", "2.4.1"]) == 0
+    for command in (["compare", "2.15.0", "2.4.1"], ["history"]):
+        assert main(command) == 0
     shown = stream.buffer.getvalue().decode("ascii")
     assert re.search(r" -\d+\.\d % \(-\d+\.\d to -\d+\.\d %\)", shown), shown
     assert "2^14" in shown

@@ -115,6 +115,20 @@ def test_the_smallest_slowdown_seen_is_called_one_9_times_in_10(worse):
         assert 0.8 <= np.mean(told) <= 0.97
 
 
+def test_what_would_not_have_been_seen_is_asked_of_cases_that_did_not_change():
+    """A hundredfold change is decided by a few launches, which vary as it does: they tell nothing of the cases beside it."""
+    random = np.random.default_rng(6)
+    logs = launches(random, np.zeros((2, CASES)), count=16)
+    alone = paired.smallest_seen(changes(logs[:, :, 4:]).values())
+    logs[:, 1, :4] -= np.log(100) + random.normal(0, 0.3, (16, 4))
+    logs[4:, :, :4] = NAN
+    judged = changes(logs)
+    assert [judged[case].verdict for case in range(4)] == [Verdict.FASTER] * 4
+    assert min(judged[case].detectable for case in range(4)) > 8 * alone
+    assert paired.smallest_seen(judged.values()) < 2 * alone
+    assert paired.smallest_seen([judged[case] for case in range(4)]) is None
+
+
 def test_what_disturbs_a_whole_launch_cancels():
     random = np.random.default_rng(5)
     calm = changes(launches(random, np.zeros((2, CASES)), common=0.0))
@@ -270,6 +284,19 @@ def test_looks_that_share_the_chance_of_a_false_alarm_give_no_more_of_them():
     assert {change.launches[0] for each in judged for change in each} > {*looks}
     alarms = sum(any(change.p <= alpha for change in each) for each in judged)
     assert alarms <= 300 * ALPHA + 3 * (300 * ALPHA * (1 - ALPHA)) ** 0.5
+
+
+def test_each_look_but_the_last_tells_what_it_leaves_undecided():
+    """Those of the last one are in the answer."""
+    random, left = np.random.default_rng(23), []
+    logs = launches(random, np.zeros((2, 8)), count=16, layout=0.3)
+    logs[:, 1, 0] -= np.log(100)
+    take, compared = (lambda look, undecided: True), (lambda: SimpleNamespace(changes=changes(logs[:8])))
+    now.judge((4, 8, 16), take, compared, lambda look, cases: left.append((look, cases)))
+    assert left == [(look, [*range(1, 8)]) for look in (4, 8)]
+    cases = [Case(f"theirs.time_{name}", ()) for name in "abcde"]
+    assert now._left(4, cases) == "5 cases undecided after 4 launches: theirs.time_a, theirs.time_b, theirs.time_c and 2 more"
+    assert now._left(8, cases[:1]) == "1 case undecided after 8 launches: theirs.time_a"
 
 
 def test_launches_again_of_wide_intervals_need_no_share_of_the_chance_of_a_false_alarm():

@@ -1,6 +1,7 @@
 """The sentences of a comparison."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -127,3 +128,14 @@ def test_the_headline_counts_time_and_work_apart(changes, headline, largest):
     """
     assert sentences.headline(changes) == headline
     assert sentences.largest([(str(number), change) for number, change in enumerate(changes)]) == largest
+
+
+def test_launches_of_cases_that_were_decided_early_are_not_those_of_all():
+    """Looks take more launches of the undecided ones: four are not how many the comparison had."""
+    of = {
+        f"case {number}": unknown(Reason.INTERVAL_TOO_WIDE, interval=(0.9, 1.2), launches=(taken, taken))
+        for number, taken in enumerate((4, 4, 4, 8, 16))
+    }
+    assert sentences.launch_lines(SimpleNamespace(changes=of)) == ["4 to 16 launches: both sides took turns in the same launches"]
+    of = {name: replace(change, launches=(12, 16)) for name, change in of.items()}
+    assert sentences.launch_lines(SimpleNamespace(changes=of)) == ["12 and 16 launches: both sides took turns in the same launches"]
