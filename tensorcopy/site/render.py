@@ -136,7 +136,7 @@ def templates_of(content: Content) -> Environment:
 
 def values_of(named: Iterable[tuple[str, str]]) -> str:
     """Format the values of parameters whose names stand elsewhere: "2¹⁷, float16"."""
-    return ", ".join(count(int(value)) if name == "numel" else value for name, value in named) or "change"
+    return ", ".join(count(int(value)) if name == "numel" else value for name, value in named)
 
 
 def plus_minus(change: Change) -> str:

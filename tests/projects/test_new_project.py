@@ -511,6 +511,28 @@ def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_r
     assert {target for address, target in linked if address.startswith("history/")} == {page for page in pages if page.endswith(".html")}
 
 
+def test_the_pages_of_a_suite_of_others_are_about_nothing_else(tmp_path):
+    """Neither copies nor folders that it lacks; the column of a benchmark without parameters is its value, and of memory less is better."""
+    times = {"2.8.0": 1.0, "2.14.1": 1.0, "2.15.0": 2.0}
+    launch_files.write(tmp_path, {"theirs.time_roll": times, "theirs.time_window n=16": times, "theirs.time_window n=64": times})
+    for release in times:
+        launch_files.write_counts(tmp_path, release, {"theirs.peakmem_roll": [2.0**20] * 2}, units={"theirs.peakmem_roll": "bytes"})
+    site = dict(render.files(render.content(lab_campaign(tmp_path), launch_files.load(tmp_path))))
+    shown = {
+        address: " ".join([*re.findall(r'content="(.*?)"', text), text]) for address, text in site.items() if address.endswith(".html")
+    }
+    assert "history/box/theirs.peakmem_roll/all.html" in shown
+    for address, text in shown.items():
+        words = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", text, flags=re.DOTALL)
+        assert not COPIES.search(words), (address, COPIES.search(words))
+        assert "docs/" not in words, address
+    index = shown["history/index.html"]
+    columns = [re.findall(r'<th scope="col">(.*?)</th>', head) for head in re.findall(r"<thead>.*?</thead>", index)]
+    assert sorted(map(tuple, columns)) == [("", "time"), ("", "value"), ("n", "16", "64")]
+    assert "not known" not in index
+    assert "Of memory, which <code>mem_</code> and <code>peakmem_</code> track, less is better" in index
+
+
 @pytest.mark.slow
 def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
     """From an empty folder and the wheel; its pages have its title and mention no copies."""

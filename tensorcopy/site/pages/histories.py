@@ -52,13 +52,13 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
         "counts": of_counts,
     }
     over = f"over {over_releases(machine.releases)} on {machine.name}"
-    description = f"The times of every method {over}, with the newest change of each."
+    description = f"The times of every case {over}, with the newest change of each."
     yield Page(address, "histories.html", f"{TITLE} on {machine.name}", {**shared, **values}, description=description)
     if of_counts:
         counted = {"changes": _changes(content, machine, counted=True), "sections": _index_sections(machine, "")}
         title, description = (
             f"Exact counts over torch releases on {machine.name}",
-            f"Instructions, bytes and allocations of every method {over}.",
+            f"Instructions, bytes and allocations of every case {over}.",
         )
         yield Page(of_counts, "counts.html", title, {**shared, **counted}, description=description)
 

@@ -167,7 +167,7 @@ def _release_pages(content: Content) -> Iterator[Page]:
     for earlier, version, later in zip(["", *versions], versions, [*versions[1:], ""]):
         links = sorted(by_release[version], key=lambda each: DEVICES.index(each.device))
         around = [(each, addresses.of_release(each)) for each in (earlier, later) if each]
-        description = f"What torch {version} made slower and faster in copying tensors, on each device, against the release before it."
+        description = f"What torch {version} made slower and faster on each device, against the release before it."
         values = {"release": version, "links": links, "around": around}
         yield Page(addresses.of_release(version), "release.html", f"torch {version}: what changed", values, description=description)
 
