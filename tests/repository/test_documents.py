@@ -8,6 +8,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 import tensorcopy
+from tensorcopy.cli import main
 from tests import walk
 from tests.conftest import ROOT
 
@@ -72,6 +73,29 @@ def test_every_command_that_a_document_names_exists():
         command = commands.get(tuple(words[:2])) or commands.get(tuple(words[:1])) or pytest.fail(f"{name}: tensorcopy {code}")
         options = {option for action in command.actions for option in action.option_strings}
         assert {word for word in words if word.startswith("--")} <= options, f"{name}: tensorcopy {code}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/own-operation.md"])
+def test_who_has_a_package_reads_at_once_what_is_no_history_of_it(name):
+    """Before the first command: its own versions are no axis, and what compares two of its commits."""
+    top = " ".join(text_of(name).partition("```")[0].split())
+    assert re.search(r"The axis (of every history )?is the torch release", top)
+    assert re.search(
+        r"own versions is not published\. Two commits of it are compared by `asv continuous A B`, and on (\[)?pull requests", top
+    )
+
+
+def test_what_needs_the_wheel_alone_answers_without_results(tmp_path, monkeypatch, capsys):
+    """In an empty folder: of the commands in the README's table, what its text says of them."""
+    monkeypatch.chdir(tmp_path)
+    table, _, said = text_of("README.md").partition("## Your questions")[2].partition("`advise` needs the wheel alone")
+    assert re.findall(r"^\| `tensorcopy (\w+)", table, re.MULTILINE) == ["advise", "plot", "compare", "history", "why"]
+    assert "`compare`, `history` and `why` read `results/`" in said
+    assert main(["advise", "--shipped"]) == 0
+    assert "from the shipped results, not measured here" in capsys.readouterr().out
+    for command in (["compare", "2.14.1", "2.15.0"], ["history", "--open"], ["why", "detach", "2.5.1", "2.15.0"]):
+        assert main(command) == 2
+        assert re.search(r"no results in results|there are no results yet", capsys.readouterr().err), command
 
 
 def test_the_citation_names_the_version_that_is_built():
