@@ -64,12 +64,17 @@ DOTS = 60  # of a launch, on a terminal
 HASHFILE = "HASHFILE:"  # begins a range
 SHORT_SHA = re.compile(r"[0-9a-f]{8}\b")
 EXISTING_ONLY = "a launch has every case of its releases"
-MARKS = {Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.UNKNOWN: " "}
+MARKS = {  # asv's, with which an unknown case would stand among those that stayed the same
+    **{Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.EQUAL: " "},
+    **{Verdict.UNKNOWN: "?", Verdict.HIGHER: "^", Verdict.MORE: "^", Verdict.LOWER: "v", Verdict.FEWER: "v"},
+}
 GROUPS = {  # titles of `asv continuous --split`, by mark
     "-": "Benchmarks that have improved:",
     " ": "Benchmarks that have stayed the same:",
     "+": "Benchmarks that have got worse:",
     "!": "Benchmarks that fail now:",
+    "^v": "Values that are higher (^) or lower (v):",
+    "?": "Benchmarks that are undecided, or cannot be compared:",
 }
 # options of asv that need its own way of measuring: the attribute, values that say nothing else than the usual way, and why not
 REFUSED_OPTIONS = {
@@ -233,7 +238,7 @@ def _summary(rows: Sequence[_CaseLine]) -> tuple[bool, list[str]]:
     sentences = []
     if worse or "-" in marks:
         sentences = ["SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", f"PERFORMANCE {'DECREASED' if worse else 'INCREASED'}."]
-    elif any(row.change.verdict is not Verdict.UNKNOWN for row in rows):
+    elif any(row.mark not in "?^v" for row in rows):
         sentences = ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]
     of_timed = Counter(row.change.timed for row in rows if row.change.reason in now.UNDECIDED)
     alone = sum(row.change.reason not in now.UNDECIDED for row in rows if row.change.verdict is Verdict.UNKNOWN)
@@ -242,6 +247,8 @@ def _summary(rows: Sequence[_CaseLine]) -> tuple[bool, list[str]]:
     sentences += (
         [f"{counted(of_timed[False], 'case')} {of} tracked, with values that vary from launch to launch"] if of_timed[False] else []
     )
+    values = sum(row.mark in "^v" for row in rows)
+    sentences += [f"{counted(values, 'case')} {of} tracked, with a value that is higher or lower"] if values else []
     sentences += [f"{counted(alone, 'case')} {of} cannot be compared: failed, skipped, or on one side only"] if alone else []
     return worse, sentences
 
@@ -601,14 +608,14 @@ def _lines(comparison: Comparison, launches: Collection[Launch], selection: str,
         if case in comparison.changes and re.search(selection, text):
             change = comparison.changes[case]
             fails = case in before.timings and case in after.failures and case not in after.timings
-            mark = "!" if fails else MARKS.get(change.verdict, " ")  # a tracked value is neither better nor worse
+            mark = "!" if fails else MARKS[change.verdict]  # a tracked value is neither better nor worse
             lines.append(_CaseLine(mark, f"{text} [{place}]" if place else text, change, options.factor))
     return lines
 
 
 def _print_changes(rows: Sequence[_CaseLine], sides: Sequence[tuple[str, str]], options: Namespace) -> None:
     """Print the table of changes as asv does; sides : SHA and name of both."""
-    shown = [row for row in rows if not (options.only_changed and row.mark == " ")]
+    shown = [row for row in rows if not (options.only_changed and row.mark in " ?")]
     if options.sort == "ratio":
         shown.sort(key=lambda row: -row.ratio if isfinite(row.ratio) else 0.0)
     elif options.sort == "name":

@@ -209,7 +209,7 @@ def test_asv_continuous_lets_two_releases_take_turns(measuring):
     code, shown, taken = measuring("continuous", before, after, "-a", "rounds=3", "--no-only-changed", "--factor", "3")
     assert code == 0, shown
     assert "up to 3 launches of 2 sides: at most about 1 min\n" in shown.partition("Launch 1 of at most 3")[0]
-    assert re.search(rf"\| +\| \S+s +\| \S+s +\| ~?\d\.\d+ \(\d\.\d+ to \d\.\d+\) +\| {COPY}\('tensor', 16\)", shown), shown
+    assert re.search(rf"\| [ ?] +\| \S+s +\| \S+s +\| ~?\d\.\d+ \(\d\.\d+ to \d\.\d+\) +\| {COPY}\('tensor', 16\)", shown), shown
     assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED." in shown
     assert {launch_files.sha_of(version) for version in OLD} == {side.sha for side in taken[-1].sides}
 

@@ -1,5 +1,6 @@
 """What `asv run` measures and says before, what `asv continuous` says below its table, and of a selection without a case."""
 
+import re
 from argparse import Namespace
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))
 ALIKE = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
 WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.0, (0.5, 2.0))
 VARIES = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, before=524 / 3, after=518 / 3, unit="MB/s")
+HIGHER = Change(Verdict.HIGHER, Reason.COUNT_CHANGED, 2.0, before=1.0, after=2.0, unit="MB/s")
 ADDED = Change(Verdict.UNKNOWN, Reason.ONLY_AFTER)
 FAILED = Change(Verdict.UNKNOWN, Reason.FAILED_AFTER)
 MORE, ALONE = "undecided, more launches needed: -a rounds=N", "cannot be compared: failed, skipped, or on one side only"
@@ -32,8 +34,9 @@ MORE, ALONE = "undecided, more launches needed: -a rounds=N", "cannot be compare
         ([VARIES], False, ["1 case of 1 tracked, with values that vary from launch to launch"]),
         ([ALIKE, ADDED], False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED.", f"1 case of 2 {ALONE}"]),
         ([ADDED, FAILED], False, [f"2 cases of 2 {ALONE}"]),
+        ([HIGHER, WIDE], False, [f"1 case of 2 {MORE}", "1 case of 2 tracked, with a value that is higher or lower"]),
     ],
-    ids=["slower", "undecided", "tracked", "added", "nothing to compare"],
+    ids=["slower", "undecided", "tracked", "added", "nothing to compare", "higher"],
 )
 def test_more_launches_are_advised_only_where_they_decide(changes, worse, sentences):
     """A case that only one side has stays unknown, however often it is timed, and a tracked value is measured in three launches."""
@@ -46,6 +49,27 @@ def test_a_tracked_value_has_its_unit():
     assert measuring._CaseLine(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
     gone = Change(Verdict.FEWER, Reason.COUNT_CHANGED, 0.0, before=5.0, after=0.0, unit="objects")
     assert measuring._CaseLine(" ", "a", gone, 1.1).cells()[3] == "0.00"
+
+
+def test_what_is_unknown_is_not_among_the_benchmarks_that_stayed_the_same(capsys):
+    """Nor is a value that is higher; --only-changed shows the value, and nothing that is unknown."""
+    rows = [
+        measuring._CaseLine(measuring.MARKS[each.verdict], name, each, 1.1) for name, each in (("a", ALIKE), ("b", WIDE), ("c", HIGHER))
+    ]
+    sides, shown = [("a" * 40, "v1"), ("b" * 40, "v2")], []
+    for options in ({"split": True, "only_changed": False}, {"split": False, "only_changed": True}):
+        measuring._print_changes(rows, sides, Namespace(sort="name", **options))
+        shown.append(capsys.readouterr().out)
+    titles = re.findall(r"^(\w.*:)$|\| ([abc]) +\|$", shown[0], re.MULTILINE)
+    assert ["".join(each) for each in titles] == [
+        "Benchmarks that have stayed the same:",
+        "a",
+        "Values that are higher (^) or lower (v):",
+        "c",
+        "Benchmarks that are undecided, or cannot be compared:",
+        "b",
+    ]
+    assert re.findall(r"\| ([abc]) +\|$", shown[1], re.MULTILINE) == ["c"]
 
 
 def test_an_acknowledged_slowdown_has_its_reason_and_is_not_worse():

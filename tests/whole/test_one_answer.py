@@ -720,16 +720,19 @@ def asv_continuous(made: Made, run: Run) -> Output:
     return Output(_of_asv(made, text), fails=None if fails_now else measuring._summary(rows)[0])
 
 
-MARKS = {"+": ("slower",), "-": ("faster",), "!": ("unknown",)}
+MARKS = {
+    **{"+": ("slower",), "-": ("faster",), "!": ("unknown",), "?": ("unknown", *LIKELY)},
+    **{" ": ("unchanged", "equal"), "^": ("higher",), "v": ("lower",)},
+}
 
 
 def _of_asv(made: Made, text: str) -> dict[str, Said]:
     """Read asv's table."""
     launches = reader.load_results(made.folder / "results", made.campaign.releases).launches
     names, said = {text: case.name for case, text in projection.names(launches).items()}, {}
-    for mark, ratio, last in re.findall(r"^\| ([+! -]) +\|[^|]*\|[^|]*\| ~?(\S.*?) +\| (\S.*?) +\|$", text, re.MULTILINE):
+    for mark, ratio, last in re.findall(r"^\| ([+!?^v -]) +\|[^|]*\|[^|]*\| ~?(\S.*?) +\| (\S.*?) +\|$", text, re.MULTILINE):
         name, _, acknowledged = last.partition("; acknowledged: ")
-        verdicts = MARKS.get(mark, ("unchanged", "unknown", *LIKELY, "higher", "lower", "equal"))
+        verdicts = MARKS[mark]
         found = re.fullmatch(r"([\d.]+)(?: \(([\d.]+) to ([\d.]+)\))?", ratio)
         interval = (number(found[2]), number(found[3])) if found and found[2] else None
         is_timed = made.names[names[name]].timed
