@@ -121,7 +121,7 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
 def test_a_plot_of_all_cases_leads_to_the_case_under_the_pointer(page, tmp_path):
     """Of a suite without methods, as others' are."""
     launch_files.write(tmp_path / "results", {f"several.time_{name}": {"2.14.1": 1.0, "2.15.0": 1.1} for name in ("one", "other")})
-    site = write_pages(tmp_path / "site", render.content(shipped(), launch_files.load(tmp_path / "results")), "comparisons")
+    site = write_pages(tmp_path / "site", render.content(shipped(), launch_files.load(tmp_path / "results")), "release_pairs")
     page.goto((site / "compare/box/py3.11-cuda/2.14.1..2.15.0.html").as_uri())
     plot = page.locator(".plot.changes")
     plot.scroll_into_view_if_needed()
