@@ -586,7 +586,7 @@ def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(side
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\n')
     monkeypatch.chdir(tmp_path)
     sides[0].suites.joinpath("lacking.py").write_text("import einops.layers\n")
-    own, another = r'requires = \["einops"\] in \[project\]', rf"{re.escape(str(sides[0].python))} -m pip install einops"
+    own, another = r'requires = \["einops"\] in \[project\]', f"uv pip install --python {re.escape(str(sides[0].python))} einops"
     for environment, following in (("py3.11-cuda", own), ("py3.11-cuda-interpreter", another)):
         expected = rf"got ModuleNotFoundError: No module named 'einops' in {sides[0].suites.name}/lacking.py; .*next: {following}"
         with pytest.raises(SideFailed, match=expected):
