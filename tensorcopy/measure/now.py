@@ -45,7 +45,7 @@ def judged(
     most : launches, the last of the looks
     margin, everywhere : see `Question`
     resumes : whether stored launches of both sides count
-    say : is told how many launches there may be, and after each look which cases are left
+    say : called with a sentence on how many launches there may be, and after each look on the cases that are undecided
 
     Raises TensorcopyError where a side cannot be measured, and for a damaged file where one has no launch.
     """

@@ -294,7 +294,7 @@ class Missing:
 
     @cached_property
     def _wanted(self) -> dict[Measurement, int]:
-        """In how many launches each side shall be, as of the first time that somebody asks what is missing."""
+        """In how many launches each side shall be; a shard has its share of those that are missing at the first count."""
         if not self.shard:
             return dict.fromkeys(self.measurements, self.launches)
         counts = self.counts()

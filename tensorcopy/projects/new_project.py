@@ -95,7 +95,7 @@ def new_project(
             (folder / place).unlink()
         raise
     if made.suites and not is_new:
-        of_asv = asv_suite.find(made.suites, folder)  # what it was written from, so that what nobody has edited is not told as differing
+        of_asv = asv_suite.find(made.suites, folder)  # what the files were written from: unedited ones are equal to it
     pythons = of_asv.pythons if of_asv and of_asv.pythons else PYTHONS
     values = {"NAME": made.name, "TITLE": made.title, "PYTHONS": json.dumps(pythons), "SOURCE": of_asv.source if of_asv else ""}
     values["INSTALL"] = origin.requirement("dashboard", _wheels(folder)) if origin else "tensorcopy[dashboard]"

@@ -69,7 +69,7 @@ def test_an_unknown_name_ends_asv_with_exit_code_2(repo, caplog, name):
 
 
 def test_a_tag_with_the_name_of_a_release_is_told(repo, caplog, tmp_path, monkeypatch):
-    """Once: `asv compare v2.8.0 v2.15.0` is of torch, where somebody may have meant versions of the package."""
+    """Once: `asv compare v2.8.0 v2.15.0` is of torch, where versions of the package may have been meant."""
     monkeypatch.chdir(tmp_path)
     subprocess.run(
         "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git tag v2.8.0", shell=True, check=True
