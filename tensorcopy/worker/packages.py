@@ -29,7 +29,7 @@ def installed(requirements: Sequence[str]) -> dict[str, dict[str, str]]:
     """
     names = {_normalized(match[0]) for match in map(NAME.match, requirements) if match}
     by_field: dict[str, dict[str, str]] = {"requires": {}, "follows_torch": {}}
-    for distribution in distributions():
+    for distribution in distributions() if requirements else ():
         origin = _origin(distribution)
         url, name = origin.get("url", ""), distribution.metadata["Name"] or ""
         is_required = _normalized(name) in names or any(
@@ -48,8 +48,12 @@ def _normalized(name: str) -> str:
 
 
 def _origin(distribution: Distribution) -> dict[str, Any]:
-    """Return where a distribution was installed from (PEP 610); nothing of one from an index."""
-    return dict(json.loads(distribution.read_text("direct_url.json") or "{}"))
+    """Return where a distribution was installed from (PEP 610); nothing of one from an index, or where that cannot be read."""
+    try:
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+    except ValueError:
+        return {}
+    return origin if isinstance(origin, dict) else {}
 
 
 def _digest(distribution: Distribution, origin: dict[str, Any]) -> str:

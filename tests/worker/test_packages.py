@@ -24,6 +24,7 @@ def test_each_required_package_has_its_version_and_one_from_files_their_digest(t
     install(site, "Einops.Like", "0.8.1", needs="numpy")
     install(site, "lab", needs="torch", record="lab.py,sha256=aaaa,3\n", url=lab.as_uri(), dir_info={})
     install(site, "unrelated", "9")
+    (site / "unrelated-9.dist-info" / "direct_url.json").write_text("{", encoding="utf-8")  # as of an interrupted installer
     monkeypatch.syspath_prepend(site)
     found = packages.installed(["tensor-ops>=0.5", "einops_like", str(lab), "absent"])
     assert found["follows_torch"] == {"tensor_ops": "0.8"}
