@@ -18,8 +18,9 @@ from typing import Any, Union
 
 from msgspec import structs
 
-from tensorcopy.measure import launch
-from tensorcopy.measure.launch import LocalSide, Turns
+from tensorcopy.measure import launch, side_benchmarks
+from tensorcopy.measure.case_turns import Turns
+from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import release_table
 from tensorcopy.results import launches, reader, suite_specs
 from tensorcopy.results.cases import Case
@@ -175,7 +176,7 @@ def write_counts(
         for name, values in repeats.items():
             if number < len(values):
                 suite, index = places[name]
-                stored = suites.setdefault(suite, launch.described(described[suite]))
+                stored = suites.setdefault(suite, side_benchmarks.described(described[suite]))
                 stored.values[str(index)] = float(values[number])
         moment = start + timedelta(seconds=number)
         shared, own = launches.shared_provenance([made.provenance])

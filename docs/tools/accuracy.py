@@ -39,8 +39,8 @@ from tensorcopy.judge import change_points, comparisons, paired, series
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import launch
-from tensorcopy.measure.launch import LocalSide
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.numbers import counted, percent
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment

@@ -26,7 +26,7 @@ from asv.results import Results as AsvResults
 from asv.results import get_filename
 
 from tensorcopy import __version__
-from tensorcopy.measure.launch import names_of
+from tensorcopy.measure.side_benchmarks import names_of
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, stored_cases

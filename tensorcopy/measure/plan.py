@@ -23,7 +23,8 @@ from typing import Any
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.launch import LocalSide, described, has_own_fork, names_of, sizes_of, usable_cores
+from tensorcopy.measure.side_benchmarks import described, has_own_fork, names_of, sizes_of
+from tensorcopy.measure.side_process import LocalSide, usable_cores
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment

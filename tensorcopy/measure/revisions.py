@@ -18,8 +18,8 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import git, plan
-from tensorcopy.measure.launch import LocalSide
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.releases.environments import Environment

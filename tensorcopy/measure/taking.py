@@ -24,9 +24,10 @@ from msgspec import structs
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.measure import launch, plan
-from tensorcopy.measure.launch import LocalSide, SideFailed, chance
+from tensorcopy.measure import launch, plan, side_benchmarks, side_process
 from tensorcopy.measure.plan import Measurement, Shard
+from tensorcopy.measure.side_benchmarks import described, devices_of, names_of, selected
+from tensorcopy.measure.side_process import LocalSide, SideFailed, chance
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
@@ -99,7 +100,7 @@ class Sides:
     def suites(self, side: LocalSide) -> dict[str, dict[str, Any]]:
         """Return the benchmarks of a side by name, as asv describes them. Raises SideFailed."""
         if side.benchmarks not in self.described:
-            self.described[side.benchmarks] = launch.suites_of(side)
+            self.described[side.benchmarks] = side_benchmarks.suites_of(side)
         return self.described[side.benchmarks]
 
 
@@ -183,14 +184,13 @@ class Job:
         return [*shared_counts.elsewhere(read, hardware.identity(), places), *own]
 
     def suites(self, measurements: Sequence[Measurement], *, timed: bool = True) -> dict[str, dict[str, Any]]:
-        """Return the benchmarks with selected cases of the newest of these measurements, as `launch.selected`.
+        """Return the benchmarks with selected cases of the newest of these measurements, as `side_benchmarks.selected`.
 
         An installed one is preferred. Raises TensorcopyError where none can be opened.
         """
         for measurement in sorted(measurements, key=lambda each: (each.is_installed(self.paths), each.release))[::-1]:
             for side in self.sides.usable([measurement]).values():
-                devices = launch.devices_of([side])
-                return launch.selected(self.sides.suites(side), self.selection, devices, timed=timed, newest=self.newest)
+                return selected(self.sides.suites(side), self.selection, devices_of([side]), timed=timed, newest=self.newest)
         raise self.sides.failed[measurements[0]]
 
     def all_suites(self, measurements: Sequence[Measurement], *others: Suites) -> tuple[Suites, Suites]:
@@ -395,9 +395,10 @@ def _in_vain(group: Sequence[Measurement], documents: Sequence[Launch], missing:
     for document in documents:
         for name, suite in missing.suites.items():
             stored = document.suites.get(name)
-            is_alike = stored is not None and stored.form == launch.described(suite).form
-            there = {text: str(index) for index, text in enumerate(launch.names_of(name, stored.params))} if stored and is_alike else {}
-            others.update(dict.fromkeys(there.keys() - {*launch.names_of(name, suite["params"])}))
+            is_alike = stored is not None and stored.form == described(suite).form
+            known = names_of(name, stored.params) if stored and is_alike else []
+            there = {text: str(index) for index, text in enumerate(known)}
+            others.update(dict.fromkeys(there.keys() - {*names_of(name, suite["params"])}))
             for number, side in enumerate(document.sides):
                 if side.place in measured:
                     lost = [text for text in suite["selected"] if not (stored and text in there and stored.tells(there[text], number))]
@@ -450,7 +451,7 @@ def _take_together(groups: Sequence[Sequence[Measurement]], job: Job, report_pro
             job.sides.failed.update({measurement: error for measurement in group if measurement not in job.sides.failed})
             return []
 
-    cores = launch.usable_cores()
+    cores = side_process.usable_cores()
     if len(groups) == 1 or len(cores) < len(groups):
         return [each for group in groups for each in take(group, None, report_progress)]
     reports = [report_progress, *[ignore_progress] * (len(groups) - 1)]

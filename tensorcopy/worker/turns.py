@@ -1,7 +1,7 @@
 """One side of a launch: a process that imports torch and the suites once, and times one case after another in forks, turn by turn.
 
 `python -m tensorcopy.worker.turns SUITES` reads a request from each line of standard input, and answers with a line of JSON.
-`measure.launch` sends the requests, to the processes of several releases in turn:
+`measure.side_process` sends the requests, to the processes of several releases in turn:
 
 {"case": NAME, "indices": [N, …], "calls": C} : set up cases of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
     calibrate: for each of them {"calls": …}, {"skipped": reason} or {"failed": error}

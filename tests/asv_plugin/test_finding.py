@@ -18,8 +18,8 @@ from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch, plan
-from tensorcopy.measure.launch import cannot_import
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.side_process import cannot_import
 from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases import environments, release_table, uv, wheel_index
 from tensorcopy.releases.environments import Environment

@@ -18,8 +18,8 @@ import pytest
 from tensorcopy import campaign, configuration
 from tensorcopy.cli import main
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import launch, plan, revisions
-from tensorcopy.measure.launch import LocalSide
+from tensorcopy.measure import plan, revisions, side_benchmarks, side_process
+from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases import release_table
 from tensorcopy.releases.environments import Environment
@@ -158,7 +158,7 @@ def test_both_commits_run_the_later_one_s_suites(two_suites, monkeypatch):
     """As with asv: where they ran each its own, a benchmark whose body has changed could not be compared."""
     base, head, job = two_suites
     assert (body_of(base, job), body_of(head, job)) == (suite("sum([1])"), suite("sum([1, 2])"))
-    monkeypatch.setattr(launch, "suites_of", lambda side: {})
+    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: {})
     shared, note = revisions.with_suites_of(base, head, job)
     assert (shared.place, note) == (base.place, "")
     assert body_of(shared, job) == body_of(head, job)
@@ -168,10 +168,10 @@ def test_a_commit_that_cannot_import_the_later_one_s_suites_runs_its_own(two_sui
     """And says why: they may import what only the later commit has."""
 
     def refuse(side: LocalSide) -> dict[str, Any]:
-        raise launch.cannot_import(side, "ModuleNotFoundError: No module named 'later'")
+        raise side_process.cannot_import(side, "ModuleNotFoundError: No module named 'later'")
 
     base, head, job = two_suites
-    monkeypatch.setattr(launch, "suites_of", refuse)
+    monkeypatch.setattr(side_benchmarks, "suites_of", refuse)
     own, note = revisions.with_suites_of(base, head, job)
     assert body_of(own, job) == suite("sum([1])")
     assert note.startswith("HEAD~1 runs its own suites: the suites cannot be imported in py3.11-cuda")

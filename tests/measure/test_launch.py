@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.measure import launch
-from tensorcopy.measure.launch import LocalSide, SideFailed
+from tensorcopy.measure import case_turns, launch, side_benchmarks, side_process
+from tensorcopy.measure.side_process import LocalSide, SideFailed
 from tensorcopy.results import launches
 from tensorcopy.results.launches import ALL, UNIT, Launch
 from tests.conftest import ROOT
@@ -113,7 +113,7 @@ class On:
 
 @pytest.fixture
 def sides(tmp_path, monkeypatch) -> list[LocalSide]:
-    monkeypatch.setattr(launch, "TURNS", 8)  # more of them make a time more certain
+    monkeypatch.setattr(case_turns, "TURNS", 8)  # more of them make a time more certain
     return made_sides(tmp_path)
 
 
@@ -146,7 +146,7 @@ def taken(tmp_path_factory) -> tuple[Launch, Path]:
     folder = tmp_path_factory.mktemp("taken")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "LONGEST_CASE", 2.0)
-        patch.setattr(launch, "TURNS", 8)
+        patch.setattr(case_turns, "TURNS", 8)
         return launch.take(made_sides(folder), "box", selection="time_sleep|Ends|Cached.time|time_where", reference=0), folder
 
 
@@ -156,7 +156,7 @@ def test_the_ratio_of_two_sides_is_that_of_their_work(taken, sides):
     (row,) = taken.suites["several.time_sleep"].rows.values()
     assert (row.effects[1] - row.effects[0]) / UNIT == pytest.approx(log(1.5), abs=0.1)
     assert 0.008 < row.seconds < 0.016
-    assert launch.FEWEST_TURNS <= row.turns <= launch.TURNS
+    assert case_turns.FEWEST_TURNS <= row.turns <= case_turns.TURNS
     assert ([side.sha for side in taken.sides], taken.reference) == ([side.sha for side in sides], 0)
     assert launches.read(launches.write(sides[0].suites.parent, taken)) == taken
 
@@ -211,8 +211,8 @@ class Alike:
 def test_the_name_of_a_case_has_no_address(sides):
     """It would be another case in each launch, and `measure` would never have its launches of one."""
     (sides[0].suites / "functions.py").write_text(FUNCTIONS)
-    found = [launch.suites_of(side) for side in sides]
-    names = [launch.names_of(name, suites[name]["params"]) for suites in found for name in suites if name.endswith("time_named")]
+    found = [side_benchmarks.suites_of(side) for side in sides]
+    names = [side_benchmarks.names_of(name, suites[name]["params"]) for suites in found for name in suites if name.endswith("time_named")]
     assert names[0] == names[1]
     assert names[0][0] == "functions.Named.time_named(<built-in method upper of str object>, <object object> (0))"
     refused = found[0]["functions.Alike.time_alike"]["refused"]
@@ -298,7 +298,7 @@ def test_the_methods_of_a_side_that_is_alone_take_turns(sides, tmp_path):
         return sum(one != other for one, other in zip(calls, calls[1:]))
 
     suite = launch.take([sides[0]], "box", selection="^copies").suites["copies.BySize.time_copy"]
-    assert all(changes(numel) >= launch.FEWEST_TURNS for numel in (1, 16))
+    assert all(changes(numel) >= case_turns.FEWEST_TURNS for numel in (1, 16))
     assert changes(2**21) == 1
     assert {index: row.in_turns for index, row in suite.rows.items()} == {
         "0": True,
@@ -402,7 +402,7 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     assert odd.param_names == ["one", "2"]
     assert odd.params[0][:-1] == ["1 (0)", "1 (1)", "None", "nan", "(1, 2)"]
     assert odd.params[0][-1].startswith("thing xxx")
-    assert len(odd.params[0][-1]) == launch.LONGEST_PARAMETER
+    assert len(odd.params[0][-1]) == side_benchmarks.LONGEST_PARAMETER
     assert odd.skipped == {index: {ALL: "by skip_for_params"} for index in ("0", "1")}
     assert len(odd.rows) == 4
     assert taken.suites["odd.Many.time_many"].failed == {"0": {ALL: "it has 160,000 cases: 100,000 are allowed"}}
@@ -440,10 +440,10 @@ def test_all_sides_are_on_one_core(taken):
 
 def test_cases_on_absent_devices_are_left_out(sides):
     """A case of theirs would only be skipped."""
-    suites = launch.suites_of(sides[0])
-    assert [*launch.selected(suites, "On", ())["several.On.time_on"]["selected"]] == ["several.On.time_on('cpu')"]
-    assert len(launch.selected(suites, "On", {"cuda"})["several.On.time_on"]["selected"]) == 2
-    assert set(launch.selected(suites, "", (), timed=False)) == {name for name in suites if ".track_" in name}
+    suites = side_benchmarks.suites_of(sides[0])
+    assert [*side_benchmarks.selected(suites, "On", ())["several.On.time_on"]["selected"]] == ["several.On.time_on('cpu')"]
+    assert len(side_benchmarks.selected(suites, "On", {"cuda"})["several.On.time_on"]["selected"]) == 2
+    assert set(side_benchmarks.selected(suites, "", (), timed=False)) == {name for name in suites if ".track_" in name}
     with pytest.raises(TensorcopyError, match="nothing was timed: got no case that matches 'no such'"):
         launch.take(sides, "box", selection="no such")
 
@@ -507,9 +507,9 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
         kill(*arguments)
 
     monkeypatch.setattr(os, "kill", kill_late)
-    with launch.started(sides) as processes:
-        taken = [launch.time_case(processes, "harms.Harms.time_harm", [index, index], longest=0.4) for index in range(8)]
-        hanging = launch.time_case(processes, "harms.Hangs.time_hang", [-1, -1])
+    with side_process.started(sides) as processes:
+        taken = [case_turns.time_case(processes, "harms.Harms.time_harm", [index, index], longest=0.4) for index in range(8)]
+        hanging = case_turns.time_case(processes, "harms.Hangs.time_hang", [-1, -1])
         errors = [process.errors() for process in processes]
         started, end = int((tmp_path / "started").read_text()), time.monotonic() + 5
         while Path(f"/proc/{started}").exists() and time.monotonic() < end:  # until it is reaped
@@ -549,10 +549,10 @@ raise ImportError
 
 
 def test_suites_that_are_not_described_in_time_are_named(sides, monkeypatch):
-    monkeypatch.setattr(launch, "LONGEST_START", 5.0)
+    monkeypatch.setattr(side_benchmarks, "LONGEST_START", 5.0)
     (sides[0].suites / "slow.py").write_text(SLOW_TO_IMPORT)
     with pytest.raises(SideFailed, match="got took more than 5 s"):
-        launch.suites_of(sides[0])
+        side_benchmarks.suites_of(sides[0])
 
 
 def test_a_side_whose_interpreter_is_gone_is_named_and_the_other_ends(sides):
@@ -590,7 +590,7 @@ def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(side
     for environment, following in (("py3.11-cuda", own), ("py3.11-cuda-interpreter", another)):
         expected = rf"got ModuleNotFoundError: No module named 'einops' in {sides[0].suites.name}/lacking.py; .*next: {following}"
         with pytest.raises(SideFailed, match=expected):
-            launch.suites_of(replace(sides[0], environment=environment))
+            side_benchmarks.suites_of(replace(sides[0], environment=environment))
 
 
 def processes(suites: Path) -> list[str]:
@@ -613,7 +613,7 @@ def test_nothing_runs_on_after_an_interrupted_launch(sides):
 KILLED = """
 import sys
 from pathlib import Path
-from tensorcopy.measure import launch
+from tensorcopy.measure import case_turns, launch, side_benchmarks, side_process
 from tensorcopy.results import launches
 from tests.measure.test_launch import made_sides
 made = made_sides(Path(sys.argv[1]))
@@ -626,7 +626,7 @@ for number in range(100):
 HANGING = """
 import sys
 from pathlib import Path
-from tensorcopy.measure import launch
+from tensorcopy.measure import case_turns, launch, side_benchmarks, side_process
 from tests.measure.test_launch import made_sides
 made, folder = made_sides(Path(sys.argv[1])), Path(sys.argv[1])
 body = "    left = subprocess.Popen(['sleep', '600'], start_new_session=True)\\n"
@@ -725,7 +725,7 @@ class Faults:
 def forking(sides, tmp_path):
     """Processes of two sides, and a function that returns the forks that a side has had."""
     (sides[0].suites / "forks.py").write_text(FORKS)
-    with launch.started(sides) as processes:
+    with side_process.started(sides) as processes:
         yield processes, lambda name="slow": (tmp_path / f"forks-{name}").read_text().split()
 
 
@@ -733,10 +733,10 @@ def test_one_fork_times_many_cases(forking):
     """Also after one that is skipped; a case that is alone has a fork for itself, before and after."""
     processes, forks = forking
     for name, index, alone in (("time_fork", -1, False), ("Skips.time_nothing", -1, False), ("time_fork", -1, False)):
-        taken = launch.time_case(processes, f"forks.{name}", [index, index], alone=alone)
+        taken = case_turns.time_case(processes, f"forks.{name}", [index, index], alone=alone)
     assert (len(taken.seconds), len(forks())) == (2, 1)
-    launch.time_case(processes, "forks.time_fork", [-1, -1])
-    launch.time_case(processes, "forks.time_fork", [-1, -1], alone=False)
+    case_turns.time_case(processes, "forks.time_fork", [-1, -1])
+    case_turns.time_case(processes, "forks.time_fork", [-1, -1], alone=False)
     assert len({*forks()}) == 3
 
 
@@ -744,7 +744,7 @@ def test_one_fork_times_many_cases(forking):
 def test_sides_that_differ_in_page_faults_are_taken_again(forking, case, forks_taken, failed):
     """What they do twice is how they copy; if they never do the same twice, the sides that differ fail."""
     processes, forks = forking
-    taken = launch.time_case(processes, "forks.Faults.time_copy", [case, case])
+    taken = case_turns.time_case(processes, "forks.Faults.time_copy", [case, case])
     assert len(forks()) == forks_taken
     assert len(taken.seconds) == (1 if failed else 2)
     assert [reason.partition(",")[0] for reason in taken.failed.values()] == (

@@ -30,9 +30,10 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import launch, now, plan, revisions, run, taking
-from tensorcopy.measure.launch import LocalSide, Turns
+from tensorcopy.measure import launch, now, plan, revisions, run, side_benchmarks, side_process, taking
+from tensorcopy.measure.case_turns import Turns
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report import formats
@@ -105,8 +106,8 @@ class Machine:
         names = [f"{side.provenance['torch'].partition('+')[0]}@{side.environment[2:].partition('-')[0]}" for side in sides]
         for name, side in zip(names, sides):
             if name == self.cannot_start:
-                raise launch.cannot_import(side, "no libtorch")
-        suites = launch.selected(self.suites, selection, launch.devices_of(sides), newest=newest)
+                raise side_process.cannot_import(side, "no libtorch")
+        suites = side_benchmarks.selected(self.suites, selection, side_benchmarks.devices_of(sides), newest=newest)
         self.now += 60
         number = len(self.taken)
         self.taken.append((names, sorted(text for suite in suites.values() for text in suite["selected"])))
@@ -119,9 +120,9 @@ class Machine:
 
     def count(self, side: LocalSide, machine: str, *, selection: str, **_: Any) -> Launch:
         self.counted.append(side.provenance["torch"].partition("+")[0])
-        suites = launch.selected(self.suites, selection, (), timed=False)
+        suites = side_benchmarks.selected(self.suites, selection, (), timed=False)
         document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), **SECOND)
-        stored = {name: launch.described(suite) for name, suite in suites.items()}
+        stored = {name: side_benchmarks.described(suite) for name, suite in suites.items()}
         for suite in stored.values():
             suite.values["0"] = 4096.0
         return launches.msgspec.structs.replace(document, kind="counts", suites=stored)
@@ -290,8 +291,8 @@ def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
     by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, {0: 1, 1: 1}), (BY_SIZE, 1): Turns({1: [1e-6]}, {1: 1})}
     times = {"id": launches.new_id(), "started": "2026-11-21T08:00:00+00:00", "ended": ""}
     taken = launch.document(sides, SUITES, by_case, machine="box", **times)
-    assert [*plan.taken([taken], launch.selected(SUITES, "BySize", ())).values()] == [1, 1]
-    assert [*plan.taken([taken], launch.selected(SUITES, "Latency", ("cuda",))).values()] == [0, 0]
+    assert [*plan.taken([taken], side_benchmarks.selected(SUITES, "BySize", ())).values()] == [1, 1]
+    assert [*plan.taken([taken], side_benchmarks.selected(SUITES, "Latency", ("cuda",))).values()] == [0, 0]
 
 
 def test_a_release_that_lacks_a_case_has_no_launch_of_it():
@@ -299,7 +300,7 @@ def test_a_release_that_lacks_a_case_has_no_launch_of_it():
     sides = [LocalSide(each.release.sha, each.environment, PROVENANCE) for each in FIVE[-2:]]
     by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, {0: 1, 1: 1}), (BY_SIZE, 1): Turns({0: [1e-6]}, {0: 1})}
     taken = launch.document(sides, SUITES, by_case, machine="box", id=launches.new_id(), **SECOND)
-    counts = plan.taken([taken], launch.selected(SUITES, "BySize", ()))
+    counts = plan.taken([taken], side_benchmarks.selected(SUITES, "BySize", ()))
     assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]
 
 
@@ -321,7 +322,7 @@ def test_names_that_differ_from_process_to_process_are_named(machine, monkeypatc
         machine.suites[BY_SIZE]["params"] = [[f"'drawn {next(drawn)}'"], ["16"]]
         return machine.take(*sides, **rest)
 
-    monkeypatch.setattr(launch, "suites_of", lambda side: {name: {**suite} for name, suite in machine.suites.items()})
+    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: {name: {**suite} for name, suite in machine.suites.items()})
     monkeypatch.setattr(launch, "take", take)
     assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
     assert len(machine.taken) == 1
@@ -493,7 +494,7 @@ def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine
 
 def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, monkeypatch):
     """Of different Pythons, where there are two."""
-    monkeypatch.setattr(launch, "usable_cores", lambda: [3, 5])
+    monkeypatch.setattr(side_process, "usable_cores", lambda: [3, 5])
     together, cores, take = Barrier(2, timeout=20), [], machine.take
     machine.before_a_launch = together.wait
     monkeypatch.setattr(launch, "take", lambda *sides, core, **options: cores.append(core) or take(*sides, **options))
@@ -504,7 +505,7 @@ def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, monkeypatc
 
 def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, monkeypatch):
     """Each at its next case; what has ended is kept."""
-    monkeypatch.setattr(launch, "usable_cores", lambda: [3, 5])
+    monkeypatch.setattr(side_process, "usable_cores", lambda: [3, 5])
     ended = []
 
     def take(sides, machine, *, report_progress, core, **options):

@@ -6,7 +6,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason, Verdict
-from tensorcopy.measure import launch, plan
+from tensorcopy.measure import plan, side_benchmarks
 from tensorcopy.report import sentences
 from tensorcopy.results import reader
 from tensorcopy.site import render
@@ -131,7 +131,7 @@ def test_what_is_left_out_is_measured_again(tmp_path):
             "unit": stored.unit,
             "type": "time",
         }
-        suites = launch.selected({name: described}, "", ())
+        suites = side_benchmarks.selected({name: described}, "", ())
         assert [*plan.taken(read, suites).values()] == [3]
 
 
@@ -179,7 +179,7 @@ def test_launches_of_another_package_than_is_installed_are_missing(tmp_path):
     place = read[0].sides[0].place
     for name, stored in read[0].suites.items():
         suite = {"version": stored.version, "param_names": stored.param_names, "params": stored.params, "unit": stored.unit, "type": "time"}
-        suites = launch.selected({name: suite}, "", ())
+        suites = side_benchmarks.selected({name: suite}, "", ())
         counts = [plan.taken(read, suites, opened={place: code})[place] for code in (OLD_CODE, NEW_CODE, {})]
         assert counts == ([3, 0, 3] if name == "mine.time_it" else [3, 3, 3])
 

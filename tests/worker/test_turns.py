@@ -16,8 +16,9 @@ import pytest
 
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.measure import launch, run
-from tensorcopy.measure.launch import LocalSide, Turns, differing_in_faults
+from tensorcopy.measure import case_turns, launch, run, side_benchmarks, side_process
+from tensorcopy.measure.case_turns import Turns, differing_in_faults
+from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import of_launches
@@ -41,7 +42,7 @@ def timed(chance, microseconds, disturbed):
 def test_what_disturbs_a_window_does_not_count(disturbed):
     """With half of the windows disturbed, a mean would be 1.5 times as large."""
     loop = timed(np.random.default_rng(1), 10, disturbed)
-    assert usual([fastest(loop) for _ in range(launch.TURNS)]) == pytest.approx(1e-5, rel=0.01)
+    assert usual([fastest(loop) for _ in range(case_turns.TURNS)]) == pytest.approx(1e-5, rel=0.01)
 
 
 def test_all_calls_of_a_turn_are_in_its_windows():
@@ -71,7 +72,7 @@ def test_a_call_that_sleeps_gives_up_the_core():
 @pytest.mark.parametrize("sides", [2, 3, 6])
 def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides):
     """Of any number of sides: +5 % where turns are slower by up to 20 %, and one of ten by much more."""
-    chance, size = np.random.default_rng(sides), (200, sides, launch.TURNS)
+    chance, size = np.random.default_rng(sides), (200, sides, case_turns.TURNS)
     logs = log(1e-5) + 0.2 * chance.random(size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
     logs[:, 0] += log(1.05)
     by_case = {
@@ -130,7 +131,7 @@ class Answers:
     """A process of a side whose turns take a microsecond, and whose case ends in this way."""
 
     def __init__(self, *endings):
-        self.answers = iter([{"calls": 10}, *[{"turn": [1e-6, 0]}] * launch.TURNS, *endings])
+        self.answers = iter([{"calls": 10}, *[{"turn": [1e-6, 0]}] * case_turns.TURNS, *endings])
         self.began = self.sent = None
 
     def begin(self, request):
@@ -152,14 +153,14 @@ class Answers:
 def test_a_side_whose_case_fails_at_its_end_has_no_time_of_it():
     """The teardown of a benchmark is a part of it; what was timed before would stand beside the error."""
     processes = [Answers({"done": True}), Answers({"failed": "RuntimeError: it leaks"})]
-    taken = launch.time_case(processes, "a.time_it", [-1, -1])
+    taken = case_turns.time_case(processes, "a.time_it", [-1, -1])
     assert (taken.failed, list(taken.seconds), list(taken.faults)) == ({1: "RuntimeError: it leaks"}, [0], [0])
 
 
 def test_a_side_tells_where_its_time_goes_after_its_turns():
     """One that fails there has no time of the case, as at its end."""
     processes = [Answers({"parts": [1e-7, 2e-7, 1e-6, None]}, {"done": True}), Answers({"failed": "RuntimeError: lost"})]
-    taken = launch.time_case(processes, "a.time_it", [0, 0], in_parts=True)
+    taken = case_turns.time_case(processes, "a.time_it", [0, 0], in_parts=True)
     assert (taken.parts, list(taken.seconds), taken.failed) == ({0: [1e-7, 2e-7, 1e-6, None]}, [0], {1: "RuntimeError: lost"})
     assert launch._row(taken, 2).parts == [launches.Parts(1e-7, 2e-7, 1e-6, None), None]
 
@@ -194,10 +195,10 @@ def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten)
         def close(self):
             pass
 
-    monkeypatch.setattr(launch, "_SideProcess", Process)
-    monkeypatch.setattr(launch, "forget_pages", lambda folder: acts.append(folder.name))
+    monkeypatch.setattr(side_process, "SideProcess", Process)
+    monkeypatch.setattr(side_process, "forget_pages", lambda folder: acts.append(folder.name))
     sides = [replace(launch_files.side("2.15.0"), torch=tmp_path / name) for name in torches]
-    with launch.started(sides):
+    with side_process.started(sides):
         pass
     assert sorted(acts[: len(forgotten)]) == forgotten
     assert acts[len(forgotten) :] == ["start"] * len(torches)
@@ -216,7 +217,8 @@ def test_a_case_of_large_tensors_has_a_fork_for_itself():
     numels = [16, launch.LARGEST_SHARED // 4, launch.LARGEST_SHARED // 4 + 1]
     parameters = {"params": [["'tensor'"], [str(numel) for numel in numels]], "param_names": ["method", "numel"]}
     suites = {
-        name: {**parameters, "selected": launch.names_of(name, parameters["params"])} for name in ("copies.BySize.time_copy", "mine.time")
+        name: {**parameters, "selected": side_benchmarks.names_of(name, parameters["params"])}
+        for name in ("copies.BySize.time_copy", "mine.time")
     }
     (jobs,) = launch._jobs(suites, [{text: 0 for suite in suites.values() for text in suite["selected"]}])
     alone = {text: job.alone for job in jobs for text in job.cases}

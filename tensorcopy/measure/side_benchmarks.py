@@ -1,0 +1,142 @@
+"""The benchmarks of the sides of a launch, as asv describes them, and which of their cases are selected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import product
+from math import prod
+from typing import Any
+
+from tensorcopy.measure.case_turns import ANOTHER
+from tensorcopy.measure.side_process import LONGEST_START, LocalSide, SideProcess, cannot_import, started
+from tensorcopy.results import launches, suite_specs
+from tensorcopy.results.launches import TIMED, Suite
+from tensorcopy.worker.devices import ACCELERATORS
+
+LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
+
+
+def suites_of(side: LocalSide) -> dict[str, dict[str, Any]]:
+    """Return the benchmarks of a side by name, as asv describes them."""
+    with started([side], draws_pages=False) as processes:
+        return suites_of_sides([side], processes)[0]
+
+
+def suites_of_sides(sides: Sequence[LocalSide], processes: Sequence[SideProcess]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
+    """Return the benchmarks of all sides by name, as asv describes them, and for each side the number of each of its cases by name.
+
+    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Of another version of
+    a benchmark, whose values cannot be compared, an earlier side has `ANOTHER` in place of its case's number. Sides of the same suites are
+    asked once. Raises SideFailed for one whose suites cannot be imported.
+    """
+    suites: dict[str, dict[str, Any]] = {}
+    of_place: dict[Hashable, dict[str, int]] = {}
+    places = [side.benchmarks for side in sides]
+    for number in sorted({place: number for number, place in enumerate(places)}.values()):
+        process = processes[number]
+        process.begin({"suites": True})
+        answer = process.answer(LONGEST_START)
+        if "suites" not in answer:
+            raise cannot_import(sides[number], process.reason(answer))
+        process.end_fork()
+        indices = of_place[places[number]] = {}
+        described = {each["name"]: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
+        for name, suite in reversed(described.items()):
+            params, known = suite["params"], suites.get(name)
+            if known and known["version"] != suite["version"]:
+                for text, earlier in product(names_of(name, known["params"]), of_place.values()):
+                    if text in earlier:
+                        earlier[text] = ANOTHER
+                known = None
+            indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, params))})
+            if known and known["param_names"] == suite["param_names"]:
+                params = [[*dict.fromkeys([*new, *old])] for new, old in zip(params, known["params"])]
+            suites[name] = {**suite, "params": params}
+    return suites, [of_place[place] for place in places]
+
+
+def _kept(suite: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a benchmark as asv describes it, as a launch can keep it: with texts of limited length, and without addresses in memory.
+
+    An address is another one in each process: no launch would have a case of the one before. One with too many cases, or with two of one
+    name, is one case, which fails for the reason under "refused".
+    """
+
+    def text(value: object, longest: int = LONGEST_PARAMETER) -> str:
+        kept = ADDRESS.sub("", str(value).encode(errors="replace").decode())
+        digest = f"… {sha256(kept.encode()).hexdigest()[:8]}"
+        return kept if len(kept) <= longest else f"{kept[: longest - len(digest)]}{digest}"
+
+    own = {name: text(suite[name], launches.LONGEST_NAME) for name in ("name", "type", "unit", "version")}
+    params, timeout = [list(map(text, values)) for values in suite["params"]], suite["timeout"]
+    timeout = timeout if isinstance(timeout, (int, float)) and timeout > 0 else 0.0  # none declared
+    kept = {**suite, **own, "params": params, "param_names": [*map(text, suite["param_names"])], "timeout": timeout}
+    refused = ""
+    if (cases := prod(map(len, params))) > launches.MOST_CASES:
+        refused = f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"
+    for given, values in zip(suite["params"], params):
+        alike = [name for name in values if len({str(text) for text, kept_text in zip(given, values) if kept_text == name}) > 1]
+        if alike:
+            refused = f"parameters that differ in their addresses alone, which are others in each process: {alike[0]}"
+    return {**kept, "params": [], "param_names": [], "refused": refused} if refused else kept
+
+
+def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of a benchmark's cases, as asv writes them."""
+    return [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
+
+
+def sizes_of(name: str, suite: Mapping[str, Any]) -> dict[str, int]:
+    """Return the bytes of the tensors of a benchmark's cases, as of float32, by the name of the case; 0 where no parameter tells them."""
+    sizes = {}
+    for text, values in zip(names_of(name, suite["params"]), product(*suite["params"])):
+        of_case = dict(zip(suite["param_names"], values))
+        numel, nbytes = (of_case.get(key, "") for key in ("numel", "nbytes"))
+        sizes[text] = 4 * int(numel) if numel.isdecimal() else int(nbytes) if nbytes.isdecimal() else 0
+    return sizes
+
+
+def selected(
+    suites: Mapping[str, dict[str, Any]], selection: str, devices: Collection[str], *, timed: bool = True, newest: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Return the benchmarks with selected cases, each with the numbers of these by name under "selected".
+
+    selection : a regular expression on the names of cases, as asv writes them
+    devices : the accelerators that are there; cases that name another one are left out
+    timed : whether to return those that are timed, or those that count something
+    newest : whether to return those with which only the newest release is timed, or the others
+    """
+    absent = "|".join(device for device in ACCELERATORS if device not in devices)
+    pattern, chosen = re.compile(rf"(?!.*'({absent})').*?(?:{selection})" if absent else f".*?(?:{selection})"), {}
+    for name, suite in suites.items():
+        cases = {text: index for index, text in enumerate(names_of(name, suite["params"])) if pattern.match(text)}
+        if cases and (suite["type"] in TIMED, suite_specs.find(name).newest) == (timed, newest):
+            chosen[name] = {**suite, "selected": cases}
+    return chosen
+
+
+def devices_of(sides: Iterable[LocalSide]) -> set[str]:
+    """Return the accelerators that any of the sides can use."""
+    return {device for side in sides for device in side.provenance.get("accelerators", ())}
+
+
+def has_own_fork(suite: str) -> bool:
+    """Return whether each case of a suite has a fork for itself: all but those of the table of suites, which leave nothing behind.
+
+    These share one: a fork takes 30 ms, as long as the turns of a case or a count, and a CUDA context ten times as long.
+    """
+    return not suite_specs.find(suite).shipped
+
+
+def described(suite: Mapping[str, Any]) -> Suite:
+    """Return a suite as a launch stores it, still without times; suite : as `suites_of` returns it."""
+    return Suite(
+        version=str(suite["version"]),
+        param_names=[str(name) for name in suite["param_names"]],
+        params=[list(values) for values in suite["params"]],
+        unit=str(suite.get("unit", "seconds")),
+        type=str(suite.get("type", "time")),
+    )
