@@ -13,6 +13,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
 THIN_SPACE, NARROW_SPACE = "\u2009", "\u202f"  # the narrow one does not break
 INSIDE = re.compile(r" (?=%|[µnm]?s\b)|(?<=[≤>]) (?=\d)")  # the spaces within a number: "3.1 %", "1.4 µs", "≤ 2¹⁷"
+SECONDS_OF = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 SMALLEST_P = 1e-6  # that is written with its figures
 
 
@@ -31,6 +32,13 @@ def duration_range(times: Collection[float]) -> str:
     shortest, longest = duration(min(times)), duration(max(times))
     unit = f" {longest.split(' ')[1]}"
     return longest if shortest == longest else f"{shortest.removesuffix(unit)} to {longest}"
+
+
+def signed_duration(seconds: float, beside: float) -> str:
+    """Return a difference with its sign in the unit and with the decimals of a duration: "+1.2 µs", "−0.4 µs", "0"."""
+    amount, unit = duration(beside).split(" ")
+    text = f"{abs(seconds) / SECONDS_OF[unit]:.{len(amount.partition('.')[2])}f}"
+    return f"{'+' if seconds > 0 else MINUS}{text} {unit}" if float(text) else "0"
 
 
 def rounded(seconds: float) -> str:

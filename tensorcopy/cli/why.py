@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    why = commands.add_parser("why", help="show which functions make the difference of a case between two releases")
+    why = commands.add_parser("why", help="show which functions, or on a device which parts, make the difference of a case")
     case = "a method such as detach (its smallest tensor), a name as compare prints it, or a regular expression that matches one case"
     why.add_argument("case", type=expression, metavar="CASE", help=case)
     why.add_argument("before", metavar="A", help="a result as compare takes it, such as 2.14.1 or 1.13.1@3.9")
@@ -42,9 +42,14 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
     pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
     print_warnings(pair.warnings)
-    cause = explanation.of_pair(pair, options.case, own.verdicts)
+    on_device = None if options.script or options.issue else explanation.parts_of_pair(pair, options.case, own.verdicts)
+    cause = on_device or explanation.of_pair(pair, options.case, own.verdicts)
     print_errors(pair.problems)
-    if options.script:
+    if isinstance(cause, explanation.PartsChange):
+        text = explanation.parts_as_json(cause) if options.format == "json" else ""
+        if not text:
+            console.print(terminal.Prose(explanation.parts_text(cause).rstrip()))
+    elif options.script:
         text = explanation.script(cause)
     elif options.issue:
         from tensorcopy import configuration

@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from tensorcopy.judge import function_changes
 from tensorcopy.judge.function_changes import COMPONENTS
-from tensorcopy.numbers import MINUS, NARROW_SPACE, duration, percent, quantity, signed, unbroken, whole
+from tensorcopy.numbers import INSIDE, NARROW_SPACE, duration, quantity, signed, signed_duration, unbroken, whole
+from tensorcopy.report.explanation import NAMED_CHANGES, part_changes_text, shares_text
 from tensorcopy.results import call_parts, function_profiles
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
@@ -23,11 +24,8 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import Machine
 
-NAMED_SHARE = 0.05  # of the instructions; the text names no smaller component
 LISTED_FUNCTIONS = 10  # of each component
 LISTED_SHARE = 0.005  # of the instructions; only the heaviest function of a component may have less
-NAMED_CHANGES = 3  # components that the text names with their change
-SECONDS_OF = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 # of the parts of a call on a device: neighbours differ in lightness, and the device's own time is apart from what the host does
 COLOURS = dict(zip(call_parts.PARTS, (1, 2, 3, 4, 7, 11, 10)))
 
@@ -113,9 +111,7 @@ class Anatomy:
         """Return a difference of them with its sign: "+12", "−0.4 µs", "0"; of seconds with the decimals that the whole call has."""
         if self.unit == INSTRUCTIONS:
             return signed(value)
-        whole_call, unit = duration(self.newest.total).split(" ")
-        text = f"{abs(value) / SECONDS_OF[unit]:.{len(whole_call.partition('.')[2])}f}"
-        return f"{'+' if value > 0 else MINUS}{text}{NARROW_SPACE}{unit}" if float(text) else "0"
+        return signed_duration(value, self.newest.total).replace(" ", NARROW_SPACE)
 
     @property
     def address(self) -> str:
@@ -146,11 +142,9 @@ class Anatomy:
 
         Of a time, it tells the parts of each change of the history: what is smaller may be noise.
         """
-        named = [part for part in sorted(self.parts, key=lambda part: -part.share) if part.share >= NAMED_SHARE]
-        others = 1 - sum(part.share for part in named)
-        shares = [f"{part.name} {percent(part.share, 0)}" for part in named] + [f"all others {percent(others, 0)}"] * (others >= 0.005)
+        shares = shares_text({part.name: part.amount for part in self.parts})
         noun = " instructions" if self.unit == INSTRUCTIONS else ""
-        text = f"Of {self.amount(self.newest.total)}{noun} with torch {self.newest.release}: {', '.join(shares)}."
+        text = f"Of {self.amount(self.newest.total)}{noun} with torch {self.newest.release}: {shares}."
         if self.unit == SECONDS:
             return " ".join([text, *filter(None, map(self._cause, self._changes))])
         total = self.total.change
@@ -168,9 +162,7 @@ class Anatomy:
         before, after = (next((bar for bar in self.bars if bar.release == release), None) for release in (change.before, change.release))
         if before is None or after is None or before.result.series_key != after.result.series_key:
             return ""
-        changes = {part.name: after.parts.get(part.name, 0.0) - before.parts.get(part.name, 0.0) for part in self.parts}
-        largest = [name for name in sorted(changes, key=lambda name: -abs(changes[name])) if self.difference(changes[name]) != "0"]
-        named = ", ".join(f"{name} {self.difference(changes[name])}" for name in largest[:NAMED_CHANGES])
+        named = INSIDE.sub(NARROW_SPACE, part_changes_text(before.parts, after.parts))
         return f"With torch {change.release}, {change.size}: {named}." if named else ""
 
     def cause_address(self, result: Result) -> str:

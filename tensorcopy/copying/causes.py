@@ -9,12 +9,12 @@ from pathlib import Path
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report import explanation
-from tensorcopy.report.explanation import Cause
+from tensorcopy.report.explanation import Cause, PartsChange
 from tensorcopy.results import select
 
 
-def why(case: str, before: str, after: str, *, machine: str = "", device: str = "") -> Cause:
-    """Return which functions make the difference of a case between two releases.
+def why(case: str, before: str, after: str, *, machine: str = "", device: str = "") -> Cause | PartsChange:
+    """Return which functions make the difference of a case between two releases; on a device whose launches tell them, which parts.
 
     case : a method such as "detach", or a name or regular expression of one case
     before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
@@ -33,4 +33,4 @@ def why(case: str, before: str, after: str, *, machine: str = "", device: str = 
     own = of_folder(Path.cwd())
     command = shlex.join(["tensorcopy", "why", case, before, after])
     pair = select.pair(before, after, Path("results"), own.releases, machine, device, command=command)
-    return explanation.of_pair(pair, case, own.verdicts)
+    return explanation.parts_of_pair(pair, case, own.verdicts) or explanation.of_pair(pair, case, own.verdicts)

@@ -1,5 +1,7 @@
 """The cause of a change between two results: which functions make it, and whether the time changed too.
 
+On a device whose launches tell them, it is the parts of the time that changed.
+
 As text and JSON; and for others as a script with only torch and numpy, and as an issue for PyTorch's tracker. People run the script, and a
 result may come from anybody: the code of a method is compared with codes.json, which comes with the package, and other text from the result
 is a version, or a comment of one line.
@@ -12,7 +14,7 @@ import re
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,12 +24,12 @@ from tensorcopy.judge import comparisons, function_changes
 from tensorcopy.judge.comparisons import Question, word
 from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_interval, signed_percent
+from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_duration, signed_interval, signed_percent
 from tensorcopy.report import words
 from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
-from tensorcopy.results import function_profiles
-from tensorcopy.results.cases import Case, only_match
+from tensorcopy.results import call_parts, function_profiles
+from tensorcopy.results.cases import Case, matching, only_match
 from tensorcopy.results.function_profiles import Function
 from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
@@ -35,6 +37,8 @@ from tensorcopy.results.select import SelectedPair
 GROUPS_IN_A_SENTENCE = 4
 LARGE = 0.05  # share of the difference; a smaller group is only counted in the sentence
 PYTHON_FUNCTIONS = 8  # in a sentence
+NAMED_SHARE = 0.05  # of a call; a sentence names no smaller part
+NAMED_CHANGES = 3  # parts that a sentence names with their change
 WIDTH, FIGURES = 64, 40  # columns of a function's name, and of its figures
 TIME_ONLY = "The time changed and the instructions did not: memory, caches or the machine."
 
@@ -91,6 +95,46 @@ def of_results(
     return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), difference, time, case)
 
 
+@dataclass(frozen=True)
+class PartsChange:
+    """What is behind the change of a case on a device: the parts of its time, see `call_parts`.
+
+    code : that is called on the device
+    labels : of both results, such as "torch 2.5.1"
+    parts : of each side, in seconds
+    """
+
+    case: Case
+    code: str
+    before: Result
+    after: Result
+    labels: tuple[str, str]
+    parts: tuple[Mapping[str, float], Mapping[str, float]]
+    time: Change
+
+
+def parts_of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> PartsChange | None:
+    """Return the parts of a case on the device of two results; None where launches of both sides do not tell them.
+
+    A method alone is its smallest tensor. Raises TensorcopyError for a pattern that matches several cases.
+    """
+    before, after = pair.before, pair.after
+    cases = {case.name: case for case in after.parts if case in before.parts and case.device == pair.device}
+    of_method = [case for case in cases.values() if case["method"] == pattern]
+    if not of_method and not (names := matching({name: [name] for name in cases}, pattern)):
+        return None
+    if of_method:
+        case = min(of_method, key=lambda each: int(each["numel"]))
+    else:
+        case = cases[only_match({name: [name] for name in names}, pattern, "", "a method alone, such as detach_clone, or a whole name")]
+    row = after.methods.get(case["method"]) or before.methods.get(case["method"]) or {}
+    change = comparisons.between(Question(before, after, verdicts)).changes[case]
+    parts = before.parts[case], after.parts[case]
+    return PartsChange(
+        case, row.get("code_on_accelerator", case["method"]), before, after, comparisons.labels(before, after), parts, change
+    )
+
+
 def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:
     """Return the cases of each profiled name; of several, those of the own suites of a method first."""
     by_name: dict[str, list[Case]] = {name: [] for name in names}
@@ -140,17 +184,13 @@ def as_json(cause: Cause) -> str:
     """Return the cause as JSON; instructions are of one call."""
     difference = cause.difference
     kernel = difference.kernel
-    sides = {
-        name: {"torch": result.provenance["torch"], "sha": result.sha, "python": result.python, "machine": result.machine}
-        for name, result in (("before", cause.before), ("after", cause.after))
-    }
+    sides = {"before": _side_values(cause.before), "after": _side_values(cause.after)}
     kernels = {
         "before": {**asdict(kernel.before), "function": kernel.before.name},
         "after": {**asdict(kernel.after), "function": kernel.after.name},
         "lost_vectorisation": kernel.lost_vectorisation,
         "gained_vectorisation": kernel.gained_vectorisation,
     }
-    time = cause.time
     document = {
         "case": cause.name,
         "code": cause.code,
@@ -176,9 +216,62 @@ def as_json(cause: Cause) -> str:
             for index, change in enumerate(difference.functions)
         ],
         "kernel": kernels if kernel.shown else None,
-        "time": {"verdict": time.verdict.value, "before": time.before, "after": time.after, "ratio": time.ratio} if time else None,
+        "time": _time_values(cause.time) if cause.time else None,
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def parts_as_json(change: PartsChange) -> str:
+    """Return the parts of a call on a device as JSON, in seconds."""
+    parts = dict(zip(("before", "after"), map(dict, change.parts)))
+    sides = {"before": _side_values(change.before), "after": _side_values(change.after)}
+    document = {"case": change.case.name, "code": change.code, **sides, "parts": parts, "time": _time_values(change.time)}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _side_values(result: Result) -> dict[str, str]:
+    return {"torch": result.provenance["torch"], "sha": result.sha, "python": result.python, "machine": result.machine}
+
+
+def _time_values(time: Change) -> dict[str, str | float | None]:
+    return {"verdict": time.verdict.value, "before": time.before, "after": time.after, "ratio": time.ratio}
+
+
+def parts_text(change: PartsChange) -> str:
+    """Return where the time of a call on a device goes, and the parts of what changed."""
+    case, (label_before, label_after), (parts_before, parts_after) = change.case, change.labels, change.parts
+    python = " / ".join(dict.fromkeys([change.before.python, change.after.python]))
+    answer = [f"Of {duration(sum(parts_after.values()))} with {label_after}: {shares_text(parts_after)}."]
+    moved = change.time.verdict in (Verdict.SLOWER, Verdict.FASTER) and change.before.series_key == change.after.series_key
+    if moved and (named := part_changes_text(parts_before, parts_after)):
+        answer.append(f"Since {label_before}: {named}.")
+    sections = [
+        [
+            f"{change.code}, {case.name}, on {change.after.hardware(case.device)} ({change.after.machine}, {case.device})",
+            f"{label_before} → {label_after}, Python {python}",
+        ],
+        answer,
+        [time_text(change.time)],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if any(lines)) + "\n"
+
+
+def shares_text(parts: Mapping[str, float]) -> str:
+    """Return the shares of the parts of a call, the largest first: "dispatcher 31 %, Python 20 %, all others 4 %"."""
+    total = sum(parts.values())
+    shares = {name: part / total for name, part in sorted(parts.items(), key=lambda each: -each[1]) if part >= NAMED_SHARE * total}
+    others = 1 - sum(shares.values())
+    return ", ".join(
+        f"{name} {percent(share, 0)}" for name, share in (shares | ({"all others": others} if others >= 0.005 else {})).items()
+    )
+
+
+def part_changes_text(before: Mapping[str, float], after: Mapping[str, float]) -> str:
+    """Return which parts of a time changed most: "wait +0.9 µs, device −0.2 µs"; "" where none is larger than what is shown."""
+    changes = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in call_parts.PARTS}
+    largest = sorted(changes, key=lambda name: -abs(changes[name]))[:NAMED_CHANGES]
+    texts = {name: signed_duration(changes[name], sum(after.values())) for name in largest}
+    return ", ".join(f"{name} {text}" for name, text in texts.items() if text != "0")
 
 
 def sentence(difference: ProfileDifference) -> str:

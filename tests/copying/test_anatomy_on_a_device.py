@@ -1,9 +1,12 @@
 """The anatomy of a call on a device: where its time goes over the releases, and which part changed."""
 
+import json
 import re
 
 import pytest
 
+import tensorcopy
+from tensorcopy import cli
 from tensorcopy.copying.pages import method_pages
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.results.call_parts import CALL, COPY, DEVICE, LAUNCH, PARTS, WAIT
@@ -27,9 +30,9 @@ def more(release: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def content(tmp_path_factory):
+def folder(tmp_path_factory):
     """A machine whose launches tell the parts of two methods with all releases but one, and of another one none."""
-    folder = tmp_path_factory.mktemp("results")
+    folder = tmp_path_factory.mktemp("device") / "results"
     times = {SMALL: 15.0, LARGE: 18.0, CONVERSION: 40.0, OTHER: 15.0, IN_A_ROW: 8.0}
     by_release = {case: {each: time + more(each) * (case == SMALL) for each in RELEASES} for case, time in times.items()}
     parts = {
@@ -42,6 +45,11 @@ def content(tmp_path_factory):
     seen = {name: launch_files.observed("conversion" if "numpy" in name else "copy", code) for name, code in launch_files.METHODS.items()}
     seen["detach_numpy_copy"]["code_on_accelerator"] = "x.detach().cpu().numpy()"
     launch_files.write_counts(folder, RELEASES[-1], {}, methods=seen, **card)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def content(folder):
     return render.content(shipped(), launch_files.load(folder))
 
 
@@ -107,3 +115,50 @@ def test_a_case_with_parts_leads_to_them(content, case, leads):
     templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
     page = render.page_text(templates, histories._case_page(content, places, launch_files.case(case)))
     assert ('Where its time goes: <a href="../../../methods/clone_detach.html">' in page) is leads
+
+
+@pytest.fixture
+def why(folder, monkeypatch, capsys):
+    """Return what `tensorcopy why` exits with and prints of the device."""
+    monkeypatch.chdir(folder.parent)
+
+    def printed(*arguments: str):
+        code = cli.main(["why", *arguments, "--device", "cuda"])
+        out, err = capsys.readouterr()
+        return code, " ".join(out.split()), err
+
+    return printed
+
+
+def test_why_tells_the_parts_of_the_page(why, pages):
+    """In its words, of the smallest tensor of a method."""
+    code, out, _ = why("clone_detach", "2.10.0", "2.15.0")
+    assert code == 0
+    assert out.startswith("x.clone().detach(), copies.Latency clone_detach numel=1024 device=cuda, on Card 9000 (box, cuda) torch 2.10.0")
+    page = " ".join(text_of(section(pages, "clone_detach")).split())
+    shares, change = re.search(r"2\.15\.0: (.*?)\. With .*? %: (.*?\d µs)\.", page).groups()
+    answer = rf"Of 16\.2 µs with torch 2\.15\.0\S*: {shares}\. Since torch 2\.10\.0\S*: {re.escape(change)}\."
+    assert re.search(rf"{answer} Time per call: 15\.0 µs → 16\.2 µs \(", out)
+
+
+def test_why_names_no_part_of_a_time_that_did_not_change(why):
+    _, out, _ = why("clone_detach.*1048576", "2.9.1", "2.15.0")
+    assert re.search(rf"Of 18\.0 µs with torch \S+: {LAUNCH} 33 %, {DEVICE} 33 %, {WAIT} 22 %, {CALL} 11 %\. Time per call: ", out)
+    assert "unchanged" in out
+
+
+def test_why_tells_parts_as_json_and_to_python(why):
+    code, out, _ = why("clone_detach", "2.10.0", "2.11.0", "--format", "json")
+    assert code == 0
+    parts = json.loads(out)["parts"]
+    cause = tensorcopy.why("clone_detach", "2.10.0", "2.11.0", device="cuda")
+    assert (parts["before"], parts["after"]) == cause.parts
+    assert parts["after"][LAUNCH] - parts["before"][LAUNCH] == pytest.approx(1e-6 * MORE, rel=0.05)
+
+
+@pytest.mark.parametrize(("case", "release"), [("clone_detach.*1024 ", NOT_PROFILED), ("detach_clone", "2.14.1")])
+def test_why_says_nothing_of_parts_that_are_not_stored(why, case, release):
+    """Of a release without them on one side, and of a method without any."""
+    code, out, err = why(case, release, "2.15.0")
+    assert (code, out) == (2, "")
+    assert "were not counted" in err
