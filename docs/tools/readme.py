@@ -88,10 +88,11 @@ def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
         seconds, multiple, *interval = (None if value is None else float(f"{value:.6g}") for value in numbers)
         return [choice.method, seconds, multiple, choice.verdict, interval or None]
 
-    sources = {
-        device: {"torch": result.provenance["torch"], "on": result.hardware(device), "day": result.provenance["started"][:10]}
-        for device, result in results.items()
-    }
+    sources = {}
+    for device, result in results.items():
+        answers = [recommend.options_by_size(result, request) for request in recommend.requests(device)]
+        day = result.day_of(option.case for by_size in answers for options in by_size.values() for option in options)
+        sources[device] = {"torch": result.provenance["torch"], "on": result.hardware(device), "day": day}
     answers = []
     for device, result in results.items():
         of_common = recommend.requests(device)

@@ -180,6 +180,11 @@ class Result:
         counted = {case.device for case in self.counts if unit in ("", case.spec.unit)}
         return tuple(device for device in DEVICES if device in counted)
 
+    def day_of(self, cases: Iterable[Case]) -> str:
+        """Return the day of the newest launch that timed any of some cases, "2026-11-21"; where none did, of the newest of all."""
+        started = self.column.last_started({*cases}) if self.column else ""
+        return (started or str(self.provenance["started"]))[:10]
+
     def is_unpaired(self, case: Case) -> bool:
         """Return whether a case was timed without another side in each of its launches."""
         return self.column is not None and self.column.is_unpaired(case)

@@ -391,6 +391,11 @@ class DeviceResults:
         return extent(timing.launches for case, timing in self.result.timings.items() if self._has(case))
 
     @property
+    def day(self) -> str:
+        """The day of the newest launch that timed the device with the newest result."""
+        return self.result.day_of(filter(self._has, self.result.timings))
+
+    @property
     def hardware(self) -> str:
         """The vendor's name of the device."""
         return self.result.hardware(self.device)

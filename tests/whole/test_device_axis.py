@@ -302,6 +302,21 @@ def test_a_device_that_lags_behind_keeps_its_block(tmp_path):
         assert re.search(r"Time, torch {} against {}: \d+ un\w+, \d+ un\w+\.".format(*sides), site.block(device))
 
 
+def test_the_date_of_an_answer_is_that_of_its_own_launches(tmp_path):
+    """Not of a later launch of the same release, which timed another device or cases that the answer does not show."""
+    newest = {case: {each: time[each] for each in (BEFORE, NEWEST)} for case, time in CUDA.items()}
+    other = {f"copies.ByDtype.time_copy detach_clone {SMALL} float64": {BEFORE: 1.0, NEWEST: 1.0}}
+    for day, cases in ((10, CPU), (20, CUDA), (25, other), (27, newest)):
+        write(tmp_path, cases, "box", launch_files.START.replace(day=day))
+    site = site_of(tmp_path)
+    for device, day in (("cpu", "10"), ("cuda", "27")):
+        assert re.findall(r"\d{4}-\d\d-(\d\d)</p>", site.block(device)) == [day]
+        chooser = site.files[f"choose/{device}-tensor-own-cut-grad-{SMALL}.html"]
+        assert re.search(r"measured on \S+-(\d\d)\.", text_of(chooser))[1] == day
+    tiles = [re.search(r"Last measured.*?\d-\d\d-(\d\d)", " ".join(text_of(site.block(device)).split()))[1] for device in ("cpu", "cuda")]
+    assert tiles == ["25", "27"]
+
+
 def test_a_device_alone_is_shown_first(tmp_path):
     """Its anchors are plain, and the CPU has the commands."""
     write(tmp_path, CUDA, "gpu", counted=("cuda",))

@@ -76,6 +76,7 @@ def pages(content: Content) -> Iterator[Page]:
                 "measured": measured[request.device],
                 "questions": [*_questions(answers, request, answer.numel), *_tensor_question(answer, others)],
                 "answers": [answer],
+                "day": _day(measured[request.device], [answer]),
                 "only_common": request not in others,
                 "elsewhere": next(((other.device, by_tensor(other)) for other in elsewhere), None),
             }
@@ -105,6 +106,7 @@ def _page_by_tensor(
         "questions": _questions(answers, request, None, others),
         "common": [answer for numel, answer in answers[request].items() if numel in sizes],
         "answers": of_others,
+        "day": _day(results, of_others),
         "nearest": [(_with_bytes(dtypes), _with_bytes([dtype])) for (_, dtype), dtypes in nearest.items()],
     }
     asked = _asked(request, "by dtype and layout")
@@ -112,6 +114,11 @@ def _page_by_tensor(
     tensors = ", ".join(each.tensor for each in timed[1:])
     description = f"{asked}: what to type for an x that is {tensors}, and what it costs beside the alternatives."
     return Page(by_tensor(request), "choose.html", title, values, description=description)
+
+
+def _day(results: DeviceResults, answers: Iterable[Answer]) -> str:
+    """Return the day of the newest launch whose times some answers show."""
+    return results.result.day_of(option.case for answer in answers for option in answer.options)
 
 
 def _with_bytes(dtypes: Sequence[str]) -> str:

@@ -265,7 +265,7 @@ def _answer(results: DeviceResults, translate: Translate) -> dict[str, Any]:
     codes = {name: code_markup(options[0].code) for name, options in answered.items() if options}
     if "copy" not in codes:
         return {"answer": ""}
-    day = str(results.result.provenance["started"])[:10]
+    day = results.result.day_of(option.case for options in answered.values() for option in options)
     return {
         "answer": translate("answer" if "conversion" in codes else "answer_copy", **codes),
         "costs": [
@@ -466,7 +466,7 @@ def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) 
 def _tiles(results: DeviceResults, translate: Translate) -> list[tuple[Markup, object]]:
     """Return the figures about freshness and reliability, each with its name; shares are exact fractions."""
     tiles: list[tuple[Markup, object]] = [
-        (translate("measured"), str(results.result.provenance["started"])[:10]),
+        (translate("measured"), results.day),
         (translate("releases"), len({result.sha for result in results.measured})),
         (translate("launches"), results.launches.replace(" to ", translate("to"))),
     ]
