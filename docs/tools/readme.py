@@ -90,8 +90,8 @@ def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
 
     sources = {}
     for device, result in results.items():
-        answers = [recommend.options_by_size(result, request) for request in recommend.requests(device)]
-        day = result.day_of(option.case for by_size in answers for options in by_size.values() for option in options)
+        measured = [recommend.options_by_size(result, request).values() for request in recommend.requests(device)]
+        day = result.day_of(option.case for by_size in measured for options in by_size for option in options)
         sources[device] = {"torch": result.provenance["torch"], "on": result.hardware(device), "day": day}
     answers = []
     for device, result in results.items():

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.cases import NUMELS, ON_DEVICE
 from tensorcopy.copying.inside import conformance, printed
-from tensorcopy.copying.pages import article
+from tensorcopy.copying.pages import article, method_pages
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
@@ -265,3 +265,53 @@ def test_the_open_question_is_answered_with_the_counted_bytes(content, site):
     assert told[1:] == ["0 B (2.8.0 to 2.15.0)", "0 B (2.15.0)", "8 MiB (2.15.0)"]
     assert "counted without a device" in text
     assert f"measured on {measured.hardware('cuda')}" in text
+
+
+def cells(row: str) -> list[str]:
+    return [unescape(re.sub("<.*?>", "", cell)).replace("\u202f", " ") for cell in re.findall("<t[hd].*?</t[hd]>", row)]
+
+
+@pytest.fixture(scope="module")
+def memory_of(content):
+    """Return the sentences about memory on a method's page, and the rows of its table by device."""
+    templates = render.templates_of(content)
+    pages = {page.address: page for page in method_pages.pages(content)}
+
+    def of_method(method: str) -> tuple[str, dict[str, list[str]]]:
+        html = render.page_text(templates, pages[f"methods/{method}.html"]).partition('id="memory"')[2].partition('class="note"')[0]
+        sentences, _, table = html.partition("<table")
+        return unescape(re.sub("<.*?>", "", sentences)), {row[0].split()[0]: row[1:] for row in map(cells, table.split("<tr>")[2:])}
+
+    return of_method
+
+
+def test_the_page_of_a_method_has_the_memory_that_the_article_has(content, site, memory_of):
+    """Of each device that was measured, of the device and of the host, with the same releases."""
+    rows = site["article.html"].rsplit("<table", 1)[1].split("<tr>")[2:]
+    hrefs = [re.search(r"methods/(\w+)\.html", row)[1] for row in rows]
+    assert len(hrefs) == 4
+    for method, row in zip(hrefs, rows):
+        _, host, _, of_device, host_of_device = cells(row)
+        assert memory_of(method)[1] == {"cpu": ["–", host], "cuda": [of_device, host_of_device]}
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [
+        ("detach_clone_numpy", "it takes 4 MiB of device memory that x.detach().to"),
+        ("detach_numpy_copy", "it takes 4 MiB of host memory that x.detach().to"),
+        ("detach_to_cpu_copy_numpy", "no other conversion takes less memory."),
+        ("clone_detach", "no other copy takes less memory."),
+    ],
+)
+def test_the_page_of_a_method_says_whether_it_wastes_memory(memory_of, method, more):
+    """Against the method with the same outcome that takes least; the CPU wastes none."""
+    said, _ = memory_of(method)
+    assert f"On cuda, {more}" in said
+    assert re.search(r"On cpu, no other \w+ takes less memory\.", said)
+
+
+def test_a_call_that_raises_has_no_memory(memory_of):
+    """Such as `x.numpy()` of a tensor on a GPU, which took none."""
+    assert [*memory_of("numpy")[1]] == ["cpu"]
+    assert [*memory_of("detach_cpu_numpy")[1]] == ["cuda"]

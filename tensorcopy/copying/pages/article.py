@@ -14,13 +14,14 @@ from markupsafe import Markup, escape
 from tensorcopy import files
 from tensorcopy.copying.drawings import draw_graph, draw_methods
 from tensorcopy.copying.inside.printed import SECTIONS, drawn_graph, session
+from tensorcopy.copying.pages import memory
 from tensorcopy.copying.pages.method_pages import observed
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, size
 from tensorcopy.report import words
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.results.cases import Case, host_peak, memory_case
+from tensorcopy.results.cases import memory_case
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
@@ -30,7 +31,6 @@ from tensorcopy.site.page import Page, Translate, code_markup, translator
 TABLE = Path(__file__).with_name("article.toml")
 THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
 TWO = ("new_tensor", "tensor")  # and slower than these three
-INDEPENDENT = ("detach_clone_numpy", "clone_detach_numpy", "detach_numpy_copy", "detach_to_cpu_copy_numpy", "pinned_numpy")  # ndarrays
 ARTICLE_NUMELS = tuple(2**exponent for exponent in range(15))  # that the article times
 WASTES, ALTERNATIVE = "detach_clone_numpy", "detach_numpy_copy"  # of GPU memory
 
@@ -105,7 +105,7 @@ def pages(content: Content) -> Iterator[Page]:
 def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]:
     translate, results = translator(language), machine.by_release
     heading, glossary = str(translate("article_heading")), "glossary" if language == "en" else f"glossary.{language}"
-    on_device = _measured_on_device(content)
+    on_device = memory.measured_on(content, "cuda")
     newest = {**(on_device[-1].methods if on_device else {}), **results[-1].methods}
     by_device = {device: each.by_release for device, each in content.by_device.items()}
     drawings = {**draw_methods(content.methods, language), "graph": draw_graph(drawn_graph())}
@@ -127,18 +127,9 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "device_name": on_device[-1].hardware("cuda") if on_device else "",
         "memory_page": content.web.of_file("docs/memory.md"),
         "memory": [
-            (
-                method,
-                newest[method]["code_on_accelerator"],
-                _spans(results, host_peak(method, "cpu"), translate) if "devices" not in newest[method] else "–",
-                _spans(results, memory_case("cuda_peak", method, "cuda"), translate),
-                _spans(on_device, memory_case("device_peak", method, "cuda"), translate),
-                _spans(on_device, memory_case("peak", method, "cuda"), translate)
-                if "devices" not in newest[method]
-                else translate("article_pinned", spans=_spans(on_device, host_peak(method, "cuda"), translate)),
-            )
-            for method in INDEPENDENT
-            if method in newest
+            (method, row["code_on_accelerator"], *_peaks_of(method, row, results, on_device, translate))
+            for method in memory.INDEPENDENT
+            if (row := newest.get(method))
         ],
     }
 
@@ -361,10 +352,14 @@ def conclusion(shown: Times, translate: Translate) -> Markup:
     return translate("article_three", torch=shown.release(translate), apart=apart, sizes=len(judged), spread=f"{spread:.2f}")
 
 
-def _measured_on_device(content: Content) -> list[Result]:
-    """Return the results, one for each release, whose memory was measured on a CUDA device."""
-    machine = content.by_device.get("cuda")
-    return [each for each in machine.by_release if memory_case("device_peak", WASTES, "cuda") in each.counts] if machine else []
+def _peaks_of(
+    method: str, row: Mapping[str, Any], results: Sequence[Result], on_device: Sequence[Result], translate: Translate
+) -> tuple[Markup, ...]:
+    """Return the memory of a method: of the host on the CPU; of a CUDA device counted without one, and measured; and of its host."""
+    host_alone = Markup("–") if "devices" in row else memory.spans(results, memory.cases(row, method, "cpu")[1], translate)
+    counted = memory.spans(results, memory_case("cuda_peak", method, "cuda"), translate)
+    device, host = (memory.spans(on_device, case, translate) for case in memory.cases(row, method, "cuda"))
+    return host_alone, counted, device, translate("article_pinned", spans=host) if "devices" in row else host
 
 
 def _device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
@@ -388,13 +383,3 @@ def _waste(result: Result, translate: Translate) -> Markup:
     if clone is None or copy is None:
         return answer
     return translate("space").join([answer, translate("article_waste_host", clone=size(int(clone)), copy=size(int(copy)))])
-
-
-def _spans(results: Sequence[Result], case: Case, translate: Translate) -> Markup:
-    """Return each amount of a count with the releases that have it."""
-    texts = []
-    for amount, group in groupby([result for result in results if case in result.counts], key=lambda result: result.counts[case]):
-        releases = [*dict.fromkeys(result.version for result in group)]
-        form = "article_span" if len(releases) > 1 else "article_span_of_one"
-        texts.append(translate(form, amount=size(int(amount)), first=releases[0], last=releases[-1]))
-    return translate("and").join(texts) if texts else translate("article_not_observed")

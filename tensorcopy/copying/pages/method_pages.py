@@ -8,6 +8,7 @@ from typing import Any
 from tensorcopy.copying import anatomy, recommend
 from tensorcopy.copying.anatomy import Anatomy
 from tensorcopy.copying.inside.semantics import describe
+from tensorcopy.copying.pages import memory
 from tensorcopy.numbers import size
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case, host_peak
@@ -16,7 +17,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine, longest_history
-from tensorcopy.site.page import Page
+from tensorcopy.site.page import Page, translator
 from tensorcopy.site.pages import explorer
 
 SEMANTICS_TITLE = "What each method does"
@@ -97,6 +98,7 @@ def _method_pages(content: Content) -> Iterator[Page]:
             "device": device,
             "anatomies": [*_anatomies(machine, name), *on_device],
             "not_profiled": not_profiled,
+            "memory": memory.uses(content, name, translator("en")),
             "explorers": [
                 (each.name, explorer.link(each, *cases[:1]))
                 for each in content.machines
