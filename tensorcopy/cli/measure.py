@@ -235,12 +235,15 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         for each in filter(None, (missing, missing_of_newest)):
             for line in taking.outlook(each, size, parallel, twice=whole and each is missing):
                 console.print(line, soft_wrap=True)
+        with_functions = not options.bench or own.is_shipped  # another campaign's are those of all its operations, whatever is selected
+        for line in [] if options.no_counts else run.outlook_of_counts(missing, counts, with_functions=with_functions):
+            console.print(line, soft_wrap=True)
         taken = run.take(
             missing,
             newest=missing_of_newest,
             most=size,
             counts=None if options.no_counts else counts,
-            with_functions=not options.bench or own.is_shipped,  # another campaign's are those of all its operations, whatever is selected
+            with_functions=with_functions,
             twice=whole,
             parallel=parallel,
         )

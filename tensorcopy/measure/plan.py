@@ -44,6 +44,7 @@ NEW = "NEW"  # the releases that are newer than any that this machine has measur
 SIDE_GIGABYTES = 0.5  # of memory, of the process of a side with its fork
 # What a side takes in a launch, on an AMD EPYC of 2023: to start, for a case, for each byte of its tensor, and for another's case
 START_SECONDS, CASE_SECONDS, BYTE_SECONDS, OWN_FORK_SECONDS = 3.0, 0.025, 6e-9, 0.1
+COUNT_SECONDS = 0.3  # a counted case, or one whose functions are counted
 
 
 @dataclass(frozen=True)
@@ -320,6 +321,11 @@ def seconds_of_side(suites: Mapping[str, Mapping[str, Any]]) -> float:
             if text in suite["selected"]:
                 total += OWN_FORK_SECONDS if has_own_fork(name) else CASE_SECONDS + BYTE_SECONDS * nbytes
     return total
+
+
+def seconds_of_counts(suites: Mapping[str, Mapping[str, Any]]) -> float:
+    """Return about how long the selected cases of these suites take to count with one release, without what a third-party suite does."""
+    return START_SECONDS + COUNT_SECONDS * sum(len(suite["selected"]) for suite in suites.values())
 
 
 def parallel(sides: int, devices: Collection[str]) -> int:

@@ -108,6 +108,30 @@ def take(
     return Taken(launches, [*dict.fromkeys(job.sides.failed.values()), *problems], without, len(profiled), notes)
 
 
+def outlook_of_counts(missing: Missing, suites: Suites, *, with_functions: bool) -> list[str]:
+    """Return what a run will count after its launches: releases and minutes, and of how many the functions; nothing where none lacks any.
+
+    suites : that count something; with_functions : as in `take`
+    """
+    job, lines = missing.job, list[str]()
+    rounds = taking.rounds_of_counts(suites, missing.launches)
+    lacking = [taking.uncounted(missing.measurements, job, each, number) for number, each in enumerate(rounds, start=1)]
+    if releases := {each for of_round in lacking for each in of_round}:
+        seconds = sum(len(of_round) * plan.seconds_of_counts(each) for of_round, each in zip(lacking, rounds))
+        least = "at least " if taking.varying(suites) else ""  # a benchmark of others may take minutes
+        lines.append(f"then counts of {counted(len(releases), 'release')}: {least}{_minutes(seconds)}")
+    if with_functions and not hardware.missing_valgrind():
+        profiled = {name: suite for name, suite in {**missing.suites, **suites}.items() if _is_profiled(name)}
+        if left := without_functions(missing.measurements, job, will_be_counted=bool(profiled)):
+            minutes = _minutes(len(left) * plan.seconds_of_counts(profiled))
+            lines.append(f"then functions of {counted(len(left), 'release')}: {minutes}")
+    return lines
+
+
+def _minutes(seconds: float) -> str:
+    return f"about {max(1, round(seconds / 60))} min"
+
+
 def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int) -> tuple[list[Launch], list[TensorcopyError]]:
     """Take as many launches again of the cases that are inexact between two neighbours of these groups; return them, and the errors.
 
@@ -138,9 +162,12 @@ def _is_wide(case: Case, change: Change) -> bool:
     return half > (WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE)
 
 
-def without_functions(measurements: Sequence[Measurement], job: Job) -> list[Measurement]:
-    """Return the measurements whose instructions were counted, or whose operations were timed, and whose functions were not counted."""
-    machines: dict[Place, set[str]] = {}
+def without_functions(measurements: Sequence[Measurement], job: Job, *, will_be_counted: bool = False) -> list[Measurement]:
+    """Return the measurements whose instructions were counted, or whose operations were timed, and whose functions were not counted.
+
+    will_be_counted : whether the run does the first with all of them before
+    """
+    machines: dict[Place, set[str]] = {each.place: {job.machine} for each in measurements if will_be_counted}
     for each in [*job.stored(), *job.counted()]:
         if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items()):
             for side in each.sides:

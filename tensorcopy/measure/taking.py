@@ -480,6 +480,21 @@ def varying(suites: Suites) -> dict[str, Mapping[str, Any]]:
     return {name: suite for name, suite in suites.items() if not suite_specs.find(name).shipped}
 
 
+def rounds_of_counts(suites: Suites, count: int) -> list[Suites]:
+    """Return the suites of each launch of counts that a release shall have: of the first all, of others those whose values vary."""
+    values = varying(suites)
+    return [suites, *([values] * (min(count, OF_VALUES) - 1) if values else [])]
+
+
+def uncounted(measurements: Sequence[Measurement], job: Job, suites: Suites, number: int) -> list[Measurement]:
+    """Return the measurements that have fewer than a number of launches of counts of these suites, or none of any."""
+    stored = job.counted()
+    counts = plan.taken(stored, suites, "counts", opened=job.sides.provenances())
+    there = {side.place for each in stored for side in each.sides}
+    lacking = [each for each in measurements if each.place not in there or (suites and counts[each.place] < number)]
+    return [each for each in dict.fromkeys(lacking) if each not in job.sides.failed]
+
+
 def take_counts(
     measurements: Sequence[Measurement], job: Job, suites: Suites, *, count: int = 1
 ) -> tuple[list[Launch], list[TensorcopyError]]:
@@ -489,13 +504,9 @@ def take_counts(
     count : of launches that tracked values shall have, at most `OF_VALUES`; an exact count is taken once
     """
     values, taken, problems = varying(suites), list[Launch](), list[TensorcopyError]()
-    for number in range(1, min(count, OF_VALUES) + 1 if values else 2):
-        wanted, own = (suites, job) if number == 1 else (values, job.only(values))
-        stored = job.counted()
-        counts = plan.taken(stored, wanted, "counts", opened=job.sides.provenances())
-        there = {side.place for each in stored for side in each.sides}
-        lacking = [each for each in measurements if each.place not in there or (wanted and counts[each.place] < number)]
-        missing = [each for each in dict.fromkeys(lacking) if each not in job.sides.failed]
+    for number, wanted in enumerate(rounds_of_counts(suites, count), start=1):
+        own = job if number == 1 else job.only(values)
+        missing = uncounted(measurements, job, wanted, number)
         for place, measurement in enumerate(missing):
             if job.is_over:
                 break

@@ -123,8 +123,8 @@ class Machine:
         suites = side_benchmarks.selected(self.suites, selection, (), timed=False)
         document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), **SECOND)
         stored = {name: side_benchmarks.described(suite) for name, suite in suites.items()}
-        for suite in stored.values():
-            suite.values["0"] = 4096.0
+        for name, suite in stored.items():
+            suite.values.update({str(index): 4096.0 for index in suites[name]["selected"].values()})
         return launches.msgspec.structs.replace(document, kind="counts", suites=stored)
 
     def turns(self, names: list[str], number: int, case: str) -> Turns:
@@ -410,6 +410,31 @@ def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
     for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
         assert measure("2.15.0", "--launches", str(number)) == 0
         assert machine.counted == ["2.15.0"] * counted
+
+
+INSTRUCTIONS = "instructions.BySize.track_instructions"
+
+
+@pytest.mark.parametrize("valgrind", [True, False])
+def test_a_run_says_before_what_it_will_count(machine, monkeypatch, capsys, valgrind):
+    """Counts and, with Valgrind, functions: of how many releases, and for about how long. What is there is left out."""
+    names, numels = ["method", "numel", "requires_grad"], [str(number) for number in range(1, 401)]
+    suite = {"name": INSTRUCTIONS, "version": "1", "param_names": names, "params": [["'tensor'"], numels, ["False"]]}
+    machine.suites[INSTRUCTIONS] = {**suite, "type": "track", "unit": "instructions"}
+    monkeypatch.setattr(hardware, "missing_valgrind", lambda: "" if valgrind else "no valgrind here")
+    functions = []
+    monkeypatch.setattr(run, "_take_functions", lambda measurements, job: (functions.append(len(measurements)), ([], []))[1])
+
+    def said(*arguments: str) -> list[str]:
+        assert measure("2.13.0..2.15.0", "--launches", "1", *arguments) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if line.startswith("then ")]
+
+    minutes = round(3 * (3 + 0.3 * 401) / 60)
+    expected = [f"then counts of 3 releases: about {minutes} min", f"then functions of 3 releases: about {minutes} min"]
+    assert said("--no-counts") == []
+    assert said() == expected[: 1 + valgrind]
+    assert functions == [3] * valgrind
+    assert said() == expected[1 : 1 + valgrind]
 
 
 def test_functions_are_counted_of_what_has_instructions(machine):
