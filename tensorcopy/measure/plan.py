@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -150,17 +150,13 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
 
     Raises TensorcopyError for one that `in_interpreter` refuses, for two with the same torch, and for a named release that none has.
     """
+    asked = [*dict.fromkeys(pythons)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        measurements = [*pool.map(lambda python: in_interpreter(python, campaign), dict.fromkeys(pythons))]
-    by_place = {each.place: each for each in measurements}
-    for each in measurements:
-        if (other := by_place[each.place]) is not each:
-            raise TensorcopyError(
-                "two interpreters have the same torch",
-                got=f"{each} in {each.interpreter} and {other.interpreter}",
-                allowed="another release, Python or kind of wheel in each",
-                next="leave one of them out",
-            )
+        # before the probes of each, which take a minute
+        torches = pool.map(lambda python: interpreters.torch_of(interpreters.executable(python)), asked)
+        _refuse_same({python: (tuple(torch), f"torch {torch[0]} on Python {torch[1]}") for python, torch in zip(asked, torches) if torch})
+        measurements = [*pool.map(lambda python: in_interpreter(python, campaign), asked)]
+    _refuse_same({each.interpreter: (each.place, str(each)) for each in measurements})
     known = {name for each in measurements for name in (each.release.version, each.release.tag)}
     if others := [text for text in named if text not in known | {NEW}]:
         raise TensorcopyError(
@@ -171,6 +167,22 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
         )
     chosen = [each for each in measurements if {each.release.version, each.release.tag} & {*named}]
     return chosen if chosen and NEW not in named else measurements
+
+
+def _refuse_same(torches: Mapping[str, tuple[Hashable, str]]) -> None:
+    """Raise TensorcopyError where two interpreters have the same torch.
+
+    torches : by interpreter, what tells its torch from others, and the name of that
+    """
+    first: dict[Hashable, str] = {}
+    for interpreter, (torch, name) in torches.items():
+        if first.setdefault(torch, interpreter) != interpreter:
+            raise TensorcopyError(
+                "two interpreters have the same torch",
+                got=f"{name} in {first[torch]} and {interpreter}",
+                allowed="another release, Python or kind of wheel in each",
+                next="leave one of them out",
+            )
 
 
 def joining(measurements: Sequence[Measurement]) -> Measurement | None:

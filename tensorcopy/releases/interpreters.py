@@ -60,6 +60,28 @@ def executable(python: str) -> Path:
     return Path(path).absolute()  # probes start in another folder
 
 
+# torch's own file of its version needs no import of torch, which takes seconds
+TORCH = """
+import importlib.util, json, os, runpy, sys
+version = runpy.run_path(os.path.join(os.path.dirname(importlib.util.find_spec("torch").origin), "version.py"))
+build = [version.get(name) is not None for name in ("cuda", "hip", "xpu")]
+print(json.dumps([version["__version__"].partition("+")[0], "%d.%d" % sys.version_info[:2], version["git_version"], *build]))
+"""
+
+
+def torch_of(python: Path) -> list[Any]:
+    """Return what tells the torch of an interpreter from others, its version and its Python first, without importing it.
+
+    Nothing where it has none, or cannot be asked.
+    """
+    try:
+        asked = subprocess.run([python, "-I", "-c", TORCH], capture_output=True, text=True, check=True, timeout=60)
+        found: list[Any] = json.loads(asked.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return []
+    return found
+
+
 def run_probe(
     python: Path,
     module: str,

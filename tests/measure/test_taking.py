@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -735,6 +736,18 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in /b/python and /c/python" in capsys.readouterr().err
     assert measure(*two_interpreters, "2.13.0") == 2
     assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
+
+
+def test_two_interpreters_with_the_same_torch_are_refused_before_any_is_probed(machine, monkeypatch, tmp_path, capsys):
+    """The probes of both took a minute, for a refusal that files on the disk tell."""
+    other = tmp_path / "python"
+    other.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    other.chmod(0o755)
+    monkeypatch.setattr(environments, "inspected", lambda *arguments: pytest.fail("an interpreter was probed"))
+    assert measure("--interpreter", sys.executable, "--interpreter", str(other)) == 2
+    name = f"torch {torch.__version__.partition('+')[0]} on Python {sys.version_info[0]}.{sys.version_info[1]}"
+    assert f"same torch: got {name} in {sys.executable} and {other}" in capsys.readouterr().err
+    assert interpreters.torch_of(tmp_path / "missing") == []
 
 
 @pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "runners.toml"])
