@@ -171,8 +171,11 @@ def _compared(options: argparse.Namespace) -> Comparison:
         command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
         pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command, unit=unit)
     except TensorcopyError as error:
-        if all(map(git.find, sides)):
-            following = f"asv compare {options.before} {options.after}"
+        named = [next(filter(git.find, (side, f"v{side}")), "") for side in sides]  # "0.1.0" may mean the project's own tag
+        if all(named):
+            measured = {result.revision for result in reader.load_results(results_folder(), own.releases).results}
+            are_measured = measured >= {*map(git.find, named)}
+            following = f"asv compare {named[0]} {named[1]}" if are_measured else f"asv continuous {named[0]} {named[1]}"
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
     stored = reader.load_results(pair.before.folder, own.releases).results

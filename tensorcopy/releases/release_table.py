@@ -125,7 +125,9 @@ class ReleaseIndex(tuple[Release, ...]):
                 return row
         following = "tensorcopy list releases"
         with suppress(InvalidVersion):
-            following += f" --add {Version(version)}"
+            asked = Version(version)
+            if not self or asked > Version(self[0].version):  # an older one cannot be added: it is probably of a project
+                following += f" --add {asked}"
         raise TensorcopyError(
             "unknown torch release",
             got=repr(name),

@@ -594,10 +594,26 @@ def test_one_of_several_machines_is_named(folder, capsys):
     assert ", on Box 9000 (box, cpu), Python 3.11\n" in capsys.readouterr().out
 
 
-def test_two_git_revisions_are_compared_by_asv(folder, monkeypatch, capsys):
-    monkeypatch.setattr(git, "find", {"main": "1" * 40, "HEAD": "2" * 40}.get)
-    assert main(["compare", "main", "HEAD"]) == 2
-    assert capsys.readouterr().err.endswith("; next: asv compare main HEAD\n")
+@pytest.mark.parametrize("command", ["continuous", "compare"])
+@pytest.mark.parametrize(("sides", "named"), [("main HEAD", "main HEAD"), ("0.1.0 v0.2.0", "v0.1.0 v0.2.0")], ids=["names", "tags"])
+def test_two_git_revisions_are_compared_by_asv(folder, monkeypatch, capsys, sides, named, command):
+    """Also version tags of a project, which are no releases of torch. Those that were not measured are measured first."""
+    shas = dict(zip(named.split(), ("1" * 40, "2" * 40)))
+    monkeypatch.setattr(git, "find", shas.get)
+    if command == "compare":
+        launch_files.write(folder, {"copies.BySize.time_copy tensor 16": {f"2.15.0#{sha}": 1.0 for sha in shas.values()}})
+    assert main(["compare", *sides.split()]) == 2
+    assert capsys.readouterr().err.endswith(f"; next: asv {command} {named}\n")
+
+
+@pytest.mark.parametrize(
+    ("version", "advised"), [("0.1.0", "tensorcopy list releases"), ("2.99.0", "tensorcopy list releases --add 2.99.0")]
+)
+def test_a_version_that_torch_never_had_is_not_added(folder, monkeypatch, capsys, version, advised):
+    """Such as that of a project: no index has a torch older than the table's first."""
+    monkeypatch.setattr(git, "find", lambda name: "")
+    assert main(["compare", version, NAMES[1]]) == 2
+    assert capsys.readouterr().err.endswith(f"; next: {advised}\n")
 
 
 def test_sides_without_a_common_case(tmp_path, monkeypatch, capsys):

@@ -57,6 +57,8 @@ EXAMPLES = {
     "max(GIGABYTES.values()) + 1": "7",
     "missing[1]": "einops",
     "name": "dtype",
+    "named[0]": "HEAD~1",
+    "named[1]": "HEAD",
     "next(iter(allowed))": "float32",
     "of_release[-1].python": "3.12",
     "of_torch": "2.14.1 2.15.0",
