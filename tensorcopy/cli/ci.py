@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 
 ARTIFACT = Path("comparison")
+SHA = re.compile(r"[0-9a-f]{40}")
 LAUNCHES, BUDGET = 16, "12m"  # few, because people wait for the answer
 
 
@@ -90,6 +92,8 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         interpreter=options.interpreter,
         device=options.device,
     )
+    named, of = (SHA.sub(lambda sha: sha[0][:8], name) for name in (options.head, options.base))
+    console.print(f"base {request.base[:8]}: the last commit that {named} has in common with {of}", soft_wrap=True)
     with progress_bar() as report_progress:
         own, paths = campaign(), configuration.paths()
         pairs = pull_request.pairs(request, own, paths)

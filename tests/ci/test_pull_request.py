@@ -168,14 +168,34 @@ def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
     assert [each.commit for each in (pair.before, pair.after)] == shas[1:] * 2  # both with head's suites
 
 
-def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):
-    """Every case would be unchanged."""
+@pytest.fixture
+def one_commit(tmp_path, monkeypatch):
+    """A repository with a commit on the branch main, which is the current folder."""
     monkeypatch.chdir(tmp_path)
     for variable in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(variable)
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    git(tmp_path, "init", "-q", "-b", "head")
-    git(tmp_path, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "one")
-    assert main(["ci", "pull-request", "--base", "head", "--head", "head"]) == 2
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", "asv.conf.json")
+    git(tmp_path, *AUTHOR, "commit", "-q", "-m", "one")
+    return tmp_path
+
+
+def test_a_commit_is_not_compared_with_itself(one_commit, capsys):
+    """Every case would be unchanged."""
+    assert main(["ci", "pull-request", "--base", "main", "--head", "main"]) == 2
     assert "there is nothing to compare" in capsys.readouterr().err
-    assert not (tmp_path / "comparison").exists()
+    assert not (one_commit / "comparison").exists()
+
+
+@pytest.mark.parametrize("is_sha", [False, True], ids=["branch", "SHA, as in a workflow"])
+def test_the_commit_that_is_measured_as_base_is_named(one_commit, capsys, is_sha):
+    """It is neither that of the pull request nor the tip of its base, which has gone on."""
+    fork = sha(one_commit)
+    for branch in ("topic", "main"):
+        git(one_commit, "checkout", "-q", *(["-b"] if branch == "topic" else []), branch)
+        git(one_commit, *AUTHOR, "commit", "-q", "--allow-empty", "-m", branch)
+    tip = sha(one_commit)
+    assert main(["ci", "pull-request", "--base", tip if is_sha else "main", "--head", "topic"]) == 0
+    named = tip[:8] if is_sha else "main"
+    assert f"base {fork[:8]}: the last commit that topic has in common with {named}\n" in capsys.readouterr().out
