@@ -96,9 +96,9 @@ def _waste(result: Result, method: str, device: str) -> Markup:
     if method not in peaks:
         return Markup("")
     least = min(peaks, key=lambda name: sum(peaks[name]))
-    more = {kind: own - other for kind, own, other in zip(("device", "host"), peaks[method], peaks[least]) if own > other}
+    more = {kind: taken - needed for kind, taken, needed in zip(("device", "host"), peaks[method], peaks[least]) if taken > needed}
+    own, other = (code_markup(str(result.methods[name]["code" if device == "cpu" else "code_on_accelerator"])) for name in (method, least))
     if sum(peaks[method]) == sum(peaks[least]):
-        return Markup("On {}, no other {} takes less memory.").format(device, "copy" if method in copies else "conversion")
+        return Markup("On {}, no other {} takes less memory than {}.").format(device, "copy" if method in copies else "conversion", own)
     amounts = " and ".join(f"{size(amount)} of {kind} memory" for kind, amount in more.items())
-    code = code_markup(str(result.methods[least]["code" if device == "cpu" else "code_on_accelerator"]))
-    return Markup("On {}, it takes {} that {} does not.").format(device, amounts, code)
+    return Markup("On {}, {} takes {} that {} does not.").format(device, own, amounts, other)
