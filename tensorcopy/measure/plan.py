@@ -371,7 +371,7 @@ def taken(
     those of other packages than the side's environment has now.
 
     opened : the provenance of environments that are known
-    suites : as `launch.suites_of` returns them, with the selected cases; those with another form of one have none of its cases
+    suites : as `side_benchmarks.suites_of` returns them, with the selected cases; those with another form of one have none of its cases
     """
     read: list[tuple[Launch, Cases]] = []
     for launch in launches:
