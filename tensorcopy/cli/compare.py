@@ -93,8 +93,6 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         console.print(terminal.evidence(comparison, cases[name]), soft_wrap=True, end="", markup=False)
     elif options.format == "text":
         console.print(terminal.overview(comparison, all_cases=options.all, width=console.width))
-    elif options.format == "json":
-        output.write_json(formats.FORMATS["json"](comparison))
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
     if code := print_errors(comparison.problems):
@@ -260,7 +258,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError("no such case", got=repr(options.case), allowed=allowed, next=following)
     standings = [each for of_case in selected.values() if (each := standing(of_case))] if options.open else []
     if options.format == "json":
-        output.write_json(formats.as_json(formats.open_document(standings, device)))
+        sys.stdout.write(formats.as_json(formats.open_document(standings, device)))
     else:
         if options.open:
             table = terminal.open_text(selected, all_cases=options.all)

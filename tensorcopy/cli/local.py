@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from collections.abc import Mapping
 from itertools import groupby
 from string import ascii_lowercase
@@ -91,7 +92,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
             advice = advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_progress)
     _print_left_out(advice.left_out)
     if options.json:
-        output.write_json(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.choices else 1
     if not advice.choices:
         console.print(Prose(advice.why))
@@ -142,7 +143,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     run = {row["method"] for row in rows if not row["observed"]["raises"]}  # for one kind of tensor at least, as x.numpy() does
     failing = dict.fromkeys(row["method"] for row in rows if row["group"] not in TAKEN and row["kept"] is None and row["method"] not in run)
     if options.json:
-        output.write_json(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
         return 1 if differing or failing or own.left_out else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
     for device in devices:
@@ -203,7 +204,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
     if options.out is not None:
         sweep.save(document, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
     if options.json:
-        output.write_json(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     elif options.out is not None:
         console.print(f"Picture written to {options.out}", soft_wrap=True)
     else:

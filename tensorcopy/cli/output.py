@@ -1,6 +1,6 @@
 """Streams and consoles that show text of any result, on any terminal; progress bars and error lines.
 
-Control characters are escaped, characters that the stream's encoding lacks are written in ASCII, and markup in data stays text.
+Control characters are escaped, the output is UTF-8 in any locale, and markup in data stays text.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import shutil
 import sys
 import unicodedata
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
 NARROWEST, WIDEST = 20, 1000  # columns
-POWER, DIGITS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+"), str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-# what the output has that an encoding may lack, as under LC_ALL=C; other characters become "?"
-IN_ASCII = {
-    **dict(zip("▁▂▃▄▅▆▇█", "1234567#")),
-    **{"−": "-", "–": "-", "±": "+/-", "×": "x", "≤": "<=", "µ": "u", "\u2009": " ", "\u202f": " "},
-    **{"→": "->", "…": "...", "▲": "^", "▼": "v", "✓": "+", "✗": "x", "·": ".", "●": "o"},
-}
 PACE_SECONDS = 600.0  # of the pace from which the remaining time follows: steps may take minutes
 LINE_SECONDS = 60.0  # between lines where the output is no terminal
 LEAST_DONE = 0.01  # share, below which the rest cannot be told
@@ -47,7 +39,7 @@ class CleanStream:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        return self.stream.write(encodable(visible(text), self.stream.encoding))
+        return self.stream.write(visible(text))
 
     def writelines(self, lines: Any) -> None:
         for line in lines:
@@ -65,22 +57,6 @@ def visible(text: str) -> str:
     return "".join(character if is_kept else json.dumps(character)[1:-1] for character, is_kept in zip(text, kept))
 
 
-def encodable(text: str, encoding: str | None) -> str:
-    """Return text with what an encoding lacks in ASCII: "-1 %" for "−1 %", "2^14" for "2¹⁴"."""
-
-    def lacks(part: str) -> bool:
-        try:
-            part.encode(encoding or "utf-8")
-        except UnicodeEncodeError:
-            return True
-        return False
-
-    if text.isascii() or not lacks(text):
-        return text
-    text = POWER.sub(lambda power: f"^{power[0].translate(DIGITS)}" if lacks(power[0]) else power[0], text)
-    return "".join(IN_ASCII.get(character, character) if lacks(character) else character for character in text)
-
-
 def console(*, stderr: bool = False) -> Console:
     """Return a rich console on stdout or stderr, to which all text is data: neither markup nor emoji."""
     from rich.console import Console
@@ -94,7 +70,7 @@ def console(*, stderr: bool = False) -> Console:
 
         def __rich_console__(self, console: Console, options: Any) -> Iterator[Segment]:
             for segment in console.render(self.renderable, options):
-                yield segment if segment.control else Segment(encodable(visible(segment.text), console.encoding), segment.style)
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
     class CleanConsole(Console):
         def on_broken_pipe(self) -> None:
@@ -121,18 +97,9 @@ def _width(stream: TextIO) -> int:
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
-def write_json(text: str) -> None:
-    """Write JSON to stdout; characters that its encoding lacks are escaped, not replaced."""
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(json.loads(text), indent=1) + "\n"
-    sys.stdout.write(text)
-
-
 @contextmanager
 def clean_streams() -> Iterator[None]:
-    """Make stdout and stderr streams that take any text.
+    """Make stdout and stderr streams that take any text, in UTF-8 whatever the locale.
 
     A stream that the caller has closed becomes one that leads nowhere: otherwise the next file opened would take its place.
     """
@@ -147,7 +114,7 @@ def clean_streams() -> Iterator[None]:
     before = sys.stdout, sys.stderr
     for stream in before:
         with suppress(AttributeError, OSError, ValueError):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     sys.stdout, sys.stderr = (stream if isinstance(stream, CleanStream) else CleanStream(stream) for stream in before)
     try:
         yield

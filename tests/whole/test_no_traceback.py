@@ -1,10 +1,7 @@
 """No command ends in a traceback, whatever its input and its surroundings."""
 
-import io
-import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -71,24 +68,6 @@ def test_the_help_of_a_command_says_what_it_does(command):
     about = command.parser.description
     assert re.fullmatch(r"[A-Z].+\w\.", about, re.DOTALL)
     assert " ".join(about.replace("%%", "%").split()) in " ".join(command.parser.format_help().split())
-
-
-def test_json_keeps_its_characters_in_any_encoding(checkout, tmp_path, monkeypatch):
-    """As escapes where the encoding lacks them."""
-    shutil.copytree(checkout / "results", tmp_path / "results")
-    shutil.copy(checkout / "asv.conf.json", tmp_path)
-    for path in tmp_path.glob("results/*/*-*.json"):
-        path.write_text(path.read_text(encoding="utf-8").replace("Box 9000", "Box® 9000"), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    printed = {}
-    for encoding in ("utf-8", "ascii"):
-        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
-        monkeypatch.setattr(sys, "stdout", stream)
-        cli.main(["compare", walk.VALID["before"], walk.VALID["after"], "--format", "json"])
-        printed[encoding] = stream.buffer.getvalue()
-    assert "Box®" in printed["utf-8"].decode()
-    assert b"Box\\u00ae" in printed["ascii"]
-    assert json.loads(printed["utf-8"]) == json.loads(printed["ascii"].decode("ascii"))
 
 
 AFTER_A_SIGNAL = """
