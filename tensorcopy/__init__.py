@@ -28,8 +28,6 @@ API = {  # public names, and the module where each lives
     "MatchingMethod": "copying.advise",
     "plot": "copying.sweep",
     "show_progress": "copying.advise",
-    "why": "copying.causes",
-    "Cause": "report.explanation",
 }
 
 __all__ = ["__version__", *API]

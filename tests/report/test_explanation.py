@@ -15,7 +15,7 @@ from tensorcopy.results import function_profiles, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import FunctionCost, Profile
 from tensorcopy.site.changes import CountedChange, cause_link
-from tests.conftest import NEWEST_SHIPPED, ROOT
+from tests.conftest import NEWEST_SHIPPED, ROOT, SHIPPED_GPU
 
 RESULTS = ROOT / "results"
 PAIRS = [  # whose functions were counted on both sides
@@ -213,3 +213,10 @@ def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, 
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
     assert "tensorcopy measure 2.4.1@3.11 --machine box, which needs valgrind" in printed
+
+
+def test_a_device_selects_the_machine_whose_functions_are_compared(shipped_results, monkeypatch, capsys):
+    """None were counted on the GPU's, which the error names."""
+    monkeypatch.setattr(select, "load_results", lambda folder, releases: shipped_results)
+    assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda"]) == 2
+    assert SHIPPED_GPU.name in capsys.readouterr().err
