@@ -8,16 +8,14 @@ document. A pull request's code has run to write it, so `pr_comment` reads it as
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons, paired
+from tensorcopy.judge import paired
 from tensorcopy.judge.comparisons import Comparison
-from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import now, plan, revisions
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job, Sides
@@ -25,7 +23,6 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.report import pr_comment
 from tensorcopy.report.pr_comment import Document, Pair
 from tensorcopy.report.sentences import failures as failures_of
-from tensorcopy.results import reader
 from tensorcopy.worker.processes import ReportProgress
 
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
@@ -65,7 +62,6 @@ class RevisionPair:
 
     comparison : None if a revision has no result
     failures : error lines by the revision's name
-    history : of base against the stored history of this machine, the number of cases by verdict
     note : why base runs its own suites, where it cannot run head's
     """
 
@@ -73,7 +69,6 @@ class RevisionPair:
     after: Revision
     comparison: Comparison | None = None
     failures: dict[str, list[str]] = field(default_factory=dict)
-    history: dict[Verdict, int] = field(default_factory=Counter)
     note: str = ""
 
     @property
@@ -154,15 +149,12 @@ def measured(
     if comparison is None:
         return replace(pair, before=before, note=note)
     results = comparison.before, comparison.after
-    stored = reader.load_results(paths.results, campaign.releases).results
-    earlier = comparisons.with_history(comparison.before, stored, campaign.verdicts) if pair.is_of_code else None
     return replace(
         pair,
         before=before,
         note=note,
         comparison=replace(comparison, labels=(before.name, after.name)),
         failures={each.name: lines for each, result in zip((before, after), results) if (lines := failures_of(result))},
-        history=Counter(change.verdict for change in earlier.changes.values() if change.interval) if earlier else {},
     )
 
 
@@ -174,7 +166,7 @@ def _first(lines: Sequence[str]) -> list[str]:
 
 def document(request: PullRequest, pairs: Sequence[RevisionPair]) -> Document:
     """Return all results as `pr_comment` reads them."""
-    return Document(9, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
+    return Document(10, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
 
 
 def _pair(pair: RevisionPair, request: PullRequest) -> Pair:
@@ -189,7 +181,6 @@ def _pair(pair: RevisionPair, request: PullRequest) -> Pair:
         on=pr_comment.name(on),
         rows=pr_comment.rows(pair.comparison) if pair.comparison else None,
         seen=seen,
-        history=pair.history,
         failures=[(name == pair.before.name, _first(lines)) for name, lines in pair.failures.items()],
         own_suites=bool(pair.note),
     )

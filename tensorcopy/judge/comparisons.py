@@ -216,13 +216,6 @@ def _missing(result: Result, case: Case, failed: Reason, skipped: Reason, absent
     return Change(Verdict.UNKNOWN, absent)
 
 
-def with_history(result: Result, stored: Iterable[Result], verdicts: Verdicts = NO_VERDICTS) -> Comparison | None:
-    """Compare a result, such as the base of a pull request, with the stored one of its torch, environment and machine; None without."""
-    key = result.sha, result.environment, result.series_key.identity
-    alike = [each for each in stored if not each.revision and key == (each.sha, each.environment, each.series_key.identity)]
-    return between(Question(alike[-1], result, verdicts)) if alike and key[-1] else None
-
-
 @lru_cache(maxsize=256)  # pairs of releases
 def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VERDICTS) -> Mapping[Case, Change]:
     """Return the change of each case over a chain of pairs of results.

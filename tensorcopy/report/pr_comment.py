@@ -8,7 +8,6 @@ and the comment reports that. There is one comment, with a section for each devi
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -21,7 +20,7 @@ from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
-from tensorcopy.report.sentences import SEEN, history_text, level_note, ordered
+from tensorcopy.report.sentences import SEEN, level_note, ordered
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 from tensorcopy.worker.devices import DEVICES
 
@@ -98,7 +97,6 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
 
     on : processors and Python; rows : None where a side has no result
     seen : the smallest slowdown seen 9 times in 10
-    history : of base against the stored history of the same machine, the number of cases by verdict; empty without one
     failures : for each side that failed, whether it is the first, and its last lines of output
     own_suites : whether the first runs its own suites, since it cannot run the other's
     """
@@ -107,7 +105,6 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
     on: Name
     rows: Annotated[list[CommentRow], Meta(max_length=5000)] | None
     seen: Ratio | None
-    history: dict[Verdict, Number]
     failures: Annotated[list[tuple[bool, Lines]], Meta(max_length=2)]
     own_suites: bool = False
 
@@ -115,7 +112,7 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
     """What `tensorcopy ci pull-request` has found on a device."""
 
-    version: Literal[9]
+    version: Literal[10]
     base: Sha
     head: Sha
     device: Annotated[str, Meta(pattern=r"\A[a-z]{2,8}\Z")]
@@ -192,7 +189,7 @@ def _pair(document: Document, pair: Pair) -> str:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
     notes = level_note([row.change for row in pair.rows])
     notes += [f"{SEEN}: {percent(pair.seen, 1)}"] if pair.seen else []
-    notes += filter(None, [history_text(Counter(pair.history)), OWN_SUITES if pair.own_suites else ""])
+    notes += [OWN_SUITES] if pair.own_suites else []
     on = f"torch {before}, {pair.on}" if of_code else pair.on
     return "\n".join([formats.comparison_text(labels, on, [(row.case, row.change) for row in pair.rows], notes=notes), *failures])
 

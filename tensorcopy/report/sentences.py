@@ -244,16 +244,6 @@ def mean_text(mean: Mean) -> str:
     return f"{size}, {comparisons.word(mean.change)}; geometric mean of {counted(len(mean.cases), 'case')}"
 
 
-def history_text(verdicts: Counter[Verdict]) -> str:
-    """Return how the base of a pull request stands to the stored history; "" where no case is in both.
-
-    verdicts : the number of cases by verdict, of those that are in both
-    """
-    numbers = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in TIME)
-    total = sum(verdicts.values())
-    return f"base, against the stored history of this machine: {numbers} of {counted(total, 'case')}" if total else ""
-
-
 def sizes_of(changes: Iterable[Change], verdict: Verdict) -> str:
     """Return the smallest and the largest change with a verdict and the geometric mean of all; "" for none."""
     ratios = [change.size for change in changes if change.verdict is verdict]

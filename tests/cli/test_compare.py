@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
@@ -328,21 +327,6 @@ def test_the_comment_says_likely_too(likely):
         sentences.sentence(change) for _, change in sentences.ordered(comparison.changes.items())
     ]
     assert changes[0].likely is Verdict.SLOWER
-
-
-def test_the_base_of_a_pull_request_is_compared_with_the_history_of_its_machine(tmp_path):
-    """By hardware, whatever the machine is called; where the base has no stored release of its torch, or other hardware, with nothing."""
-    case = {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}}
-    launch_files.write(tmp_path / "stored", case)
-    launch_files.write(tmp_path / "here", {name: {"2.15.0": 1.8} for name in case}, machine="here")
-    (stored,) = launch_files.load(tmp_path / "stored", "2.15.0")
-    (base,) = launch_files.load(tmp_path / "here", "2.15.0")
-    comparison = comparisons.with_history(base, [stored])
-    verdicts = Counter(change.verdict for change in comparison.changes.values() if change.interval)
-    assert sentences.history_text(verdicts) == (
-        "base, against the stored history of this machine: 1 slower, 0 faster, 0 unchanged, 0 unknown of 1 case"
-    )
-    assert comparisons.with_history(base, launch_files.load(tmp_path / "stored", "2.14.1")) is None
 
 
 def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
@@ -671,15 +655,6 @@ def test_the_sensitivity_of_a_kind_counts_its_worst_case_too():
     of_each = sorted(change.detectable for change in changes.values())
     assert of_each[0] == pytest.approx(of_each[8]) == pytest.approx(0.0313, abs=1e-4)
     assert of_each[8] < seen < 0.04 < of_each[9]
-
-
-def test_a_revision_is_no_history(tmp_path):
-    """Of one torch on one machine; a pull request is compared with what was measured of the checkout."""
-    case = "copies.BySize.time_copy tensor 16"
-    launch_files.write(tmp_path, {case: {"2.15.0": 1.0, "2.15.0#head": 3.0, "2.15.0#base": 1.0}})
-    stored, revision, base = launch_files.load(tmp_path, "2.15.0", "2.15.0#head", "2.15.0#base")
-    assert comparisons.with_history(base, [stored, revision]).before is stored
-    assert comparisons.with_history(base, [revision]) is None
 
 
 @pytest.mark.parametrize(("launches", "judged"), [(2, []), (3, ["clone_detach", "tensor"])])

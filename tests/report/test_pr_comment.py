@@ -303,15 +303,6 @@ def test_two_devices_share_a_comment_and_each_replaces_its_own_section(compariso
     assert "<!-- tensorcopy: cuda -->\n### ⚠️ The measurement on cuda cannot be shown" in comment(cpu, "cuda", both)
 
 
-def test_the_base_is_compared_with_the_stored_history(comparison, tmp_path):
-    """Where the machine is the same."""
-    result = replace(pair_result(comparison), history={Verdict.FASTER: 1, Verdict.UNCHANGED: 2})
-    artifact(tmp_path / "out", document(result))
-    assert "base, against the stored history of this machine: 0 slower, 1 faster, 2 unchanged, 0 unknown of 3 cases" in comment(
-        tmp_path / "out"
-    )
-
-
 def test_a_base_that_runs_its_own_suites_says_so(tmp_path, comparison):
     """A benchmark that head has changed is in another version then, and neither compared nor undecided."""
     changes = {case: Change(Verdict.UNKNOWN, Reason.OTHER_VERSION) for case in [*comparison.changes][:1]}
