@@ -1,28 +1,7 @@
 """A campaign says what is measured and how it is judged. The command line makes it once, from tensorcopy.toml, and passes it on.
 
-    [[operation]]
-    name = "through_numpy"
-    code = "mine.through_numpy(x)"
-    imports = ["mine"]
-
-    [project]
-    name = "kernels"
-    title = "Our kernels over torch releases"
-
-    [suites]
-    path = "benchmarks"
-    threads = 1
-
-    [margin]  # in percent, by regular expressions on the names of cases
-    "^own.BySize through_list" = 10
-
-    [[acknowledged]]
-    case = "copies.BySize tensor"
-    release = "2.7.1"
-    why = "the price of a correct warning: pytorch#1"
-
-A file with [project] or [suites] is a campaign of its own: its operations and suites, and nothing else. Any other adds its operations
-and verdicts to the shipped campaign.
+docs/own-operation.md and docs/measurement.md show the tables of the file. One with [project] or [suites] is a campaign of its own: its
+operations and suites, and nothing else. Any other adds its operations and verdicts to the shipped campaign.
 """
 
 from __future__ import annotations
