@@ -1,4 +1,4 @@
-"""The command that lists what there is: list releases, list methods and list times."""
+"""The command that lists what there is: list releases and list times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add this command to the parser."""
-    listing = commands.add_parser("list", help="list the releases of torch, the methods, or the times of a release")
+    listing = commands.add_parser("list", help="list the releases of torch, or the times of a release")
     kinds = listing.add_subparsers(required=True, metavar="WHAT")
 
     releases = kinds.add_parser("releases", help="list the torch releases, and where each was measured and can be installed")
@@ -36,9 +36,6 @@ def add(commands: Any) -> None:
     )
     releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
     releases.set_defaults(command=_releases)
-
-    methods = kinds.add_parser("methods", help="list the methods and their observed behaviour")
-    methods.set_defaults(command=_methods)
 
     times = kinds.add_parser("times", help="list times, also relative to memcpy and in bytes per second")
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that was measured")
@@ -107,39 +104,6 @@ def _added(options: argparse.Namespace, console: Console) -> int:
     if not versions:
         console.print(f"The package index has no new torch release; the newest is {own.releases[-1].version}")
     return 0
-
-
-def _methods(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.copying.inside.semantics import describe
-    from tensorcopy.report.terminal import terminal_table
-    from tensorcopy.results import reader
-    from tensorcopy.results.result import in_order
-
-    results = reader.load_results(results_folder(), campaign().releases)
-    measured = in_order(result for result in results.results if result.methods)
-    if not measured:
-        raise next(
-            iter(results.problems),
-            TensorcopyError(
-                "no behaviour was observed yet",
-                got="no launch of counts, which observes them",
-                allowed="results/ of a checkout",
-                next="tensorcopy check, which observes the installed torch",
-            ),
-        )
-    newest = measured[-1]
-    console.print(f"Observed with torch {newest.provenance['torch']} on the CPU, for a leaf that requires grad.\n")
-    rows = []
-    for name, row in newest.methods.items():
-        behaviour = row["observed"].get("cpu")
-        if "cpu" not in row.get("devices", ["cpu"]):
-            result = f"not applicable: for a tensor on {' or '.join(row['devices'])}"
-        else:
-            result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
-        rows.append([name, row["code"], result])
-    console.print(terminal_table(["method", "code", "result"], rows, "lll"))
-    print_warnings(results.warnings)
-    return print_errors(results.problems)
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:

@@ -504,7 +504,7 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
         return TensorcopyError(
             "no script shows this case",
             got=f"{cause.method} with other code than the registry's" if expected else f"{cause.method}, which the registry does not have",
-            allowed="a method that tensorcopy list methods lists",
+            allowed="a method of the registry, such as detach_clone",
             next="leave --script or --issue out, to see its functions",
         )
     versions = [pythons[0], cause.before.provenance["numpy"], cause.before.version, cause.after.version]

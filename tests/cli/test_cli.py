@@ -79,7 +79,7 @@ def test_an_error_quotes_the_beginning_of_what_is_long(tmp_path, monkeypatch, ca
     text = row.replace("NAME", "é " * 100_000).replace("LIST", "[" * 200 + "1," * 10_000 + "]" * 200)
     (tmp_path / "tensorcopy.toml").write_text(f"[[operation]]\n{text}\n")
     monkeypatch.chdir(tmp_path)
-    assert main(["list", "methods"]) == 2
+    assert main(["history"]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("tensorcopy: warning: the operation ")
     assert max(map(len, lines)) < 3000
@@ -164,13 +164,6 @@ def test_only_a_release_that_the_table_lacks_is_added(monkeypatch, capsys, relea
     monkeypatch.setattr(wheel_index, "release", lambda version: pytest.fail("it would be installed"))
     assert main(["list", "releases", "--add", release]) == code
     assert message in "".join(capsys.readouterr())
-
-
-def test_methods_lists_what_each_method_does(small_checkout, capsys):
-    """It reads the observations and needs no torch."""
-    assert main(["list", "methods"]) == 0
-    listed = capsys.readouterr().out
-    assert re.search(r"detach_clone +x.detach\(\).clone\(\) +independent, out of the graph", listed)
 
 
 def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):

@@ -154,7 +154,7 @@ def test_a_row_that_cannot_be_used_is_left_out_by_name_and_the_others_work(tmp_p
     code, out, err = here("check")
     assert code == 1
     assert "x.detach().clone().detach()" in out
-    for command in (["check"], ["history"], ["list", "methods"]):
+    for command in (["check"], ["history"], ["list", "releases"]):
         err = here(*command)[2]
         for name, why in WHY.items():
             assert f"tensorcopy: warning: the operation {name} is left out: {why}" in err

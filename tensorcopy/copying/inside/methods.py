@@ -138,7 +138,8 @@ class Methods(Mapping[str, Method]):
         try:
             return self._by_name[name]
         except KeyError:
-            raise UnknownMethod("unknown method", got=repr(name), allowed=", ".join(self), next="tensorcopy list methods") from None
+            following = "tensorcopy check, which shows what each method does"
+            raise UnknownMethod("unknown method", got=repr(name), allowed=", ".join(self), next=following) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
