@@ -440,7 +440,7 @@ def _releases(against: str, release: str) -> str:
 
 def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) -> Markup:
     """Return a change with the methods that changed, the one with the largest change first."""
-    name = translate(f"kind_{change.group.module}")
+    name = translate(change.group.module)
     kind = translate("cases_small" if change.group.small else "cases_large", group=name, numel=count(DISPATCHER))
     kind += translate("of_python", python=change.only_on) if change.only_on else ""
     by_code: dict[str, list[float]] = {}
