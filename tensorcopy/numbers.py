@@ -174,11 +174,6 @@ def multiple(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio_text(ratio)}×"
 
 
-def three_digits(number: float) -> str:
-    """Return a number with three significant digits: "11.0", "128", "1380"."""
-    return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
-
-
 def two_digits(number: float) -> str:
     """Return a number with two significant digits, and all those before its point: "1.2", "12", "124"."""
     return f"{number:.0f}" if number >= 99.5 else f"{number:.2g}"

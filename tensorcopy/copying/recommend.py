@@ -236,10 +236,10 @@ def nearest_tensor(request: CopyRequest, measured: Collection[CopyRequest]) -> C
     return min(measured, key=distance)
 
 
-def recommended(result: Result, request: CopyRequest, numel: int = NUMEL) -> Option | None:
-    """Return what to use at the measured size that is nearest to `numel`; None where no method matches, or no size was measured."""
+def recommended(result: Result, request: CopyRequest) -> Option | None:
+    """Return what to use at the measured size that is nearest to `NUMEL`; None where no method matches, or no size was measured."""
     answers = options_by_size(result, request)
-    options = answers[nearest_size(numel, answers)] if answers else ()
+    options = answers[nearest_size(NUMEL, answers)] if answers else ()
     return options[0] if options else None
 
 

@@ -7,7 +7,7 @@ results wrong or the run fail. It is a warning where it makes times vary more, s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import exp, log
@@ -121,14 +121,14 @@ def host(folder: Path) -> Host:
     )
 
 
-def loop_times(clock: Callable[[], float] = perf_counter) -> list[float]:
+def loop_times() -> list[float]:
     """Return the seconds that a loop of Python takes, again and again for `OBSERVATION` seconds."""
-    times, end = [], clock() + OBSERVATION
-    while (start := clock()) < end:
+    times, end = [], perf_counter() + OBSERVATION
+    while (start := perf_counter()) < end:
         total = 0
         for number in range(LOOP):
             total += number
-        times.append(clock() - start)
+        times.append(perf_counter() - start)
     return times
 
 

@@ -61,7 +61,7 @@ class Cause:
     labels: tuple[str, str]
     difference: ProfileDifference
     time: Change | None
-    case: Case | None = None
+    case: Case | None
 
     @property
     def method(self) -> str:
@@ -86,9 +86,7 @@ def of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> Cause:
     return of_results(pair.before, pair.after, name, function_changes.between(before, after, name), change, timed)
 
 
-def of_results(
-    before: Result, after: Result, name: str, difference: ProfileDifference, time: Change | None, case: Case | None = None
-) -> Cause:
+def of_results(before: Result, after: Result, name: str, difference: ProfileDifference, time: Change | None, case: Case | None) -> Cause:
     """Return the cause of the change of a profiled case; `time` is the verdict on the time of `case`."""
     method = name.split()[0]
     row = after.methods.get(method) or before.methods.get(method) or {}

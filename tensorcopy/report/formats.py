@@ -221,7 +221,7 @@ def _six(number: float | None) -> float | None:
     return None if number is None or not isfinite(number) else float(f"{number:.6g}")
 
 
-def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedChange], notes: Sequence[str] = ()) -> str:
+def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedChange], notes: Sequence[str]) -> str:
     """Return headline, summary and changes.
 
     The other cases are folded, and the text is cut if it is too long.

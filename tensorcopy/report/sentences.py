@@ -377,7 +377,7 @@ def ordered(rows: Iterable[tuple[T, Change]], *, by_factor: bool = False) -> lis
     return sorted(rows, key=rank)
 
 
-def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> str:
+def step_text(step: Step, releases: Sequence[str], unit: str) -> str:
     """Return a change from the release before in words: "slower by 12.1 % (10.4 to 13.8 %)".
 
     One that a later release takes back has an end: "slower by 24.2 % (23.1 to 25.4 %), until 1.13.1". A change of a count is "5.2 % more
@@ -391,7 +391,7 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
         return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}{than}"
     direction = "slower" if step.ratio > 1 else "faster"
     within = f" ({_range(*step.interval)})" if step.interval else ""
-    until = f", until {releases[step.until]}" if step.until is not None and releases else ""
+    until = f", until {releases[step.until]}" if step.until is not None else ""
     shown = f", {BY_LEVELS}" if step.by_levels else ""
     return f"{direction} by {change_size(step.ratio)}{within}{than}{until}{shown}"
 
@@ -492,7 +492,7 @@ def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:
     return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}{shown}"
 
 
-def group_name(group: CaseGroup, *, names_device: bool = True) -> str:
+def group_name(group: CaseGroup, *, names_device: bool) -> str:
     """Return a group in words: "copies at numel ≤ 2¹⁴", "primitives on cuda at numel > 2¹⁴"."""
     device = f" on {group.device}" if names_device and group.device != "cpu" else ""
     return f"{group.module}{device}{_relation(group)}"

@@ -95,7 +95,7 @@ def _name(case: Case) -> str:
     return case.name.replace(" ", KEPT)
 
 
-def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
+def overview(comparison: Comparison, *, width: int, all_cases: bool = False, how_to_list: str = "--all") -> RenderableType:
     """Return the headline, the changed cases with names that every command accepts, and the counts of the others.
 
     how_to_list : the option or command that lists every case
@@ -276,7 +276,7 @@ def _is_scaled(case_series: CaseSeries) -> bool:
     return any(joint.factor != 1 for joint in case_series.joints)
 
 
-def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
+def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> RenderableType:
     """Return the changes by release and group, the newest release first.
 
     all_cases : list every case that changed, and not only the `LARGEST` changes of a group
@@ -295,7 +295,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
     return Prose("\n".join([heading, *(lines or [no_change(by_case.values())])]))
 
 
-def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
+def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> RenderableType:
     """Return the methods whose newest release is slower than their best one: what is new first, of that the most expensive first.
 
     all_cases : list every case, and not only the `LARGEST` of a method

@@ -465,9 +465,9 @@ def case_of(group: str, method: str, numel: int, device: str, by: str = NUMEL) -
     return Case(suite_specs.timed_by_size(group, device, by=by), (("method", method), (by, str(numel)), *device_parameter))
 
 
-def methods_of(result: Result, group: str, device: str, by: str = NUMEL) -> list[str]:
+def methods_of(result: Result, group: str, device: str) -> list[str]:
     """Return the measured methods of a group on a device, in the order of the results."""
-    return list(dict.fromkeys(case["method"] for case in _cases_by_size(result, group, device, by)))
+    return list(dict.fromkeys(case["method"] for case in _cases_by_size(result, group, device, NUMEL)))
 
 
 def all_costs(result: Result) -> list[CostTable]:

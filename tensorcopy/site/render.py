@@ -22,11 +22,9 @@ from tensorcopy.numbers import (
     percent,
     quantity,
     ratio_text,
-    signed,
     signed_interval,
     signed_percent,
     size,
-    three_digits,
     unbroken,
 )
 from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, no_change, not_included, sentence
@@ -118,8 +116,6 @@ def templates_of(content: Content) -> Environment:
         interval=lambda ends: unbroken(signed_interval(ends)),
         environment_text=environment_text,
         ratio_text=ratio_text,
-        three_digits=three_digits,
-        signed=signed,
         unbroken=unbroken,
         plus_minus=plus_minus,
         no_change=no_change,

@@ -380,7 +380,7 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
     assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {counted_case(case) for case in samples} == {None}
-    assert group_name(CaseGroup("distances", "cpu", None)) == "distances"
+    assert group_name(CaseGroup("distances", "cpu", None), names_device=True) == "distances"
 
 
 def test_inputs_have_the_strides_and_values_that_are_declared(folder):

@@ -277,5 +277,5 @@ def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(content):
         console.print(terminal.case_table(series))
     neighbours = [comparisons.between(Question(*pair)) for series in content.machine.series for pair in pairwise(series.results)]
     texts = [terminal.open_text(history, all_cases=True).text, *map(formats.markdown, neighbours)]
-    texts += [terminal.overview(comparison, all_cases=True).text for comparison in neighbours]
+    texts += [terminal.overview(comparison, all_cases=True, width=80).text for comparison in neighbours]
     assert false_lines("\n".join([console.file.getvalue(), *texts]), 1500) == []
