@@ -6,11 +6,8 @@ import argparse
 import os
 import shlex
 import sys
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy import files
 from tensorcopy.cli.arguments import add_machine, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_line, print_warnings
 from tensorcopy.measure.settings import expression
@@ -35,7 +32,7 @@ def add(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import explanation, findings, terminal
+    from tensorcopy.report import explanation, terminal
     from tensorcopy.results import select
 
     own = campaign()
@@ -61,10 +58,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     elif options.format == "json":
         text = explanation.as_json(cause)
     else:
-        known: list[findings.Finding] = []
-        with suppress(OSError, ValueError):  # of a folder with none, or of another project
-            known += findings.read(files.read_text(Path("docs/findings.md")))
-        console.print(terminal.Prose(explanation.text(cause, console.width, known).rstrip()))
+        console.print(terminal.Prose(explanation.text(cause, console.width).rstrip()))
         text = ""
     sys.stdout.write(text)
     return 2 if pair.problems else 0

@@ -26,7 +26,6 @@ from tensorcopy.judge.function_changes import FunctionChange, GroupChange, Profi
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_duration, signed_interval, signed_percent
 from tensorcopy.report import words
-from tensorcopy.report.findings import Finding
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import call_parts, function_profiles
 from tensorcopy.results.cases import Case, matching, only_match
@@ -154,10 +153,10 @@ def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
     return only_match(texts, pattern, none, following)
 
 
-def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:
+def text(cause: Cause, width: int = 110) -> str:
     """Return the cause of a change, the answer first.
 
-    width : of the table, in columns; known : findings, of which those about the change are named
+    width : of the table, in columns
     """
     difference = cause.difference
     python = " / ".join(dict.fromkeys([cause.before.python, cause.after.python]))
@@ -169,11 +168,6 @@ def text(cause: Cause, width: int = 110, known: Iterable[Finding] = ()) -> str:
         table(difference, width),
         [kernel_text(difference)],
         [named_text(difference), python_text(difference), time_text(cause.time)],
-        [
-            ", ".join([f"Finding: {each.title}", *(f"pytorch/pytorch#{number}" for number, _ in each.pulls)])
-            for each in known
-            if each.is_about(cause.code, cause.before.version, cause.after.version)
-        ],
     ]
     return "\n\n".join("\n".join(filter(None, lines)) for lines in sections if any(lines)) + "\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -14,15 +14,45 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from tensorcopy.report.findings import Finding, read
+from tensorcopy.releases import release_table
 from tensorcopy.site.content import Content
+
+ABOUT = re.compile(r"^`(.+?)`, torch (\S+) → (\S+),", re.MULTILINE)  # what a finding is about, as docs/tools/readme.py writes it
+PULL = re.compile(r"pytorch/pytorch#(\d+)")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A section of docs/findings.md: what was found out about the change of a method between two releases.
+
+    pulls : the number and the address of each pull request that it names
+    address : of the section in the repository; "" where that is unknown
+    """
+
+    title: str
+    code: str
+    before: str
+    after: str
+    pulls: tuple[tuple[str, str], ...]
+    address: str
+
+    def is_about(self, code: str, before: str, after: str) -> bool:
+        """Return whether what it explains of a method came between two releases."""
+        order = release_table.in_order({self.before, self.after, before, after}).index
+        return code == self.code and order(before) <= order(self.before) and order(self.after) <= order(after)
 
 
 def findings(content: Content) -> tuple[Finding, ...]:
     """Return the findings that name a method and two releases, in the order of docs/findings.md."""
     text = content.docs.get("findings", "")
     anchors = {title: name for name, title in headings(parse(text), "h2")}
-    return tuple(replace(each, address=content.web.of_file(f"docs/findings.md#{anchors[each.title]}")) for each in read(text))
+    found = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        if about := ABOUT.search(section):
+            title = section.partition("\n")[0].replace("`", "")
+            pulls = tuple((number, f"https://github.com/pytorch/pytorch/pull/{number}") for number in dict.fromkeys(PULL.findall(section)))
+            found.append(Finding(title, about[1], about[2], about[3], pulls, content.web.of_file(f"docs/findings.md#{anchors[title]}")))
+    return tuple(found)
 
 
 def parser() -> MarkdownIt:

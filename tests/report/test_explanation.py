@@ -10,7 +10,7 @@ from tensorcopy import cli
 from tensorcopy.campaign import NO_VERDICTS
 from tensorcopy.judge import function_changes
 from tensorcopy.releases import release_table
-from tensorcopy.report import explanation, findings
+from tensorcopy.report import explanation
 from tensorcopy.results import function_profiles, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import FunctionCost, Profile
@@ -61,22 +61,7 @@ def test_the_sentence_comes_first(causes):
     rows = [line for line in text.partition("exclusive instructions")[2].split("\n\n")[0].splitlines()[1:] if not line.startswith(" ")]
     assert len(re.findall(r" [+−][\d\u2009]+", named)) + int(more) == len(rows)
     assert re.search(r"^Time per call: .* ns → .* ns \(−[\d.]+ %, 95 % interval −[\d.]+ to −[\d.]+ %\)\.$", text, re.MULTILINE)
-    known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
-    assert explanation.text(causes[PAIRS[1]], known=known).endswith("before it makes the array, pytorch/pytorch#78564\n")
     assert text.split("\n\n")[-1].count(" other functions and in those that the profile omits (together 1 % of a call)") == 1
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "is_told"),
-    [("2.9.1", "2.10.0", True), ("2.5.1", "2.15.0", True), ("2.8.0", "2.9.1", False), ("2.10.0", "2.9.1", False)],
-)
-def test_a_finding_is_of_the_releases_between_which_it_came(before, after, is_told):
-    """Another change of the same method has another cause."""
-    known = [*findings.read((ROOT / "docs" / "findings.md").read_text())]
-    text = explanation.text(
-        explanation.of_pair(select.pair(before, after, RESULTS, release_table.load()), "detach", NO_VERDICTS), known=known
-    )
-    assert ("Finding: detach() makes one TensorImpl" in text) is is_told
 
 
 def test_json_has_the_figures_of_the_text(causes):

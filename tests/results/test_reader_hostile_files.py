@@ -234,14 +234,6 @@ def test_shipped_results_of_another_form_are_refused(tmp_path, monkeypatch, dama
         advise.advise(shipped=True)
 
 
-def test_other_files_beside_the_results_cost_nothing(in_copy, run_command):
-    """The findings of another project are none of ours."""
-    in_copy()
-    Path("docs").mkdir()
-    Path("docs/findings.md").write_bytes(b"\xff")
-    assert run_command("why", "detach_clone", *RELEASES)[::2] == (0, "")
-
-
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):
     """It is named."""
     in_copy()

@@ -135,6 +135,17 @@ def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, s
         assert '<pre class="issue"' in sections[anchor]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_about"),
+    [("2.9.1", "2.10.0", True), ("2.5.1", "2.15.0", True), ("2.8.0", "2.9.1", False), ("2.10.0", "2.9.1", False)],
+)
+def test_a_finding_is_about_the_releases_between_which_the_change_came(content, before, after, is_about):
+    """Another change of the same method has another cause."""
+    (finding,) = [each for each in documents.findings(content) if each.title.startswith("detach() makes one TensorImpl")]
+    assert finding.is_about("x.detach()", before, after) is is_about
+    assert not finding.is_about("x.clone()", before, after)
+
+
 @pytest.mark.slow
 def test_the_commands_have_the_methods_and_the_issues_of_the_page(whole, monkeypatch, capsys):
     """An issue is of the change whose functions are shown, also where those are of another case than the largest slowdown."""

@@ -13,7 +13,6 @@ from markupsafe import Markup
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.judge.series import CaseSeries, Standing, releases_of
 from tensorcopy.numbers import count, duration_range, quantity, value_range
-from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import device_lines, no_change_of_case, over_releases
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
@@ -22,7 +21,7 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import SuiteTable, suite_tables
 from tensorcopy.site.changes import CaseChange, cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
-from tensorcopy.site.documents import findings
+from tensorcopy.site.documents import Finding, findings
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages import explorer, regressions

@@ -10,14 +10,13 @@ from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.groups import OpenRegression, by_age
 from tensorcopy.judge.series import Age, Standing
 from tensorcopy.report import explanation
-from tensorcopy.report.findings import Finding
 from tensorcopy.report.sentences import acknowledged_text, against_text, age_text, ages_text, extent_text, margins, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
-from tensorcopy.site.documents import findings
+from tensorcopy.site.documents import Finding, findings
 from tensorcopy.site.machine import DeviceResults, Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.plots import sparkline
