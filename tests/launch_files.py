@@ -16,10 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
 
-from msgspec import structs
-
 from tensorcopy.measure import launch, side_benchmarks
-from tensorcopy.measure.case_turns import Turns
+from tensorcopy.measure.case_turns import SideTurns
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import release_table
 from tensorcopy.results import launches, reader, suite_specs
@@ -124,26 +122,24 @@ def write(
     paths = []
     for number in range(number_of_launches):
         disturbance = chance.gauss(0, common)
-        by_case = {}
+        by_case: dict[str, list[SideTurns]] = {}
         for text, times in cases.items():
-            seconds: dict[int, list[float]] = {}
-            failed: dict[int, str] = {}
-            skipped: dict[int, str] = {}
+            by_case[text] = []
             as_they_are = any(isinstance(time, (list, tuple)) for time in times.values())
-            for place, name in enumerate(names):
+            for name in names:
                 time = times.get(name)
+                own = SideTurns(calls=1000, among_methods=in_turns)
+                if name in parts.get(text, ()):
+                    own.parts = [each and 1e-6 * each for each in parts[text][name]]
                 if isinstance(time, str):
-                    failed[place] = time
+                    own = SideTurns(failed=time)
                 elif isinstance(time, (float, int)):
-                    seconds[place] = _turns(time * exp(chance.gauss(0, noise) + (0 if as_they_are else disturbance)))
+                    own.seconds = _turns(time * exp(chance.gauss(0, noise) + (0 if as_they_are else disturbance)))
                 elif time is None or number >= len(time) or time[number] is None:
-                    skipped[place] = "not here"
+                    own = SideTurns(skipped="not here")
                 else:
-                    seconds[place] = _turns(time[number])
-            of_case = {place: parts[text][names[place]] for place in seconds if names[place] in parts.get(text, ())}
-            of_sides = {place: [each and 1e-6 * each for each in of_side] for place, of_side in of_case.items()}
-            calls = dict.fromkeys(seconds, 1000)
-            by_case[text] = Turns(seconds, calls, skipped=skipped, failed=failed, parts=of_sides, in_turns=in_turns)
+                    own.seconds = _turns(time[number])
+                by_case[text].append(own)
         paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference, looks))
     return paths
 
@@ -272,7 +268,7 @@ def _turns(microseconds: float) -> list[float]:
 def _stored(
     folder: Path,
     sides: Sequence[LocalSide],
-    by_case: Mapping[str, Turns],
+    by_case: Mapping[str, Sequence[SideTurns]],
     machine: str,
     start: datetime,
     seed: int,
@@ -283,7 +279,7 @@ def _stored(
     key = repr((sides, by_case, machine, start, seed, reference, looks))
     if key not in _documents:
         described, places = _suites(by_case)
-        document = launch.document(
+        _documents[key] = launch.document(
             sides,
             described,
             {places[text]: turns for text, turns in by_case.items()},
@@ -292,8 +288,8 @@ def _stored(
             started=start.isoformat(),
             ended=(start + EVERY / 2).isoformat(),
             reference=names.index(reference) if reference else None,
+            looks=looks,
         )
-        _documents[key] = structs.replace(document, looks=looks)
     return launches.write(folder, _documents[key])
 
 

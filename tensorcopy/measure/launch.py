@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
-from tensorcopy.measure.case_turns import Turns, time_case, time_methods
+from tensorcopy.measure.case_turns import SideTurns, time_case, time_methods
 from tensorcopy.measure.side_benchmarks import described, devices_of, has_own_fork, selected, sizes_of, suites_of_sides
 from tensorcopy.measure.side_process import LONGEST_CASE, LocalSide, ReportLeft, SideProcess, chance, started, usable_cores
 from tensorcopy.results import launches, suite_specs
@@ -41,6 +41,7 @@ def take(
     newest: bool = False,
     reference: int | None = None,
     core: int | None = None,
+    looks: int = 1,
     report_progress: ReportProgress = ignore_progress,
     report_left: ReportLeft = lambda name, command: None,
 ) -> Launch:
@@ -53,6 +54,7 @@ def take(
     newest : as for `selected`
     reference : the number of the side that every launch of the machine has
     core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
+    looks : see `Launch`
 
     The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed, and SideFailed.
     """
@@ -61,30 +63,31 @@ def take(
     with started(sides, core) as processes:
         suites, of_side = suites_of_sides(sides, processes)
         suites = selected(suites, selection, devices_of(sides), newest=newest)
-        by_case: dict[tuple[str, int], Turns] = {}
+        by_case: dict[tuple[str, int], Sequence[SideTurns]] = {}
         jobs = _jobs(suites, of_side)
         of_all = sum(len(job.cases) for of_device in jobs for job in of_device)
         for of_device in jobs:
             for job in of_device:
                 report_progress(len(by_case) / of_all, job.suite)
                 suite = suites[job.suite]
-                for text, turns in _time_job(processes, job, suite, of_side).items():
+                for text, turns in zip(job.cases, _time_job(processes, job, suite, of_side)):
                     by_case[job.suite, suite["selected"][text]] = turns
-                    if full := of_text(" ".join(turns.failed.values()), NOWHERE):
+                    if full := of_text(" ".join(each.failed for each in turns if each.failed), NOWHERE):
                         raise full  # the case is not at fault
                 for process in processes:
                     process.report_left(job.suite, report_left)
             for process in processes:
                 process.end_fork()  # no other device's cases run beside this one's context
-    if not any(each.seconds for each in by_case.values()):
-        reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
+    of_sides = [each for turns in by_case.values() for each in turns]
+    if not any(each.seconds for each in of_sides):
+        reasons = dict.fromkeys(reason for each in of_sides for reason in (each.failed, each.skipped) if reason)
         raise TensorcopyError(
             "nothing was timed",
             got="; ".join([*reasons][:3]) or f"no case that matches {selection!r}",
             allowed="a timed case that can run here",
             next="correct what fails, or select other cases with --bench",
         )
-    return document(sides, suites, by_case, machine=machine, reference=reference, **_times(now))
+    return document(sides, suites, by_case, machine=machine, reference=reference, looks=looks, **_times(now))
 
 
 @dataclass(frozen=True)
@@ -114,19 +117,17 @@ def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str
 
 def _time_job(
     processes: Sequence[SideProcess], job: _Job, suite: Mapping[str, Any], of_side: Sequence[Mapping[str, int]]
-) -> dict[str, Turns]:
-    """Return the turns of the cases of a job by name."""
+) -> list[Sequence[SideTurns]]:
+    """Return what each side gave for each case of a job."""
     longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
     in_parts = suite_specs.find(job.suite).in_parts
     if len(job.cases) > 1:
         turns = time_methods(processes[0], job.suite, [of_side[0][text] for text in job.cases], longest, in_parts=in_parts)
-        return {text: turns.of_case(number) for number, text in enumerate(job.cases)}
-    (text,) = job.cases
-    indices = [of_one.get(text) for of_one in of_side]
+        return [[each] for each in turns]
+    indices = [of_one.get(job.cases[0]) for of_one in of_side]
     if "refused" in suite:
-        there = [number for number, index in enumerate(indices) if index is not None]
-        return {text: Turns({}, {}, failed=dict.fromkeys(there, suite["refused"]))}
-    return {text: time_case(processes, job.suite, indices, longest, alone=job.alone, in_parts=in_parts)}
+        return [[SideTurns() if index is None else SideTurns(failed=suite["refused"]) for index in indices]]
+    return [time_case(processes, job.suite, indices, longest, alone=job.alone, in_parts=in_parts)]
 
 
 def count(
@@ -177,26 +178,25 @@ def _times(start: datetime) -> dict[str, Any]:
 def document(
     sides: Sequence[LocalSide],
     suites: Mapping[str, Mapping[str, Any]],
-    by_case: Mapping[tuple[str, int], Turns],
+    by_case: Mapping[tuple[str, int], Sequence[SideTurns]],
     *,
     machine: str,
     id: str,
     started: str,
     ended: str,
     reference: int | None = None,
+    looks: int = 1,
 ) -> Launch:
-    """Return the launch of these turns."""
+    """Return the launch of these turns, of each case by side."""
     shared, own = launches.shared_provenance([side.provenance for side in sides])
     stored: dict[str, Suite] = {}
     for (name, index), turns in sorted(by_case.items()):
         suite = stored.setdefault(name, described(suites[name]))
-        for reasons, place in ((turns.skipped, suite.skipped), (turns.failed, suite.failed)):
-            if reasons:
-                texts = set(reasons.values())
-                everywhere = len(reasons) == len(sides) and len(texts) == 1
-                place[str(index)] = {ALL: texts.pop()} if everywhere else {str(number): text for number, text in reasons.items()}
-        if turns.seconds and all(turns.seconds.values()):
-            suite.rows[str(index)] = _row(turns, len(sides))
+        for reasons, place in (([each.skipped for each in turns], suite.skipped), ([each.failed for each in turns], suite.failed)):
+            if by_side := {str(number): reason for number, reason in enumerate(reasons) if reason is not None}:
+                place[str(index)] = {ALL: by_side["0"]} if len({*reasons}) == 1 else by_side
+        if any(each.seconds for each in turns):
+            suite.rows[str(index)] = _row(turns)
     return Launch(
         version=launches.VERSION,
         kind="times",
@@ -206,22 +206,23 @@ def document(
         machine=machine,
         sides=[Side(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each) for side, each in zip(sides, own)],
         reference=UNSET if reference is None else reference,
+        looks=looks,
         provenance=shared,
         suites=stored,
     )
 
 
-def _row(turns: Turns, sides: int) -> Row:
+def _row(turns: Sequence[SideTurns]) -> Row:
     """Return a case's row: the mean of all sides, and by how much each differs from it."""
-    logs = {number: log(usual(times)) for number, times in turns.seconds.items()}
-    mean = fmean(logs.values())
+    logs = [log(usual(each.seconds)) if each.seconds else None for each in turns]
+    mean, first = fmean(each for each in logs if each is not None), next(each for each in turns if each.seconds)
     return Row(
         seconds=float(f"{exp(mean):.6g}"),
-        calls=next(turns.calls[number] for number in turns.seconds),
-        turns=len(next(iter(turns.seconds.values()))),
-        effects=[round((logs[number] - mean) * UNIT) if number in logs else None for number in range(sides)],
-        parts=[_parts(turns.parts.get(number)) if number in logs else None for number in range(sides)] if turns.parts else [],
-        in_turns=turns.in_turns,
+        calls=first.calls,
+        turns=len(first.seconds),
+        effects=[None if each is None else round((each - mean) * UNIT) for each in logs],
+        parts=[_parts(each.parts) for each in turns] if any(each.parts for each in turns) else [],
+        in_turns=first.among_methods,
     )
 
 

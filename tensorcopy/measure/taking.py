@@ -19,8 +19,6 @@ from threading import Event
 from time import monotonic
 from typing import Any
 
-from msgspec import structs
-
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
@@ -268,13 +266,13 @@ def take_launch(
                 newest=job.newest,
                 reference=number,
                 core=core,
+                looks=job.looks,
                 report_progress=report_progress,
                 report_left=job.sides.left.setdefault,
             )
         except SideFailed as error:
             failed.update({each: error for each, side in sides.items() if side is error.side})
             continue
-        taken = structs.replace(taken, looks=job.looks)
         launches.write(job.results, taken)
         return taken
 

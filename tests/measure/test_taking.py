@@ -32,7 +32,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import launch, now, plan, revisions, run, side_benchmarks, side_process, taking
-from tensorcopy.measure.case_turns import Turns
+from tensorcopy.measure.case_turns import SideTurns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -102,7 +102,9 @@ class Machine:
         report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
         return Environment(Path("python"), report)
 
-    def take(self, sides: Sequence[LocalSide], machine: str, *, selection: str, newest: bool, reference: int | None, **_: Any) -> Launch:
+    def take(
+        self, sides: Sequence[LocalSide], machine: str, *, selection: str, newest: bool, reference: int | None, looks: int, **_: Any
+    ) -> Launch:
         self.before_a_launch()
         names = [f"{side.provenance['torch'].partition('+')[0]}@{side.environment[2:].partition('-')[0]}" for side in sides]
         for name, side in zip(names, sides):
@@ -117,7 +119,7 @@ class Machine:
         }
         started = BEGIN + timedelta(minutes=number)  # in this order, which those of one second do not have
         times = {"id": launches.new_id(started), "started": started.isoformat(), "ended": "2026-11-22T09:00:00+00:00"}
-        return launch.document(sides, suites, by_case, machine=machine, reference=reference, **times)
+        return launch.document(sides, suites, by_case, machine=machine, reference=reference, looks=looks, **times)
 
     def count(self, side: LocalSide, machine: str, *, selection: str, **_: Any) -> Launch:
         self.counted.append(side.provenance["torch"].partition("+")[0])
@@ -128,12 +130,11 @@ class Machine:
             suite.values.update({str(index): 4096.0 for index in suites[name]["selected"].values()})
         return launches.msgspec.structs.replace(document, kind="counts", suites=stored)
 
-    def turns(self, names: list[str], number: int, case: str) -> Turns:
+    def turns(self, names: list[str], number: int, case: str) -> list[SideTurns]:
         if case == self.failing:
-            return Turns({}, {}, failed=dict.fromkeys(range(len(names)), "RuntimeError: no kernel"))
+            return [SideTurns(failed="RuntimeError: no kernel") for _ in names]
         noise = self.noise.get(case, 0)
-        seconds = {place: [self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3 for place, each in enumerate(names)}
-        return Turns(seconds, dict.fromkeys(seconds, 100))
+        return [SideTurns([self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3, 100) for each in names]
 
     @property
     def sides(self) -> list[list[str]]:
@@ -149,8 +150,9 @@ def machine(tmp_path, monkeypatch) -> Machine:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(Measurement, "opened", lambda measurement, campaign, paths: made.opened(measurement, paths))
-    for name, stand_in in (("take", made.take), ("count", made.count), ("suites_of", lambda side: made.suites)):
-        monkeypatch.setattr(launch, name, stand_in)
+    monkeypatch.setattr(launch, "take", made.take)
+    monkeypatch.setattr(launch, "count", made.count)
+    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: made.suites)
     for module in ("measure.taking", "cli.measure", "cli.compare"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
@@ -289,7 +291,7 @@ def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, field):
 def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
     """No launch can give it one."""
     sides = [LocalSide("a" * 40, "py3.11-cuda", PROVENANCE, revision=number * 40) for number in "12"]
-    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, {0: 1, 1: 1}), (BY_SIZE, 1): Turns({1: [1e-6]}, {1: 1})}
+    by_case = {(BY_SIZE, 0): [SideTurns([1e-6], 1), SideTurns([1e-6], 1)], (BY_SIZE, 1): [SideTurns(), SideTurns([1e-6], 1)]}
     times = {"id": launches.new_id(), "started": "2026-11-21T08:00:00+00:00", "ended": ""}
     taken = launch.document(sides, SUITES, by_case, machine="box", **times)
     assert [*plan.taken([taken], side_benchmarks.selected(SUITES, "BySize", ())).values()] == [1, 1]
@@ -299,7 +301,7 @@ def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
 def test_a_release_that_lacks_a_case_has_no_launch_of_it():
     """Unlike a revision: a launch in which it was there and another was timed says nothing of it."""
     sides = [LocalSide(each.release.sha, each.environment, PROVENANCE) for each in FIVE[-2:]]
-    by_case = {(BY_SIZE, 0): Turns({0: [1e-6], 1: [1e-6]}, {0: 1, 1: 1}), (BY_SIZE, 1): Turns({0: [1e-6]}, {0: 1})}
+    by_case = {(BY_SIZE, 0): [SideTurns([1e-6], 1), SideTurns([1e-6], 1)], (BY_SIZE, 1): [SideTurns([1e-6], 1), SideTurns()]}
     taken = launch.document(sides, SUITES, by_case, machine="box", id=launches.new_id(), **SECOND)
     counts = plan.taken([taken], side_benchmarks.selected(SUITES, "BySize", ()))
     assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]

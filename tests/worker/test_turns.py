@@ -17,7 +17,7 @@ import pytest
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import case_turns, launch, run, side_benchmarks, side_process
-from tensorcopy.measure.case_turns import Turns, differing_in_faults
+from tensorcopy.measure.case_turns import SideTurns, differing_in_faults
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case
@@ -75,10 +75,7 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
     chance, size = np.random.default_rng(sides), (200, sides, case_turns.TURNS)
     logs = log(1e-5) + 0.2 * chance.random(size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
     logs[:, 0] += log(1.05)
-    by_case = {
-        ("a.time_it", number): Turns(dict(enumerate(np.exp(case).tolist())), dict.fromkeys(range(len(case)), 9))
-        for number, case in enumerate(logs)
-    }
+    by_case = {("a.time_it", number): [SideTurns(seconds, 9) for seconds in np.exp(case).tolist()] for number, case in enumerate(logs)}
     suites = {"a.time_it": {"version": "1", "param_names": ["number"], "params": [list(map(str, range(200)))]}}
     made = [LocalSide("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
     taken = launch.document(made, suites, by_case, machine="box", id="", started="", ended="")
@@ -89,18 +86,19 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
 @pytest.mark.parametrize(
     ("faults", "different"),
     [
-        ({0: 0, 1: 16384, 2: 16384}, {0}),
-        ({0: 0, 1: 16384}, {0}),
-        ({0: 330, 1: 5440, 2: 5440, 3: 5440}, {0}),
-        ({0: 16384, 1: 0, 2: 0}, {0}),
-        ({0: 0, 1: 50, 2: 40}, set()),  # a few pages
-        ({0: 16384, 1: 16390, 2: 12000}, set()),
-        ({}, set()),
+        ([0, 16384, 16384], {0}),
+        ([0, 16384], {0}),
+        ([330, 5440, 5440, 5440], {0}),
+        ([16384, 0, 0], {0}),
+        ([0, 50, 40], set()),  # a few pages
+        ([16384, 16390, 12000], set()),
+        ([None, 0, 16384], {1}),  # of three sides, one has no time of the case
+        ([None], set()),
     ],
 )
 def test_sides_that_copy_without_page_faults_are_found(faults, different):
     """Their memory was there before: at 2^24 such a copy takes a third of the time."""
-    assert differing_in_faults(faults) == different
+    assert differing_in_faults([SideTurns() if each is None else SideTurns([1e-6], faults=each) for each in faults]) == different
 
 
 def test_choosing_cases_by_their_width_keeps_the_level():
@@ -154,15 +152,16 @@ def test_a_side_whose_case_fails_at_its_end_has_no_time_of_it():
     """The teardown of a benchmark is a part of it; what was timed before would stand beside the error."""
     processes = [Answers({"done": True}), Answers({"failed": "RuntimeError: it leaks"})]
     taken = case_turns.time_case(processes, "a.time_it", [-1, -1])
-    assert (taken.failed, list(taken.seconds), list(taken.faults)) == ({1: "RuntimeError: it leaks"}, [0], [0])
+    assert [(each.failed, bool(each.seconds)) for each in taken] == [(None, True), ("RuntimeError: it leaks", False)]
 
 
 def test_a_side_tells_where_its_time_goes_after_its_turns():
     """One that fails there has no time of the case, as at its end."""
     processes = [Answers({"parts": [1e-7, 2e-7, 1e-6, None]}, {"done": True}), Answers({"failed": "RuntimeError: lost"})]
     taken = case_turns.time_case(processes, "a.time_it", [0, 0], in_parts=True)
-    assert (taken.parts, list(taken.seconds), taken.failed) == ({0: [1e-7, 2e-7, 1e-6, None]}, [0], {1: "RuntimeError: lost"})
-    assert launch._row(taken, 2).parts == [launches.Parts(1e-7, 2e-7, 1e-6, None), None]
+    assert [(each.parts, bool(each.seconds)) for each in taken] == [([1e-7, 2e-7, 1e-6, None], True), (None, False)]
+    assert taken[1].failed == "RuntimeError: lost"
+    assert launch._row(taken).parts == [launches.Parts(1e-7, 2e-7, 1e-6, None), None]
 
 
 def test_garbage_is_not_collected_during_turns(tmp_path):
