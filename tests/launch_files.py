@@ -16,8 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
 
-from tensorcopy.measure import launch, side_benchmarks
+from tensorcopy.measure import launch
 from tensorcopy.measure.case_turns import SideTurns
+from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import release_table
 from tensorcopy.results import launches, reader, suite_specs
@@ -172,7 +173,7 @@ def write_counts(
         for name, values in repeats.items():
             if number < len(values):
                 suite, index = places[name]
-                stored = suites.setdefault(suite, side_benchmarks.described(described[suite]))
+                stored = suites.setdefault(suite, described[suite].stored())
                 stored.values[str(index)] = float(values[number])
         moment = start + timedelta(seconds=number)
         shared, own = launches.shared_provenance([made.provenance])
@@ -299,25 +300,26 @@ def _id(start: datetime, seed: int) -> str:
 
 def _suites(
     texts: Mapping[str, Any], units: Mapping[str, str] = MappingProxyType({})
-) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[str, int]]]:
-    """Return the suites that have these cases, as asv describes them, and the place of each case."""
+) -> tuple[dict[str, Benchmark], dict[str, tuple[str, int]]]:
+    """Return the suites that have these cases, and the place of each case."""
     cases = {text: case(text) for text in texts}
-    described: dict[str, dict[str, Any]] = {}
+    described: dict[str, Benchmark] = {}
     for suite in dict.fromkeys(each.suite for each in cases.values()):
         of_suite = [dict(each.parameters) for each in cases.values() if each.suite == suite]
         spec = suite_specs.find(suite, units.get(suite, ""))
         params = [list(dict.fromkeys(values[parameter] for values in of_suite)) for parameter in of_suite[0]]
-        described[suite] = {
-            "version": "1",
-            "param_names": list(of_suite[0]),
-            "params": [[value if _is_number(value) else f"'{value}'" for value in values] for values in params],
-            "unit": spec.unit if spec.shipped else units.get(suite, spec.unit),
-            "type": "time" if spec.timed else "track",
-        }
+        described[suite] = Benchmark(
+            suite,
+            "1",
+            list(of_suite[0]),
+            [[value if _is_number(value) else f"'{value}'" for value in values] for values in params],
+            spec.unit if spec.shipped else units.get(suite, spec.unit),
+            "time" if spec.timed else "track",
+        )
     places = {}
     for text, each in cases.items():
         index = 0
-        for (_, value), values in zip(each.parameters, described[each.suite]["params"]):
+        for (_, value), values in zip(each.parameters, described[each.suite].params):
             index = index * len(values) + [name.strip("'") for name in values].index(value)
         places[text] = each.suite, index
     return described, places

@@ -26,10 +26,9 @@ from asv.results import Results as AsvResults
 from asv.results import get_filename
 
 from tensorcopy import __version__
-from tensorcopy.measure.side_benchmarks import names_of
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import reader
-from tensorcopy.results.cases import Case, stored_cases
+from tensorcopy.results.cases import Case, names_of, stored_cases
 from tensorcopy.results.launches import Launch, Suite, newest_suites
 from tensorcopy.results.result import Result, in_order
 

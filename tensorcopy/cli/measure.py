@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
     from tensorcopy.configuration import Paths
     from tensorcopy.measure.plan import Measurement
-    from tensorcopy.measure.taking import Job, Suites
+    from tensorcopy.measure.side_benchmarks import Suites
+    from tensorcopy.measure.taking import Job
 
 LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared

@@ -19,7 +19,7 @@ from msgspec import UNSET, structs
 
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.measure.case_turns import SideTurns, time_case, time_methods
-from tensorcopy.measure.side_benchmarks import described, devices_of, has_own_fork, selected, sizes_of, suites_of_sides
+from tensorcopy.measure.side_benchmarks import Benchmark, Suites, devices_of, has_own_fork, selected, suites_of_sides
 from tensorcopy.measure.side_process import LONGEST_CASE, LocalSide, ReportLeft, SideProcess, chance, started, usable_cores
 from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.cases import beside, device_of
@@ -71,7 +71,7 @@ def take(
                 report_progress(len(by_case) / of_all, job.suite)
                 suite = suites[job.suite]
                 for text, turns in zip(job.cases, _time_job(processes, job, suite, of_side)):
-                    by_case[job.suite, suite["selected"][text]] = turns
+                    by_case[job.suite, suite.selected[text]] = turns
                     if full := of_text(" ".join(each.failed for each in turns if each.failed), NOWHERE):
                         raise full  # the case is not at fault
                 for process in processes:
@@ -102,13 +102,13 @@ class _Job:
     alone: bool
 
 
-def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str, int]]) -> list[list[_Job]]:
+def _jobs(suites: Suites, of_side: Sequence[Mapping[str, int]]) -> list[list[_Job]]:
     """Return the selected cases that a side has, by device, in random order."""
     jobs: dict[str, dict[Hashable, _Job]] = {}
     for name, suite in suites.items():
-        for (text, nbytes), values in zip(sizes_of(name, suite).items(), product(*suite["params"])):
-            if text in suite["selected"] and any(text in places for places in of_side):
-                parameters, alone = dict(zip(suite["param_names"], values)), has_own_fork(name) or nbytes > LARGEST_SHARED
+        for (text, nbytes), values in zip(suite.sizes.items(), product(*suite.params)):
+            if text in suite.selected and any(text in places for places in of_side):
+                parameters, alone = dict(zip(suite.param_names, values)), has_own_fork(name) or nbytes > LARGEST_SHARED
                 together = (name, text) if alone or len(of_side) > 1 else beside(name, parameters)
                 of_device = jobs.setdefault(device_of(name, parameters), {})
                 of_device.setdefault(together, _Job(name, [], alone)).cases.append(text)
@@ -116,17 +116,17 @@ def _jobs(suites: Mapping[str, Mapping[str, Any]], of_side: Sequence[Mapping[str
 
 
 def _time_job(
-    processes: Sequence[SideProcess], job: _Job, suite: Mapping[str, Any], of_side: Sequence[Mapping[str, int]]
+    processes: Sequence[SideProcess], job: _Job, suite: Benchmark, of_side: Sequence[Mapping[str, int]]
 ) -> list[Sequence[SideTurns]]:
     """Return what each side gave for each case of a job."""
-    longest = LONGEST_VALUE if suite["setup_cache_key"] else suite["timeout"] or LONGEST_CASE
+    longest = LONGEST_VALUE if suite.setup_cache_key else suite.timeout or LONGEST_CASE
     in_parts = suite_specs.find(job.suite).in_parts
     if len(job.cases) > 1:
         turns = time_methods(processes[0], job.suite, [of_side[0][text] for text in job.cases], longest, in_parts=in_parts)
         return [[each] for each in turns]
     indices = [of_one.get(job.cases[0]) for of_one in of_side]
-    if "refused" in suite:
-        return [[SideTurns() if index is None else SideTurns(failed=suite["refused"]) for index in indices]]
+    if suite.refused:
+        return [[SideTurns() if index is None else SideTurns(failed=suite.refused) for index in indices]]
     return [time_case(processes, job.suite, indices, longest, alone=job.alone, in_parts=in_parts)]
 
 
@@ -147,15 +147,16 @@ def count(
     stored: dict[str, Suite] = {}
     with started([side]) as (process,):
         suites = selected(suites_of_sides([side], [process])[0], selection, devices_of([side]), timed=False)
-        jobs = [(name, index) for name, suite in suites.items() for index in suite["selected"].values()]
-        for done, (name, index) in enumerate(jobs):
+        jobs = [(benchmark, index) for benchmark in suites.values() for index in benchmark.selected.values()]
+        for done, (benchmark, index) in enumerate(jobs):
+            name = benchmark.name
             report_progress(done / len(jobs), name)
-            suite = stored.setdefault(name, described(suites[name]))
-            if reason := suites[name].get("refused"):
-                suite.failed[str(index)] = {ALL: reason}
+            suite = stored.setdefault(name, benchmark.stored())
+            if benchmark.refused:
+                suite.failed[str(index)] = {ALL: benchmark.refused}
                 continue
             process.begin({"value": name, "index": index if suite.params else -1})
-            answer = process.answer(LONGEST_VALUE if suites[name]["setup_cache_key"] else suites[name]["timeout"] or LONGEST_VALUE)
+            answer = process.answer(LONGEST_VALUE if benchmark.setup_cache_key else benchmark.timeout or LONGEST_VALUE)
             if "value" in answer and launches.can_hold(answer["value"]):
                 suite.values[str(index)] = answer["value"]
             elif "value" in answer:
@@ -177,7 +178,7 @@ def _times(start: datetime) -> dict[str, Any]:
 
 def document(
     sides: Sequence[LocalSide],
-    suites: Mapping[str, Mapping[str, Any]],
+    suites: Suites,
     by_case: Mapping[tuple[str, int], Sequence[SideTurns]],
     *,
     machine: str,
@@ -191,7 +192,7 @@ def document(
     shared, own = launches.shared_provenance([side.provenance for side in sides])
     stored: dict[str, Suite] = {}
     for (name, index), turns in sorted(by_case.items()):
-        suite = stored.setdefault(name, described(suites[name]))
+        suite = stored.setdefault(name, suites[name].stored())
         for reasons, place in (([each.skipped for each in turns], suite.skipped), ([each.failed for each in turns], suite.failed)):
             if by_side := {str(number): reason for number, reason in enumerate(reasons) if reason is not None}:
                 place[str(index)] = {ALL: by_side["0"]} if len({*reasons}) == 1 else by_side

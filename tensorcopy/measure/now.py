@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
@@ -13,6 +12,7 @@ from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted
 from tensorcopy.results.cases import Case, cases_of
@@ -140,20 +140,20 @@ def _stored(sides: Sequence[Measurement], job: Job) -> int:
 
 def cases(sides: Sequence[Measurement], job: Job) -> Iterator[Case]:
     """Yield the selected timed cases of the newest side."""
-    for name, suite in job.suites(sides).items():
-        of_suite = _cases(name, suite)
-        yield from (of_suite[index] for index in suite["selected"].values())
+    for suite in job.suites(sides).values():
+        of_suite = _cases(suite)
+        yield from (of_suite[index] for index in suite.selected.values())
 
 
 def known_cases(job: Job) -> Iterator[Case]:
     """Yield every case of the suites that a job has asked for, also of devices that are not here."""
     for suites in job.sides.described.values():
-        for name, suite in suites.items():
-            yield from _cases(name, suite)
+        for suite in suites.values():
+            yield from _cases(suite)
 
 
-def _cases(name: str, suite: Mapping[str, Any]) -> Sequence[Case]:
-    return cases_of(name, tuple(suite["param_names"]), tuple(map(tuple, suite["params"])))
+def _cases(suite: Benchmark) -> Sequence[Case]:
+    return cases_of(suite.name, tuple(suite.param_names), tuple(map(tuple, suite.params)))
 
 
 def sides(names: Sequence[str], campaign: Campaign, pythons: Sequence[str]) -> list[Measurement]:

@@ -23,14 +23,14 @@ from typing import Any
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.side_benchmarks import described, has_own_fork, names_of, sizes_of
+from tensorcopy.measure.side_benchmarks import Suites, has_own_fork
 from tensorcopy.measure.side_process import LocalSide, usable_cores
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, ReleaseIndex, minor
 from tensorcopy.results import conditions, suite_specs
-from tensorcopy.results.cases import Case, Cases, stored_cases
+from tensorcopy.results.cases import Case, Cases, names_of, stored_cases
 from tensorcopy.results.launches import OF_INTERPRETER, Launch, Place
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
@@ -325,19 +325,19 @@ def groups(measurements: Sequence[Measurement], reference: Measurement | None, m
     return divided
 
 
-def seconds_of_side(suites: Mapping[str, Mapping[str, Any]]) -> float:
+def seconds_of_side(suites: Suites) -> float:
     """Return about how long a side takes in a launch of the selected cases of these suites."""
     total = START_SECONDS
     for name, suite in suites.items():
-        for text, nbytes in sizes_of(name, suite).items():
-            if text in suite["selected"]:
+        for text, nbytes in suite.sizes.items():
+            if text in suite.selected:
                 total += OWN_FORK_SECONDS if has_own_fork(name) else CASE_SECONDS + BYTE_SECONDS * nbytes
     return total
 
 
 def seconds_of_counts(suites: Mapping[str, Mapping[str, Any]]) -> float:
     """Return about how long the selected cases of these suites take to count with one release, without what a third-party suite does."""
-    return START_SECONDS + COUNT_SECONDS * sum(len(suite["selected"]) for suite in suites.values())
+    return START_SECONDS + COUNT_SECONDS * sum(len(suite.selected) for suite in suites.values())
 
 
 def parallel(sides: int, devices: Collection[str]) -> int:
@@ -360,7 +360,7 @@ def on_device(suites: str, device: str) -> str:
 
 def taken(
     launches: Iterable[Launch],
-    suites: Mapping[str, Mapping[str, Any]],
+    suites: Suites,
     kind: str = "times",
     *,
     opened: Mapping[Place, Mapping[str, Any]] = MappingProxyType({}),
@@ -371,7 +371,7 @@ def taken(
     those of other packages than the side's environment has now.
 
     opened : the provenance of environments that are known
-    suites : as `side_benchmarks.suites_of` returns them, with the selected cases; those with another form of one have none of its cases
+    suites : with the selected cases; those with another form of one have none of its cases
     """
     read: list[tuple[Launch, Cases]] = []
     for launch in launches:
@@ -387,21 +387,21 @@ def taken(
     for launch, cases in read:
         for name, suite in suites.items():
             stored = launch.suites.get(name)
-            if stored is None or stored.form != described(suite).form:
+            if stored is None or stored.form != suite.stored().form:
                 continue
             there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
             of_others = suite_specs.find(name).packages and [
                 not conditions.have_same_packages(launch.provenance_of(number), opened.get(side.place, {}))
                 for number, side in enumerate(launch.sides)
             ]
-            for text in suite["selected"]:
+            for text in suite.selected:
                 index = there.get(text, "")
                 for number, side in enumerate(launch.sides):
                     if (of_others and of_others[number]) or (index and cases[name][int(index)] in left_out[side.place].get(launch.id, ())):
                         continue
                     numbers = range(len(launch.sides)) if side.revision else [number]
                     counts[side.place][name, text] += any(stored.tells(index, each) for each in numbers)
-    keys = [(name, text) for name, suite in suites.items() for text in suite["selected"]]
+    keys = [(name, text) for name, suite in suites.items() for text in suite.selected]
     return Counter({place: min((of_side[key] for key in keys), default=0) for place, of_side in counts.items()})
 
 

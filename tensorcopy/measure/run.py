@@ -15,7 +15,8 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.taking import Job, Missing, Suites
+from tensorcopy.measure.side_benchmarks import Suites
+from tensorcopy.measure.taking import Job, Missing
 from tensorcopy.numbers import counted
 from tensorcopy.releases import interpreters
 from tensorcopy.releases.environments import Environment

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from itertools import product
 from math import prod
@@ -12,6 +14,7 @@ from typing import Any
 from tensorcopy.measure.case_turns import ANOTHER
 from tensorcopy.measure.side_process import LONGEST_START, LocalSide, SideProcess, cannot_import, started
 from tensorcopy.results import launches, suite_specs
+from tensorcopy.results.cases import names_of
 from tensorcopy.results.launches import TIMED, Suite
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -19,20 +22,64 @@ LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the nam
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
 
 
-def suites_of(side: LocalSide) -> dict[str, dict[str, Any]]:
-    """Return the benchmarks of a side by name, as asv describes them."""
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark, as asv describes it.
+
+    name : such as "copies.BySize.time_copy"
+    setup_cache_key : of what several benchmarks share, None without it; timeout : seconds of a case, 0 where none are declared
+    refused : why none of its cases can be run, or ""
+    selected : the numbers of the selected cases by name
+    """
+
+    name: str
+    version: str
+    param_names: list[str]
+    params: list[list[str]]
+    unit: str = "seconds"
+    type: str = "time"
+    setup_cache_key: str | None = None
+    timeout: float = 0.0
+    refused: str = ""
+    selected: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of its cases, as asv writes them."""
+        return names_of(self.name, self.params)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The bytes of the tensors of its cases, as of float32, by the name of the case; 0 where no parameter tells them."""
+        sizes = {}
+        for text, values in zip(self.names, product(*self.params)):
+            of_case = dict(zip(self.param_names, values))
+            numel, nbytes = (of_case.get(key, "") for key in ("numel", "nbytes"))
+            sizes[text] = 4 * int(numel) if numel.isdecimal() else int(nbytes) if nbytes.isdecimal() else 0
+        return sizes
+
+    def stored(self) -> Suite:
+        """Return it as a launch stores it, still without times."""
+        return Suite(version=self.version, param_names=self.param_names, params=self.params, unit=self.unit, type=self.type)
+
+
+Suites = Mapping[str, Benchmark]  # by name
+
+
+def suites_of(side: LocalSide) -> dict[str, Benchmark]:
+    """Return the benchmarks of a side by name."""
     with started([side], draws_pages=False) as processes:
         return suites_of_sides([side], processes)[0]
 
 
-def suites_of_sides(sides: Sequence[LocalSide], processes: Sequence[SideProcess]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
-    """Return the benchmarks of all sides by name, as asv describes them, and for each side the number of each of its cases by name.
+def suites_of_sides(sides: Sequence[LocalSide], processes: Sequence[SideProcess]) -> tuple[dict[str, Benchmark], list[dict[str, int]]]:
+    """Return the benchmarks of all sides by name, and for each side the number of each of its cases by name.
 
     Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Of another version of
     a benchmark, whose values cannot be compared, an earlier side has `ANOTHER` in place of its case's number. Sides of the same suites are
     asked once. Raises SideFailed for one whose suites cannot be imported.
     """
-    suites: dict[str, dict[str, Any]] = {}
+    suites: dict[str, Benchmark] = {}
     of_place: dict[Hashable, dict[str, int]] = {}
     places = [side.benchmarks for side in sides]
     for number in sorted({place: number for number, place in enumerate(places)}.values()):
@@ -43,26 +90,27 @@ def suites_of_sides(sides: Sequence[LocalSide], processes: Sequence[SideProcess]
             raise cannot_import(sides[number], process.reason(answer))
         process.end_fork()
         indices = of_place[places[number]] = {}
-        described = {each["name"]: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
+        described = {each.name: each for each in map(_kept, reversed(answer["suites"]))}  # of two of one name asv runs the first
         for name, suite in reversed(described.items()):
-            params, known = suite["params"], suites.get(name)
-            if known and known["version"] != suite["version"]:
-                for text, earlier in product(names_of(name, known["params"]), of_place.values()):
+            known = suites.get(name)
+            if known and known.version != suite.version:
+                for text, earlier in product(known.names, of_place.values()):
                     if text in earlier:
                         earlier[text] = ANOTHER
                 known = None
-            indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, params))})
-            if known and known["param_names"] == suite["param_names"]:
-                params = [[*dict.fromkeys([*new, *old])] for new, old in zip(params, known["params"])]
-            suites[name] = {**suite, "params": params}
+            indices.update({text: index if suite.params else -1 for index, text in enumerate(suite.names)})
+            suites[name] = suite
+            if known and known.param_names == suite.param_names:
+                params = [[*dict.fromkeys([*new, *old])] for new, old in zip(suite.params, known.params)]
+                suites[name] = replace(suite, params=params)
     return suites, [of_place[place] for place in places]
 
 
-def _kept(suite: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a benchmark as asv describes it, as a launch can keep it: with texts of limited length, and without addresses in memory.
+def _kept(described: Mapping[str, Any]) -> Benchmark:
+    """Return a benchmark that asv describes as a launch can keep it: with texts of limited length, and without addresses in memory.
 
     An address is another one in each process: no launch would have a case of the one before. One with too many cases, or with two of one
-    name, is one case, which fails for the reason under "refused".
+    name, is one case, which is refused.
     """
 
     def text(value: object, longest: int = LONGEST_PARAMETER) -> str:
@@ -70,39 +118,32 @@ def _kept(suite: Mapping[str, Any]) -> dict[str, Any]:
         digest = f"… {sha256(kept.encode()).hexdigest()[:8]}"
         return kept if len(kept) <= longest else f"{kept[: longest - len(digest)]}{digest}"
 
-    own = {name: text(suite[name], launches.LONGEST_NAME) for name in ("name", "type", "unit", "version")}
-    params, timeout = [list(map(text, values)) for values in suite["params"]], suite["timeout"]
-    timeout = timeout if isinstance(timeout, (int, float)) and timeout > 0 else 0.0  # none declared
-    kept = {**suite, **own, "params": params, "param_names": [*map(text, suite["param_names"])], "timeout": timeout}
+    def name(key: str) -> str:
+        return text(described[key], launches.LONGEST_NAME)
+
+    params, timeout = [list(map(text, values)) for values in described["params"]], described["timeout"]
     refused = ""
     if (cases := prod(map(len, params))) > launches.MOST_CASES:
         refused = f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"
-    for given, values in zip(suite["params"], params):
-        alike = [name for name in values if len({str(text) for text, kept_text in zip(given, values) if kept_text == name}) > 1]
+    for given, values in zip(described["params"], params):
+        alike = [each for each in values if len({str(value) for value, kept in zip(given, values) if kept == each}) > 1]
         if alike:
             refused = f"parameters that differ in their addresses alone, which are others in each process: {alike[0]}"
-    return {**kept, "params": [], "param_names": [], "refused": refused} if refused else kept
+    return Benchmark(
+        name("name"),
+        name("version"),
+        param_names=[] if refused else [*map(text, described["param_names"])],
+        params=[] if refused else params,
+        unit=name("unit"),
+        type=name("type"),
+        setup_cache_key=described["setup_cache_key"],
+        timeout=timeout if isinstance(timeout, (int, float)) and timeout > 0 else 0.0,
+        refused=refused,
+    )
 
 
-def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of a benchmark's cases, as asv writes them."""
-    return [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
-
-
-def sizes_of(name: str, suite: Mapping[str, Any]) -> dict[str, int]:
-    """Return the bytes of the tensors of a benchmark's cases, as of float32, by the name of the case; 0 where no parameter tells them."""
-    sizes = {}
-    for text, values in zip(names_of(name, suite["params"]), product(*suite["params"])):
-        of_case = dict(zip(suite["param_names"], values))
-        numel, nbytes = (of_case.get(key, "") for key in ("numel", "nbytes"))
-        sizes[text] = 4 * int(numel) if numel.isdecimal() else int(nbytes) if nbytes.isdecimal() else 0
-    return sizes
-
-
-def selected(
-    suites: Mapping[str, dict[str, Any]], selection: str, devices: Collection[str], *, timed: bool = True, newest: bool = False
-) -> dict[str, dict[str, Any]]:
-    """Return the benchmarks with selected cases, each with the numbers of these by name under "selected".
+def selected(suites: Suites, selection: str, devices: Collection[str], *, timed: bool = True, newest: bool = False) -> dict[str, Benchmark]:
+    """Return the benchmarks with selected cases, each with these.
 
     selection : a regular expression on the names of cases, as asv writes them
     devices : the accelerators that are there; cases that name another one are left out
@@ -112,9 +153,9 @@ def selected(
     absent = "|".join(device for device in ACCELERATORS if device not in devices)
     pattern, chosen = re.compile(rf"(?!.*'({absent})').*?(?:{selection})" if absent else f".*?(?:{selection})"), {}
     for name, suite in suites.items():
-        cases = {text: index for index, text in enumerate(names_of(name, suite["params"])) if pattern.match(text)}
-        if cases and (suite["type"] in TIMED, suite_specs.find(name).newest) == (timed, newest):
-            chosen[name] = {**suite, "selected": cases}
+        cases = {text: index for index, text in enumerate(suite.names) if pattern.match(text)}
+        if cases and (suite.type in TIMED, suite_specs.find(name).newest) == (timed, newest):
+            chosen[name] = replace(suite, selected=cases)
     return chosen
 
 
@@ -129,14 +170,3 @@ def has_own_fork(suite: str) -> bool:
     These share one: a fork takes 30 ms, as long as the turns of a case or a count, and a CUDA context ten times as long.
     """
     return not suite_specs.find(suite).shipped
-
-
-def described(suite: Mapping[str, Any]) -> Suite:
-    """Return a suite as a launch stores it, still without times; suite : as `suites_of` returns it."""
-    return Suite(
-        version=str(suite["version"]),
-        param_names=[str(name) for name in suite["param_names"]],
-        params=[list(values) for values in suite["params"]],
-        unit=str(suite.get("unit", "seconds")),
-        type=str(suite.get("type", "time")),
-    )

@@ -24,13 +24,13 @@ from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, plan, side_benchmarks, side_process
 from tensorcopy.measure.plan import Measurement, Shard
-from tensorcopy.measure.side_benchmarks import described, devices_of, names_of, selected
+from tensorcopy.measure.side_benchmarks import Benchmark, Suites, devices_of, selected
 from tensorcopy.measure.side_process import LocalSide, SideFailed, chance
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader, shared_counts, suite_specs
-from tensorcopy.results.cases import some
+from tensorcopy.results.cases import names_of, some
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.machine_names import may_be_of
 from tensorcopy.results.reader import Results
@@ -39,8 +39,6 @@ from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 NAMED = 3  # benchmarks that an error shows
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
-
-Suites = Mapping[str, Mapping[str, Any]]
 
 
 class Sides:
@@ -51,7 +49,7 @@ class Sides:
         self.campaign, self.paths, self.device = campaign, paths, device
         self.opened: dict[Measurement, Environment] = {}
         self.failed: dict[Measurement, TensorcopyError] = {}
-        self.described: dict[Hashable, dict[str, dict[str, Any]]] = {}  # the benchmarks by `LocalSide.benchmarks`
+        self.described: dict[Hashable, dict[str, Benchmark]] = {}  # the benchmarks by `LocalSide.benchmarks`
         self.left: dict[str, str] = {}  # by benchmark, the command line of a process that it has left running, and that was ended
 
     def of(self, measurement: Measurement) -> LocalSide:
@@ -95,8 +93,8 @@ class Sides:
         """Return the provenance of each environment that is open."""
         return {each.place: environment.report["ledger"] for each, environment in self.opened.items()}
 
-    def suites(self, side: LocalSide) -> dict[str, dict[str, Any]]:
-        """Return the benchmarks of a side by name, as asv describes them. Raises SideFailed."""
+    def suites(self, side: LocalSide) -> dict[str, Benchmark]:
+        """Return the benchmarks of a side by name. Raises SideFailed."""
         if side.benchmarks not in self.described:
             self.described[side.benchmarks] = side_benchmarks.suites_of(side)
         return self.described[side.benchmarks]
@@ -153,7 +151,7 @@ class Job:
 
     def only(self, suites: Suites) -> Job:
         """Return the job with only the selected cases of these suites."""
-        names = [re.escape(text) for suite in suites.values() for text in suite["selected"]]
+        names = [re.escape(text) for suite in suites.values() for text in suite.selected]
         return replace(self, selection=f"^({'|'.join(names)})$")
 
     def step(self, title: str, done: int = 0, of: int = 1) -> ReportProgress:
@@ -181,7 +179,7 @@ class Job:
         own = [each for each in stored if each.kind == "counts"]
         return [*shared_counts.elsewhere(read, hardware.identity(), places), *own]
 
-    def suites(self, measurements: Sequence[Measurement], *, timed: bool = True) -> dict[str, dict[str, Any]]:
+    def suites(self, measurements: Sequence[Measurement], *, timed: bool = True) -> dict[str, Benchmark]:
         """Return the benchmarks with selected cases of the newest of these measurements, as `side_benchmarks.selected`.
 
         An installed one is preferred. Raises TensorcopyError where none can be opened.
@@ -393,13 +391,13 @@ def _in_vain(group: Sequence[Measurement], documents: Sequence[Launch], missing:
     for document in documents:
         for name, suite in missing.suites.items():
             stored = document.suites.get(name)
-            is_alike = stored is not None and stored.form == described(suite).form
+            is_alike = stored is not None and stored.form == suite.stored().form
             known = names_of(name, stored.params) if stored and is_alike else []
             there = {text: str(index) for index, text in enumerate(known)}
-            others.update(dict.fromkeys(there.keys() - {*names_of(name, suite["params"])}))
+            others.update(dict.fromkeys(there.keys() - {*suite.names}))
             for number, side in enumerate(document.sides):
                 if side.place in measured:
-                    lost = [text for text in suite["selected"] if not (stored and text in there and stored.tells(there[text], number))]
+                    lost = [text for text in suite.selected if not (stored and text in there and stored.tells(there[text], number))]
                     lacking.update(dict.fromkeys(lost))
                     releases.update({measured[side.place]: None} if lost else {})
     if not lacking:
@@ -473,7 +471,7 @@ def _name(group: Sequence[Measurement], job: Job) -> str:
     return f"torch {group[0].release.version} to {group[-1].release.version} on Python {group[0].python}{beside}"
 
 
-def varying(suites: Suites) -> dict[str, Mapping[str, Any]]:
+def varying(suites: Suites) -> dict[str, Benchmark]:
     """Return the suites whose values vary from launch to launch: what the table of suites does not describe is not known to be exact."""
     return {name: suite for name, suite in suites.items() if not suite_specs.find(name).shipped}
 

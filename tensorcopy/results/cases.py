@@ -6,7 +6,7 @@ To a timed case belong an exact count, and the memcpy baseline of the same bytes
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice, product
@@ -74,6 +74,11 @@ def beside(suite: str, parameters: Mapping[str, str]) -> Hashable:
     parameters : as text, by name; of a third-party suite, one of the name "method" can be anything
     """
     return suite, tuple(each for each in parameters.items() if each[0] != "method" or not suite_specs.find(suite).shipped)
+
+
+def names_of(suite: str, params: Iterable[Sequence[str]]) -> list[str]:
+    """Return the names of a suite's cases, as asv writes them: "copies.BySize.time_copy('clone', 16)"."""
+    return [f"{suite}({', '.join(values)})" if values else suite for values in product(*params)]
 
 
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite

@@ -212,10 +212,10 @@ def test_the_name_of_a_case_has_no_address(sides):
     """It would be another case in each launch, and `measure` would never have its launches of one."""
     (sides[0].suites / "functions.py").write_text(FUNCTIONS)
     found = [side_benchmarks.suites_of(side) for side in sides]
-    names = [side_benchmarks.names_of(name, suites[name]["params"]) for suites in found for name in suites if name.endswith("time_named")]
+    names = [suites["functions.Named.time_named"].names for suites in found]
     assert names[0] == names[1]
     assert names[0][0] == "functions.Named.time_named(<built-in method upper of str object>, <object object> (0))"
-    refused = found[0]["functions.Alike.time_alike"]["refused"]
+    refused = found[0]["functions.Alike.time_alike"].refused
     assert refused.startswith("parameters that differ in their addresses alone, ")
     assert refused.endswith(": <built-in method upper of str object>")
 
@@ -441,8 +441,8 @@ def test_all_sides_are_on_one_core(taken):
 def test_cases_on_absent_devices_are_left_out(sides):
     """A case of theirs would only be skipped."""
     suites = side_benchmarks.suites_of(sides[0])
-    assert [*side_benchmarks.selected(suites, "On", ())["several.On.time_on"]["selected"]] == ["several.On.time_on('cpu')"]
-    assert len(side_benchmarks.selected(suites, "On", {"cuda"})["several.On.time_on"]["selected"]) == 2
+    assert [*side_benchmarks.selected(suites, "On", ())["several.On.time_on"].selected] == ["several.On.time_on('cpu')"]
+    assert len(side_benchmarks.selected(suites, "On", {"cuda"})["several.On.time_on"].selected) == 2
     assert set(side_benchmarks.selected(suites, "", (), timed=False)) == {name for name in suites if ".track_" in name}
     with pytest.raises(TensorcopyError, match="nothing was timed: got no case that matches 'no such'"):
         launch.take(sides, "box", selection="no such")

@@ -34,6 +34,7 @@ from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import launch, now, plan, revisions, run, side_benchmarks, side_process, taking
 from tensorcopy.measure.case_turns import SideTurns
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
@@ -53,21 +54,12 @@ SECOND = {"started": "2026-11-21T08:00:00+00:00", "ended": "2026-11-21T08:00:01+
 BY_SIZE, PEAK = "copies.BySize.time_copy", "memory.Host.track_peak"
 IN_DOUBT = f"{BY_SIZE}('tensor', 16)"
 SUITES = {
-    BY_SIZE: {
-        "name": BY_SIZE,
-        "version": "4",
-        "param_names": ["method", "numel"],
-        "params": [["'clone'", "'tensor'"], ["16"]],
-        "type": "time",
-    },
-    "copies.Latency.time_copy": {
-        "name": "copies.Latency.time_copy",
-        "version": "4",
-        "param_names": ["method", "numel", "device"],
-        "params": [["'clone'"], ["16"], ["'cuda'"]],
-        "type": "time",
-    },
-    PEAK: {"name": PEAK, "version": "1", "param_names": ["method"], "params": [["'clone'"]], "type": "track", "unit": "bytes"},
+    each.name: each
+    for each in (
+        Benchmark(BY_SIZE, "4", ["method", "numel"], [["'clone'", "'tensor'"], ["16"]]),
+        Benchmark("copies.Latency.time_copy", "4", ["method", "numel", "device"], [["'clone'"], ["16"], ["'cuda'"]]),
+        Benchmark(PEAK, "1", ["method"], [["'clone'"]], "bytes", "track"),
+    )
 }
 
 BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
@@ -82,7 +74,7 @@ class Machine:
     """
 
     def __init__(self) -> None:
-        self.now, self.suites = 1000.0, {name: {**suite} for name, suite in SUITES.items()}
+        self.now, self.suites = 1000.0, {**SUITES}
         self.taken: list[tuple[list[str], list[str]]] = []
         self.counted: list[str] = []
         self.fails: dict[str, TensorcopyError] = {}  # by release, when its environment is opened
@@ -102,6 +94,10 @@ class Machine:
         report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
         return Environment(Path("python"), report)
 
+    def change(self, **fields: Any) -> None:
+        """Let the suite by size differ in these fields from now on."""
+        self.suites[BY_SIZE] = replace(self.suites[BY_SIZE], **fields)
+
     def take(
         self, sides: Sequence[LocalSide], machine: str, *, selection: str, newest: bool, reference: int | None, looks: int, **_: Any
     ) -> Launch:
@@ -113,9 +109,9 @@ class Machine:
         suites = side_benchmarks.selected(self.suites, selection, side_benchmarks.devices_of(sides), newest=newest)
         self.now += 60
         number = len(self.taken)
-        self.taken.append((names, sorted(text for suite in suites.values() for text in suite["selected"])))
+        self.taken.append((names, sorted(text for suite in suites.values() for text in suite.selected)))
         by_case = {
-            (name, index): self.turns(names, number, text) for name, suite in suites.items() for text, index in suite["selected"].items()
+            (name, index): self.turns(names, number, text) for name, suite in suites.items() for text, index in suite.selected.items()
         }
         started = BEGIN + timedelta(minutes=number)  # in this order, which those of one second do not have
         times = {"id": launches.new_id(started), "started": started.isoformat(), "ended": "2026-11-22T09:00:00+00:00"}
@@ -125,9 +121,9 @@ class Machine:
         self.counted.append(side.provenance["torch"].partition("+")[0])
         suites = side_benchmarks.selected(self.suites, selection, (), timed=False)
         document = launch.document([side], suites, {}, machine=machine, id=launches.new_id(), **SECOND)
-        stored = {name: side_benchmarks.described(suite) for name, suite in suites.items()}
+        stored = {name: suite.stored() for name, suite in suites.items()}
         for name, suite in stored.items():
-            suite.values.update({str(index): 4096.0 for index in suites[name]["selected"].values()})
+            suite.values.update({str(index): 4096.0 for index in suites[name].selected.values()})
         return launches.msgspec.structs.replace(document, kind="counts", suites=stored)
 
     def turns(self, names: list[str], number: int, case: str) -> list[SideTurns]:
@@ -220,10 +216,10 @@ def test_two_measures_on_one_folder_both_complete(machine):
 def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, monkeypatch, capsys):
     """A suite whose version was raised is measured again; a machine that shares its name gets another."""
     assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
-    machine.suites[BY_SIZE]["version"] = "5"
+    machine.change(version="5")
     assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
     assert len(machine.taken) == 4
-    machine.suites[BY_SIZE]["params"] = [["'clone'", "'tensor'", "'new'"], ["16"]]
+    machine.change(params=[["'clone'", "'tensor'", "'new'"], ["16"]])
     assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
     assert len(machine.taken) == 6
     monkeypatch.setattr(hardware, "identity", lambda: "ba9876543210")
@@ -256,7 +252,8 @@ def test_a_case_that_fails_is_told_again_until_it_is_mended(machine, capsys):
         assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
         assert re.search(r"failed with torch .*: copies\.BySize tensor numel=16: RuntimeError: no kernel", capsys.readouterr().out)
     assert len(machine.taken) == 1
-    machine.failing, machine.suites[BY_SIZE]["version"] = "", "5"
+    machine.failing = ""
+    machine.change(version="5")
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
 
 
@@ -283,7 +280,7 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
 def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, field):
     """Its values would be in no history."""
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
-    machine.suites[BY_SIZE][field] = "another"
+    machine.change(**{field: "another"})
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
     assert len(machine.taken) == 2
 
@@ -322,10 +319,10 @@ def test_names_that_differ_from_process_to_process_are_named(machine, monkeypatc
     drawn = iter(range(100))
 
     def take(*sides, **rest):
-        machine.suites[BY_SIZE]["params"] = [[f"'drawn {next(drawn)}'"], ["16"]]
+        machine.change(params=[[f"'drawn {next(drawn)}'"], ["16"]])
         return machine.take(*sides, **rest)
 
-    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: {name: {**suite} for name, suite in machine.suites.items()})
+    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: {**machine.suites})
     monkeypatch.setattr(launch, "take", take)
     assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
     assert len(machine.taken) == 1
@@ -373,7 +370,7 @@ BETWEEN = "article.Copies.time_copy"
 def test_the_article_s_sizes_are_timed_with_the_newest_release_alone(machine, capsys):
     """In launches beside the reference, which are missing from no other release; they count as none of the history."""
     assert measure("2.14.1..2.15.0", "--launches", "2", "--no-counts") == 0
-    machine.suites[BETWEEN] = {**SUITES[BY_SIZE], "name": BETWEEN}
+    machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
     assert measure("2.13.0..2.14.1", "--launches", "2", "--no-counts") == 0
     assert machine.sides == [["2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11"]] * 2 + [["2.13.0@3.11", "2.14.1@3.11", "2.8.0@3.11"]] * 2
     capsys.readouterr()
@@ -409,7 +406,7 @@ def test_counts_are_taken_once_of_each_release(machine):
 def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
     """As many as tell how much it varies, and no more than are asked for."""
     name = "theirs.track_rate"
-    machine.suites[name] = {"name": name, "version": "1", "param_names": [], "params": [], "type": "track", "unit": "GB/s"}
+    machine.suites[name] = Benchmark(name, "1", [], [], "GB/s", "track")
     for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
         assert measure("2.15.0", "--launches", str(number)) == 0
         assert machine.counted == ["2.15.0"] * counted

@@ -7,8 +7,10 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason, Verdict
 from tensorcopy.measure import plan, side_benchmarks
+from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.report import sentences
 from tensorcopy.results import reader
+from tensorcopy.results.launches import Suite
 from tensorcopy.site import render
 from tensorcopy.worker.nvidia import driver_version
 from tests import launch_files
@@ -115,6 +117,11 @@ def test_tracked_values_under_other_conditions_are_not_averaged(tmp_path):
     assert [*result.count_repeats.values()] == [(4.0, 4.0)]
 
 
+def described(name: str, stored: Suite) -> Benchmark:
+    """Return the benchmark that a launch has stored."""
+    return Benchmark(name, stored.version, stored.param_names, stored.params, stored.unit)
+
+
 def test_what_is_left_out_is_measured_again(tmp_path):
     """`measure` takes it for missing."""
     for number, governor in enumerate(("performance", "powersave")):
@@ -124,14 +131,7 @@ def test_what_is_left_out_is_measured_again(tmp_path):
         read = reader.load_results(tmp_path).launches
         (name,) = read[0].suites
         stored = read[0].suites[name]
-        described = {
-            "version": stored.version,
-            "param_names": stored.param_names,
-            "params": stored.params,
-            "unit": stored.unit,
-            "type": "time",
-        }
-        suites = side_benchmarks.selected({name: described}, "", ())
+        suites = side_benchmarks.selected({name: described(name, stored)}, "", ())
         assert [*plan.taken(read, suites).values()] == [3]
 
 
@@ -178,8 +178,7 @@ def test_launches_of_another_package_than_is_installed_are_missing(tmp_path):
     read = reader.load_results(tmp_path).launches
     place = read[0].sides[0].place
     for name, stored in read[0].suites.items():
-        suite = {"version": stored.version, "param_names": stored.param_names, "params": stored.params, "unit": stored.unit, "type": "time"}
-        suites = side_benchmarks.selected({name: suite}, "", ())
+        suites = side_benchmarks.selected({name: described(name, stored)}, "", ())
         counts = [plan.taken(read, suites, opened={place: code})[place] for code in (OLD_CODE, NEW_CODE, {})]
         assert counts == ([3, 0, 3] if name == "mine.time_it" else [3, 3, 3])
 

@@ -18,6 +18,7 @@ from tensorcopy.judge import paired
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.measure import case_turns, launch, run, side_benchmarks, side_process
 from tensorcopy.measure.case_turns import SideTurns, differing_in_faults
+from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case
@@ -76,7 +77,7 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
     logs = log(1e-5) + 0.2 * chance.random(size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
     logs[:, 0] += log(1.05)
     by_case = {("a.time_it", number): [SideTurns(seconds, 9) for seconds in np.exp(case).tolist()] for number, case in enumerate(logs)}
-    suites = {"a.time_it": {"version": "1", "param_names": ["number"], "params": [list(map(str, range(200)))]}}
+    suites = {"a.time_it": Benchmark("a.time_it", "1", ["number"], [list(map(str, range(200)))])}
     made = [LocalSide("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
     taken = launch.document(made, suites, by_case, machine="box", id="", started="", ended="")
     effects = np.array([row.effects for row in taken.suites["a.time_it"].rows.values()]) / UNIT
@@ -214,12 +215,10 @@ def test_a_reason_of_one_side_is_not_said_of_all(tmp_path):
 def test_a_case_of_large_tensors_has_a_fork_for_itself():
     """Others of tensorcopy's share one; a benchmark of another's suite never does."""
     numels = [16, launch.LARGEST_SHARED // 4, launch.LARGEST_SHARED // 4 + 1]
-    parameters = {"params": [["'tensor'"], [str(numel) for numel in numels]], "param_names": ["method", "numel"]}
-    suites = {
-        name: {**parameters, "selected": side_benchmarks.names_of(name, parameters["params"])}
-        for name in ("copies.BySize.time_copy", "mine.time")
-    }
-    (jobs,) = launch._jobs(suites, [{text: 0 for suite in suites.values() for text in suite["selected"]}])
+    params = [["'tensor'"], [str(numel) for numel in numels]]
+    described = {name: Benchmark(name, "1", ["method", "numel"], params) for name in ("copies.BySize.time_copy", "mine.time")}
+    suites = side_benchmarks.selected(described, "", ())
+    (jobs,) = launch._jobs(suites, [{text: 0 for suite in suites.values() for text in suite.selected}])
     alone = {text: job.alone for job in jobs for text in job.cases}
-    assert [alone[text] for text in suites["copies.BySize.time_copy"]["selected"]] == [False, False, True]
-    assert {alone[text] for text in suites["mine.time"]["selected"]} == {True}
+    assert [alone[text] for text in suites["copies.BySize.time_copy"].selected] == [False, False, True]
+    assert {alone[text] for text in suites["mine.time"].selected} == {True}
