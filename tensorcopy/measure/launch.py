@@ -20,7 +20,7 @@ from msgspec import UNSET, structs
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.measure.case_turns import SideTurns, time_case, time_methods
 from tensorcopy.measure.side_benchmarks import Benchmark, Suites, devices_of, has_own_fork, selected, suites_of_sides
-from tensorcopy.measure.side_process import LONGEST_CASE, LocalSide, ReportLeft, SideProcess, chance, started, usable_cores
+from tensorcopy.measure.side_process import LONGEST_CASE, LONGEST_VALUE, LocalSide, ReportLeft, SideProcess, chance, started, usable_cores
 from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.cases import beside, device_of
 from tensorcopy.results.launches import ALL, UNIT, Launch, Row, Side, Suite
@@ -30,7 +30,6 @@ from tensorcopy.worker.turns import usual
 # Bytes of the largest tensor whose case is timed in a fork that takes other cases, too. A larger one may lie in memory that they freed, and
 # is then copied without page faults: 2^24 float32 in a third of the time
 LARGEST_SHARED = 4 * 2**20
-LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 
 
 def take(
@@ -119,8 +118,7 @@ def _time_job(
     processes: Sequence[SideProcess], job: _Job, suite: Benchmark, of_side: Sequence[Mapping[str, int]]
 ) -> list[Sequence[SideTurns]]:
     """Return what each side gave for each case of a job."""
-    longest = LONGEST_VALUE if suite.setup_cache_key else suite.timeout or LONGEST_CASE
-    in_parts = suite_specs.find(job.suite).in_parts
+    longest, in_parts = suite.longest(LONGEST_CASE), suite_specs.find(job.suite).in_parts
     if len(job.cases) > 1:
         turns = time_methods(processes[0], job.suite, [of_side[0][text] for text in job.cases], longest, in_parts=in_parts)
         return [[each] for each in turns]
@@ -156,7 +154,7 @@ def count(
                 suite.failed[str(index)] = {ALL: benchmark.refused}
                 continue
             process.begin({"value": name, "index": index if suite.params else -1})
-            answer = process.answer(LONGEST_VALUE if benchmark.setup_cache_key else benchmark.timeout or LONGEST_VALUE)
+            answer = process.answer(benchmark.longest(LONGEST_VALUE))
             if "value" in answer and launches.can_hold(answer["value"]):
                 suite.values[str(index)] = answer["value"]
             elif "value" in answer:

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from tensorcopy.measure.case_turns import ANOTHER
-from tensorcopy.measure.side_process import LONGEST_START, LocalSide, SideProcess, cannot_import, started
+from tensorcopy.measure.side_process import LONGEST_START, LONGEST_VALUE, LocalSide, SideProcess, cannot_import, started
 from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.cases import names_of
 from tensorcopy.results.launches import TIMED, Suite
@@ -27,7 +27,8 @@ class Benchmark:
     """A benchmark, as asv describes it.
 
     name : such as "copies.BySize.time_copy"
-    setup_cache_key : of what several benchmarks share, None without it; timeout : seconds of a case, 0 where none are declared
+    timeout : seconds of a case; setup_cache_timeout : of what several benchmarks share; 0 where none are declared
+    setup_cache_key : of what they share; None without it
     refused : why none of its cases can be run, or ""
     selected : the numbers of the selected cases by name
     """
@@ -38,8 +39,9 @@ class Benchmark:
     params: list[list[str]]
     unit: str = "seconds"
     type: str = "time"
-    setup_cache_key: str | None = None
     timeout: float = 0.0
+    setup_cache_key: str | None = None
+    setup_cache_timeout: float = 0.0
     refused: str = ""
     selected: Mapping[str, int] = field(default_factory=dict)
 
@@ -57,6 +59,11 @@ class Benchmark:
             numel, nbytes = (of_case.get(key, "") for key in ("numel", "nbytes"))
             sizes[text] = 4 * int(numel) if numel.isdecimal() else int(nbytes) if nbytes.isdecimal() else 0
         return sizes
+
+    def longest(self, of_case: float) -> float:
+        """Return the seconds that a side may take for a case, with its setup_cache; of_case : where the benchmark declares none."""
+        of_cache = (self.setup_cache_timeout or LONGEST_VALUE) if self.setup_cache_key else 0.0
+        return of_cache + (self.timeout or of_case)
 
     def stored(self) -> Suite:
         """Return it as a launch stores it, still without times."""
@@ -121,7 +128,11 @@ def _kept(described: Mapping[str, Any]) -> Benchmark:
     def name(key: str) -> str:
         return text(described[key], launches.LONGEST_NAME)
 
-    params, timeout = [list(map(text, values)) for values in described["params"]], described["timeout"]
+    def seconds(key: str) -> float:
+        declared = described[key]
+        return declared if isinstance(declared, (int, float)) and declared > 0 else 0.0
+
+    params = [list(map(text, values)) for values in described["params"]]
     refused = ""
     if (cases := prod(map(len, params))) > launches.MOST_CASES:
         refused = f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"
@@ -136,8 +147,9 @@ def _kept(described: Mapping[str, Any]) -> Benchmark:
         params=[] if refused else params,
         unit=name("unit"),
         type=name("type"),
+        timeout=seconds("timeout"),
         setup_cache_key=described["setup_cache_key"],
-        timeout=timeout if isinstance(timeout, (int, float)) and timeout > 0 else 0.0,
+        setup_cache_timeout=seconds("setup_cache_timeout"),
         refused=refused,
     )
 

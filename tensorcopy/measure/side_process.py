@@ -28,6 +28,7 @@ from tensorcopy.results import launches
 from tensorcopy.worker.operations import FILE
 
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
+LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_END = 10.0  # seconds until a process that has closed its output ends
 LONGEST_CLOSE = 2.0  # seconds until a process that is asked to end is killed

@@ -31,8 +31,8 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from time import monotonic, thread_time
 from timeit import default_timer
@@ -47,7 +47,8 @@ WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing
 CALIBRATION_SECONDS = 0.02
 END = "end\n"
 LONGEST_ERROR = 200  # characters of an exception
-DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "setup_cache_key", "timeout")  # of what asv's discovery tells
+# of what asv's discovery tells
+DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "timeout", "setup_cache_key", "setup_cache_timeout")
 
 
 class AsvLoop:
@@ -188,11 +189,10 @@ class RequestHandler:
         if not path.exists():
             folder.mkdir()
             os.chdir(folder)
-            path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read where it is killed
+            path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read after it was killed, as for its time
             outcome: tuple[Any, Exception | None]
             try:
-                with _limited(benchmark.setup_cache_timeout):
-                    outcome = benchmark.do_setup_cache(), None
+                outcome = benchmark.do_setup_cache(), None
             except Exception as error:
                 outcome = None, RuntimeError(f"setup_cache: {line_of(error)}")
             path.write_bytes(pickle.dumps(outcome))
@@ -245,22 +245,6 @@ class RequestHandler:
 
     def _answer(self, **document: Any) -> None:
         os.write(self._answers, f"{json.dumps(document, default=str)}\n".encode())
-
-
-@contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
-    """Raise TimeoutError in what runs longer than so many seconds; None for no limit."""
-
-    def end(*_: object) -> None:
-        raise TimeoutError(f"took more than {seconds:g} s")
-
-    earlier = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, earlier)
 
 
 def _described(suites: str) -> list[dict[str, Any]]:
