@@ -130,10 +130,9 @@ def _run(conf: Any, options: Namespace) -> int:
         plan.confirm_installing(every, job.paths, size, lambda text: (log.info(text), log.flush()))
         timed, counting = job.all_suites(chosen)
         there = taking.Missing(chosen, job, 0, timed).counts()
-        devices = {device for each in job.sides.opened.values() for device in each.report["ledger"]["accelerators"]}
         launches = given.launches or max(there[each.place] for each in chosen) + _rounds(options, ROUNDS)
         missing = taking.Missing(chosen, job, launches, timed, given.shard)
-        parallel = given.parallel or plan.parallel(min(size, len(every)), devices)
+        parallel = given.parallel or plan.parallel(min(size, len(every)), job.sides.devices)
         for line in _intentions(missing, there, taking.outlook(missing, size, parallel, twice=False), is_resumed=bool(given.launches)):
             log.info(line)
         taken = run.take(
@@ -438,8 +437,7 @@ def _machine(named: str | None, results: Results) -> str:
         name = named or MachineCollection.load(Machine.get_unique_machine_name())["machine"]
     except util.UserError:  # it is not listed; launches have what the list would have
         name = Machine.get_unique_machine_name()
-    holders = {result.machine: result.series_key.identity for result in results.results}
-    return machine_names.measured_as(name, hardware.identity(), holders)
+    return machine_names.measured_as(name, hardware.identity(), results.holders)
 
 
 def _environments(conf: Any, options: Namespace) -> list[_MeasuringEnvironment]:

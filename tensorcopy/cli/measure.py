@@ -173,11 +173,10 @@ def _own_name(machine: str, own: Campaign, paths: Paths) -> str:
 
     results = reader.load_results(paths.results, own.releases)
     print_warnings(results.warnings)
-    holders = {result.machine: result.series_key.identity for result in results.results}
-    name = machine_names.measured_as(machine, hardware.identity(), holders)
+    name = machine_names.measured_as(machine, hardware.identity(), results.holders)
     if name != machine:
         next_step = "nothing; or --machine with a name for this hardware"
-        print_warnings([machine_names.two_machines(machine, holders[machine], hardware.identity(), name, next_step)])
+        print_warnings([machine_names.two_machines(machine, results.holders[machine], hardware.identity(), name, next_step)])
     return name
 
 
@@ -231,8 +230,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
         missing_of_newest = taking.Missing(newest, job_of_newest, options.launches, of_newest, options.shard) if of_newest else None
         sides.open(every if size >= len(every) else measurements[-1:], report_progress)
-        devices = {device for each in sides.opened.values() for device in each.report["ledger"]["accelerators"]}
-        parallel = options.parallel or plan.parallel(min(size, len(every)), devices)
+        parallel = options.parallel or plan.parallel(min(size, len(every)), sides.devices)
         for each in filter(None, (missing, missing_of_newest)):
             for line in taking.outlook(each, size, parallel, twice=whole and each is missing):
                 console.print(line, soft_wrap=True)

@@ -89,6 +89,11 @@ class Sides:
             report_progress(number / len(closed), f"installing {measurement}")
             self.usable([measurement])
 
+    @property
+    def devices(self) -> set[str]:
+        """The accelerators that an open environment can use."""
+        return {device for environment in self.opened.values() for device in environment.report["ledger"]["accelerators"]}
+
     def provenances(self) -> dict[Place, Mapping[str, Any]]:
         """Return the provenance of each environment that is open."""
         return {each.place: environment.report["ledger"] for each, environment in self.opened.items()}

@@ -45,6 +45,11 @@ class Results:
     launches: tuple[Launch, ...] = ()
     superseded: tuple[TensorcopyError, ...] = ()
 
+    @property
+    def holders(self) -> dict[str, str]:
+        """The identity of the hardware that has results under each name of a machine."""
+        return {result.machine: result.series_key.identity for result in self.results}
+
 
 def load_results(directory: Path, releases: ReleaseIndex | None = None) -> Results:
     """Return every result under `directory`, read once until a file comes, goes or changes.
