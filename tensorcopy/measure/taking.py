@@ -390,34 +390,20 @@ def take_missing(
 
 
 def _in_vain(group: Sequence[Measurement], documents: Sequence[Launch], missing: Missing) -> TensorcopyError:
-    """Return why a group lacks as many launches as before these: they have other cases, or others do not count beside them."""
-    measured = {each.place: each.release.version for each in missing.measurements if each in group or each == missing.job.reference}
-    lacking, others, releases = dict[str, None](), dict[str, None](), dict[str, None]()
-    for document in documents:
-        for name, suite in missing.suites.items():
-            stored = document.suites.get(name)
-            is_alike = stored is not None and stored.form == suite.stored().form
-            known = names_of(name, stored.params) if stored and is_alike else []
-            there = {text: str(index) for index, text in enumerate(known)}
-            others.update(dict.fromkeys(there.keys() - {*suite.names}))
-            for number, side in enumerate(document.sides):
-                if side.place in measured:
-                    lost = [text for text in suite.selected if not (stored and text in there and stored.tells(there[text], number))]
-                    lacking.update(dict.fromkeys(lost))
-                    releases.update({measured[side.place]: None} if lost else {})
-    if not lacking:
-        return TensorcopyError(
-            "earlier launches do not count: the conditions have changed",
-            got=f"{_name(group, missing.job)} under other conditions than before",
-            allowed="launches of a release under the same conditions",
-            next="the same command, which measures the rest under those of now",
-        )
-    instead = f"; {some(sorted(others))} in its place" if others else ""
+    """Return the error of launches after which a group lacks as many as before: they have other cases, or were taken otherwise."""
+    there = {
+        text
+        for document in documents
+        for name, stored in document.suites.items()
+        for index, text in enumerate(names_of(name, stored.params))
+        if any(stored.tells(str(index), number) for number in range(len(document.sides)))
+    }
+    lost = [text for suite in missing.suites.values() for text in suite.selected if text not in there]
     return TensorcopyError(
-        "a launch lacks cases that the suites have",
-        got=f"nothing of {some(lacking)} with torch {', '.join(releases)}{instead}",
-        allowed="parameters whose texts are the same in every process and with every torch",
-        next="give them fixed texts, such as names that setup looks up; or name the other cases with --bench",
+        f"a launch brought {_name(group, missing.job)} no nearer to what it lacks",
+        got=f"nothing of {some(lost)}" if lost else "other conditions than in earlier launches",
+        allowed="the same cases in each launch, under the same conditions",
+        next="give parameters fixed texts, such as names that setup looks up; or repeat the command, which measures under those of now",
     )
 
 
