@@ -40,7 +40,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         self._campaign, self._paths = campaign(), paths_of(conf)
         super().__init__(conf, python, self._requirements, tagged_env_vars)
         with exit_on_error():
-            conf.benchmark_dir = str(plan.suites_folder(self._campaign, self._paths))
+            conf.benchmark_dir = str(plan.suites_folder(self._campaign))
 
     @property
     def name(self) -> str:

@@ -102,15 +102,15 @@ class Measurement:
             environment=self.environment,
             provenance=provenance,
             python=environment.python,
-            suites=suites_folder(campaign, paths),
+            suites=suites_folder(campaign),
             variables={**environment.variables(), **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)},
             torch=Path(environment.report["torch_folder"]),
         )
 
 
-def suites_folder(campaign: Campaign, paths: Paths) -> Path:
-    """Return the folder of the suites of a campaign, written beside the environments where it has to be generated."""
-    return interpreters.suites_folder(campaign.suites, paths.environments.parent, has_operations=bool(campaign.operations))
+def suites_folder(campaign: Campaign) -> Path:
+    """Return the folder of the suites of a campaign, written below the campaign's where it has to be generated."""
+    return interpreters.suites_folder(campaign.suites, campaign.folder / ".asv", has_operations=bool(campaign.operations))
 
 
 @dataclass(frozen=True)

@@ -192,20 +192,9 @@ def _root(paths: Paths) -> Path:
 
 
 def _environments(folder: Path, campaign: Campaign, paths: Paths) -> Path:
-    """Return the folder of a commit's environments: those of the checkout, unless it needs other packages than the checkout.
-
-    A project's suites are generated beside its environments: so the folder is a link in any case.
-    """
-    if campaign.is_shipped:
-        return paths.environments
-    link = folder / ".asv" / "env"
-    if _packages(folder, campaign) == campaign.requirements():
-        paths.environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
-        if not link.exists():
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.unlink(missing_ok=True)  # the project may have been moved
-            link.symlink_to(paths.environments, target_is_directory=True)
-    return link
+    """Return the folder of a commit's environments: those of the checkout, unless it needs other packages than the checkout."""
+    is_alike = campaign.is_shipped or _packages(folder, campaign) == campaign.requirements()
+    return paths.environments if is_alike else folder / ".asv" / "env"
 
 
 def _packages(folder: Path, campaign: Campaign) -> list[str] | None:

@@ -156,7 +156,7 @@ def build(directory: Path, release: Release, python: str, build: str, campaign: 
 
     It is installed under `directory` unless it exists. Raises TensorcopyError, and OSError.
     """
-    # without links: the bytecode of its packages is kept by their path, and each commit of a pull request has a link to its environments
+    # without links: the bytecode of its packages is kept by their path
     path = path_of(directory, release, python, build).resolve()
     complete = path / COMPLETE
     numpy = numpy_for(release, python, build) if campaign.pins_numpy else ""
