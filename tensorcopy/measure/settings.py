@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -29,25 +30,16 @@ def duration(text: str) -> float:
     return float(seconds)
 
 
-def launch_count(text: str) -> int:
-    """Return a number of launches."""
-    if not re.fullmatch("[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_LAUNCHES:
-        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 1 to {MOST_LAUNCHES}")
+def _whole(text: str, least: int, most: float, allowed: str) -> int:
+    """Return a whole number from `least` to `most`."""
+    if not re.fullmatch("[0-9]{1,6}", text) or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: {allowed}")
     return int(text)
 
 
-def two_or_more(text: str) -> int:
-    """Return a number of environments."""
-    if not re.fullmatch("[0-9]{1,6}", text) or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 2 or more, the reference and a release")
-    return int(text)
-
-
-def port(text: str) -> int:
-    """Return the number of a port."""
-    if not re.fullmatch("[0-9]{1,5}", text) or not 1 <= int(text) <= LAST_PORT:
-        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: 1 to {LAST_PORT}, or no --port for the next free one")
-    return int(text)
+launch_count = partial(_whole, least=1, most=MOST_LAUNCHES, allowed=f"1 to {MOST_LAUNCHES}")
+two_or_more = partial(_whole, least=2, most=inf, allowed="2 or more, the reference and a release")  # environments
+port = partial(_whole, least=1, most=LAST_PORT, allowed=f"1 to {LAST_PORT}, or no --port for the next free one")
 
 
 def expression(text: str) -> str:
