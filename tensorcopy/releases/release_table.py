@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -23,7 +23,6 @@ from tensorcopy.errors import TensorcopyError
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
 UNKNOWN = date.min  # the day of an upload that an index does not tell
-SHORT = 8  # digits of a SHA in the name of a result file
 NUMPY_2 = (2, 3)  # the first minor release whose wheel works with numpy 2
 WITH_NUMPY_2 = "-numpy2"  # ends the build of an environment with numpy 2, in the history that has another
 
@@ -77,41 +76,21 @@ class Release:
         return [f"torch=={self.version}", f"numpy=={numpy}" if numpy else any_numpy, *self.requires]
 
 
-class HasSha(Protocol):
-    """A result, or another value of a torch commit."""
-
-    @property
-    def sha(self) -> str:
-        """The commit, or at least its first `SHORT` digits."""
-
-
-Item = TypeVar("Item", bound=HasSha)
-
-
 class ReleaseIndex(tuple[Release, ...]):
     """The releases of a table in order of version, found by SHA: of another commit nothing is known."""
 
     @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {release.sha[:SHORT]: index for index, release in enumerate(self)}
+    def _by_sha(self) -> dict[str, Release]:
+        return {release.sha: release for release in self}
 
     def of(self, sha: str) -> Release | None:
-        """Return the release of a SHA, or of at least its first `SHORT` digits; None for another commit."""
-        index = self._positions.get(sha[:SHORT])
-        return self[index] if index is not None and self[index].sha.startswith(sha) else None
+        """Return the release of a SHA; None for another commit."""
+        return self._by_sha.get(sha)
 
     def version(self, sha: str) -> str:
         """Return the version of a SHA, "" for another commit."""
         release = self.of(sha)
         return release.version if release else ""
-
-    def position(self, sha: str) -> int:
-        """Return the place of a release's SHA in the order."""
-        return self._positions[sha[:SHORT]]
-
-    def in_order(self, items: Iterable[Item]) -> list[Item]:
-        """Return results in order of release; those of other commits are left out."""
-        return sorted((item for item in items if self.of(item.sha)), key=lambda item: self.position(item.sha))
 
     def find(self, name: str) -> Release:
         """Return the release of a version, tag, or SHA of at least 7 digits; of "2.14", its last patch in the table.
@@ -142,7 +121,7 @@ class ReleaseIndex(tuple[Release, ...]):
         """
         if ".." not in text:
             return [self.find(text)]
-        first, last = (self.position(self.find(name).sha) if name else None for name in text.split("..", 1))
+        first, last = (self.index(self.find(name)) if name else None for name in text.split("..", 1))
         releases = list(self[first : None if last is None else last + 1])
         if not releases:
             raise TensorcopyError(

@@ -11,10 +11,10 @@ from scipy.special import stdtrit
 from tensorcopy.judge import comparisons, groups, paired, series
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.numbers import signed_interval, signed_percent
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import sentences
 from tensorcopy.results import effects
+from tensorcopy.results.result import in_order
 from tests import launch_files
 
 RELEASES = tuple(
@@ -192,7 +192,7 @@ def test_three_pythons_are_one_history(tmp_path):
     for python, releases, scale in (("3.8", RELEASES[:4], 10.0), ("3.9", RELEASES[3:8], 2.0), ("3.11", RELEASES[7:], 1.0)):
         results(tmp_path, lambda index, method, scale=scale: scale, python=python, releases=releases, methods=METHODS[:1], **exact)
     by_python = {python: [result for result in launch_files.load(tmp_path) if result.python == python] for python in ("3.11", "3.9", "3.8")}
-    (case_series,) = series.joined(list(map(release_table.load().in_order, by_python.values()))).values()
+    (case_series,) = series.joined(list(map(in_order, by_python.values()))).values()
     assert case_series.values == pytest.approx([1e-6] * 12, rel=1e-3)
     assert case_series.measured == pytest.approx([1e-5] * 3 + [2e-6] * 4 + [1e-6] * 5, rel=1e-3)
     assert [joint.factor for joint in case_series.joints] == pytest.approx([0.2, 0.5], rel=1e-3)

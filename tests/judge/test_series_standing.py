@@ -11,6 +11,7 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.report import sentences
+from tensorcopy.results.result import in_order
 from tests import launch_files
 
 RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
@@ -103,7 +104,7 @@ def test_the_cost_is_that_of_both_pythons(tmp_path):
         start = launch_files.START + number * timedelta(days=1)
         launch_files.write(tmp_path, {CASE: {"2.8.0@3.10": 1.0, **sides}}, reference="2.8.0@3.10", noise=0.01, start=start)
     by_python = [[each for each in launch_files.load(tmp_path) if each.python == python] for python in ("3.11", "3.9")]
-    axes = [release_table.load().in_order(results) for results in by_python]
+    axes = list(map(in_order, by_python))
     (standing,) = map(series.standing, series.joined(axes).values())
     low, high = standing.cost.interval
     assert (standing.best, standing.newest) == (2, 10)
