@@ -335,7 +335,7 @@ def seconds_of_side(suites: Suites) -> float:
     return total
 
 
-def seconds_of_counts(suites: Mapping[str, Mapping[str, Any]]) -> float:
+def seconds_of_counts(suites: Suites) -> float:
     """Return about how long the selected cases of these suites take to count with one release, without what a third-party suite does."""
     return START_SECONDS + COUNT_SECONDS * sum(len(suite.selected) for suite in suites.values())
 

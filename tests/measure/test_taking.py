@@ -419,8 +419,8 @@ INSTRUCTIONS = "instructions.BySize.track_instructions"
 def test_a_run_says_before_what_it_will_count(machine, monkeypatch, capsys, valgrind):
     """Counts and, with Valgrind, functions: of how many releases, and for about how long. What is there is left out."""
     names, numels = ["method", "numel", "requires_grad"], [str(number) for number in range(1, 401)]
-    suite = {"name": INSTRUCTIONS, "version": "1", "param_names": names, "params": [["'tensor'"], numels, ["False"]]}
-    machine.suites[INSTRUCTIONS] = {**suite, "type": "track", "unit": "instructions"}
+    params = [["'tensor'"], numels, ["False"]]
+    machine.suites[INSTRUCTIONS] = Benchmark(INSTRUCTIONS, "1", names, params, "instructions", "track")
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "" if valgrind else "no valgrind here")
     functions = []
     monkeypatch.setattr(run, "_take_functions", lambda measurements, job: (functions.append(len(measurements)), ([], []))[1])
