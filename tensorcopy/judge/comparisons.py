@@ -237,12 +237,6 @@ def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VE
     return paired.judge(total, margin=question.margin_of, kind=kind, alpha=alpha)
 
 
-def of_mean(before: Result, after: Result, cases: Sequence[Case]) -> Change | None:
-    """Return the change of the geometric mean of some cases; None of two sides that were not measured on one machine."""
-    measured = effects.of_means(before.column, after.column, {"mean": cases})
-    return paired.judge(measured, alpha=Question(before, after).alpha).get("mean")
-
-
 @dataclass(frozen=True)
 class Mean:
     """The geometric mean of the times of some cases, and its change.

@@ -1,7 +1,6 @@
 """Cases together: the changes of groups of cases at each release, and the open regressions of each method.
 
-A group is a suite's methods on one device, on small or on large tensors. A change of torch often moves many cases by less than each of
-them can show. The geometric mean of a group's cases varies less than any of them, so a group also has a series and changes.
+A group is a suite's methods on one device, on small or on large tensors: a change of torch often moves many of them.
 """
 
 from __future__ import annotations
@@ -9,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log
-from statistics import fmean, median
+from statistics import median
 
-from tensorcopy.judge import change_points, comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.judge.series import Age, CaseSeries, Standing, direction, releases_of, sized
+from tensorcopy.judge.series import Age, CaseSeries, Standing, direction, releases_of
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import NUMEL, SECONDS, N
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
-FEWEST_CASES = 4  # of a group that is judged as a whole
-ATTRIBUTED = 0.5  # share of a group's change, on a logarithmic scale, that must remain without the cases that changed by themselves
 
 
 @dataclass(frozen=True)
@@ -40,29 +35,14 @@ class CaseGroup:
 
 
 @dataclass(frozen=True)
-class GroupSeries:
-    """A group over the releases: the geometric mean of its cases.
-
-    cases : those that were measured with every release
-    """
-
-    group: CaseGroup
-    cases: tuple[Case, ...]
-    values: tuple[float | None, ...]
-    spreads: tuple[float, ...]
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True)
 class ReleaseChange:
     """The cases of a group that changed in the same direction at one release, from the same one.
 
     against : the release that they changed from, where that is not the one before; "" elsewhere
     verdict : slower or faster; of a count more or fewer, of a tracked value higher or lower
-    cases : that changed by themselves, the largest change first
+    cases : that changed, the largest change first
     of : the number of cases in the group
-    ratio : of the group as a whole where that changed, else the median of the cases
-    as_group : the group's own step; None where only single cases changed
+    ratio : the median of the cases
     steps : of each case
     only_on : the older Python that alone shows it, see `Step`
     """
@@ -73,31 +53,24 @@ class ReleaseChange:
     cases: tuple[Case, ...]
     of: int
     ratio: float
-    as_group: Step | None
     steps: Mapping[Case, Step]
     against: str = ""
     only_on: str = ""
 
     @property
     def is_certain(self) -> bool:
-        """Whether a comparison of two releases shows it, of the group or of a case, and not only the releases around."""
-        return not all(step.by_levels for step in (*self.steps.values(), *filter(None, [self.as_group])))
-
-    @property
-    def most(self) -> tuple[Case, Step] | None:
-        """The case that changed most, and its step; None where no case changed by itself."""
-        return (self.cases[0], self.steps[self.cases[0]]) if self.cases else None
+        """Whether a comparison of two releases shows it, and not only the releases around."""
+        return not all(step.by_levels for step in self.steps.values())
 
 
 def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
     """Return the changes of many cases of one axis, in order of release."""
     groups = grouped(by_case)
-    by_group = {group: group_series(group, [by_case[case] for case in cases]) for group, cases in groups.items()}
     releases = releases_of(by_case.values())
     changes: list[ReleaseChange] = []
     for release in releases:
         for group, cases in groups.items():
-            changes += _changes_at(release, group, [by_case[case] for case in cases], by_group[group])
+            changes += _changes_at(release, group, [by_case[case] for case in cases])
     return changes
 
 
@@ -112,21 +85,7 @@ def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:
     return groups
 
 
-def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSeries | None:
-    """Return a group's series over the axis that most of its cases have; None for too few cases."""
-    longest = max(all_series, key=lambda case_series: len(case_series.releases))
-    complete = [case_series for case_series in all_series if case_series.releases == longest.releases and None not in case_series.values]
-    if len(complete) < FEWEST_CASES or group.unit != SECONDS:
-        return None
-    values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
-    cases = tuple(series.case for series in complete)
-    spreads = tuple(0.0 if result.column is None else result.column.spread_of_mean(cases) for result in longest.results)
-    steps = change_points.steps(values, spreads)
-    changes = {step.index: comparisons.of_mean(*longest.sides(step.index), cases) for step in steps}
-    return GroupSeries(group, cases, values, spreads, sized(steps, values, changes))
-
-
-def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries], whole: GroupSeries | None) -> Iterator[ReleaseChange]:
+def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]) -> Iterator[ReleaseChange]:
     """Yield the slower cases of a group at a release, and the faster ones; then those that only an older Python shows."""
     at_release = [
         (case_series.case, step)
@@ -134,30 +93,14 @@ def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]
         for step in case_series.all_steps
         if case_series.releases[step.index] == release
     ]
-    at_release.sort(key=lambda each: (each[1].only_on, -each[1].size))
-    longest = max(all_series, key=lambda case_series: len(case_series.releases))
-    as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
+    at_release.sort(key=lambda each: (each[1].only_on, bool(each[1].against), -each[1].size))
     for rises in (True, False):
         verdict = direction(group.unit, rises=rises)
         changed = [(case, step) for case, step in at_release if step.rises is rises]
-        by_themselves = [case for case, step in changed if not step.only_on]
-        moved = whole and as_group and as_group.rises is rises and _is_shared(whole, as_group, by_themselves, all_series)
-        for only_on, against in dict.fromkeys([("", ""), *((step.only_on, step.against) for _, step in changed)]):
+        for only_on, against in dict.fromkeys((step.only_on, step.against) for _, step in changed):
             cases = {case: step for case, step in changed if (step.only_on, step.against) == (only_on, against)}
-            own = as_group if moved and not (only_on or against) else None  # a group changes from the release before
-            if cases or own:
-                ratio = own.ratio if own else median(step.ratio for step in cases.values())
-                yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, cases, against, only_on)
-
-
-def _is_shared(whole: GroupSeries, step: Step, changed: Sequence[Case], all_series: Sequence[CaseSeries]) -> bool:
-    """Return whether the rest of the group moved with it, not only the cases that changed by themselves."""
-    rest = [series for series in all_series if series.case in whole.cases and series.case not in changed]
-    if not rest:
-        return True
-    before = max(index for index in range(step.index) if whole.values[index] is not None)
-    moved = fmean(log((series.values[step.index] or 1.0) / (series.values[before] or 1.0)) for series in rest)
-    return moved / log(step.ratio) >= ATTRIBUTED
+            ratio = median(step.ratio for step in cases.values())
+            yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, cases, against, only_on)
 
 
 @dataclass(frozen=True)

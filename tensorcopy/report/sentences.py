@@ -469,9 +469,9 @@ def _cost_size(standing: Standing) -> str:
 def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:
     """Return a change of a group of cases in words.
 
-    For example "31 of 40 copies at numel ≤ 2¹⁴ slower, +4.1 to +52.3 %, median +38.0 %", or of a group as a whole, and of a single case,
-    with its interval: "copies at numel ≤ 2¹⁴ slower as a group, +3.2 % (+2.8 to +3.6 %); 2 of 40 by themselves". The members of a group
-    vary together, so their median has no interval that its launches could tell. Those that only the releases around show are counted.
+    For example "31 of 40 copies at numel ≤ 2¹⁴ slower, +4.1 to +52.3 %, median +38.0 %", or of a single case, with its interval:
+    "1 of 40 copies at numel ≤ 2¹⁴ slower, +3.2 % (+2.8 to +3.6 %)". The members of a group vary together, so their median has no interval
+    that its launches could tell. Those that only the releases around show are counted.
     """
     word, than = change.verdict.value, _than(change)
     if is_tracked(change.group.unit):
@@ -480,15 +480,12 @@ def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:
         where = f"{len(change.cases)} of {counted(change.of, 'case')}{_relation(change.group)}"
         size = f"{'median ' if len(change.cases) > 1 else ''}{signed_percent(change.ratio)}"
         return f"{word} {change.group.unit}{than} in {where}, {size}"
-    single = change.as_group or (change.most[1] if change.most and len(change.cases) == 1 else None)
-    ratios = [step.ratio for step in change.steps.values()]
-    size = step_size(single, SECONDS, within=True) if single else _range_with(ratios, "median", change.ratio)
+    steps = [*change.steps.values()]
+    ratios = [step.ratio for step in steps]
+    size = step_size(steps[0], SECONDS, within=True) if len(steps) == 1 else _range_with(ratios, "median", change.ratio)
     name = group_name(change.group, names_device=names_device)
-    marked = sum(step.by_levels for step in change.steps.values())
+    marked = sum(step.by_levels for step in steps)
     shown = f"; {f'{marked} of them ' if change.is_certain else ''}{BY_LEVELS}" if marked or not change.is_certain else ""
-    if change.as_group:
-        alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
-        return f"{name} {word} as a group, {size}{alone}{shown}"
     return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}{shown}"
 
 

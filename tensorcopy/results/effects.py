@@ -201,15 +201,6 @@ class Column:
         times: list[float] = (fitted.seconds[self.number, number] * np.exp(own[~np.isnan(own)])).tolist()
         return times
 
-    def spread_of_mean(self, cases: Sequence[Case]) -> float:
-        """Return the standard error of the mean of some cases, as `Timing.spread`; 0 where launches cannot tell it."""
-        numbers = [self.effects.cases[case] for case in cases if case in self.effects.cases]
-        sides = (~np.isnan(self.effects.logs[:, :, numbers])).sum(axis=1)
-        # a mean of k sides was taken out of each, which leaves 1 - 1/k of the variance
-        own = self.effects.fitted.residuals[:, self.number, numbers] / np.sqrt(1 - 1 / np.maximum(sides, 2))
-        deviations = [float(row[~np.isnan(row)].mean()) for row in own if not np.isnan(row).all()]
-        return float(np.std(deviations, ddof=1)) / len(deviations) ** 0.5 if len(deviations) > 1 else 0.0
-
 
 def gathered(
     launches: Sequence[tuple[Launch, Cases]], left_out: Mapping[tuple[str, Place], Collection[Case]] = MappingProxyType({})

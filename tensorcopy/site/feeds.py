@@ -51,7 +51,6 @@ def _change(change: MachineChange) -> Entry:
     group = change.change.group
     size = "small" if group.small else "large"
     largest = "; ".join(f"{change.machine.case_code(case)}, {circumstances(case)} {size}" for case, size, _ in change.largest)
-    cases = f"; largest: {largest}" if largest else ""  # only the group as a whole may have changed
     return Entry(
         (
             change.series.machine,
@@ -68,7 +67,7 @@ def _change(change: MachineChange) -> Entry:
         f"torch {change.release} on {group.device}: {change.text_without_device}",
         change.comparison_address,
         f"{change.series.newest.hardware(group.device)} ({change.series.machine}), {environment_text(change.series.environment)}: "
-        f"{change.text}{cases}",
+        f"{change.text}; largest: {largest}",
     )
 
 

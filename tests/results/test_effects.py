@@ -125,16 +125,6 @@ def test_two_releases_differ_by_both_of_their_spreads(columns):
     assert np.std(differences) == pytest.approx(expected, rel=0.05)
 
 
-def test_the_spread_of_a_mean_is_that_of_its_cases():
-    """Over launches, of which half have another side that is twice as slow."""
-    random = np.random.default_rng(3)
-    logs = random.standard_normal((12, 1, 400)) + 0.01 * random.standard_normal((12, 3, 400)) + np.log([1, 1, 2])[:, None]
-    logs[6:, 2] = NAN
-    made = many(logs)
-    spreads = [Column(made, 0).spread_of_mean(list(made.cases)[start : start + 4]) for start in range(0, 400, 4)]
-    assert np.sqrt(np.mean(np.square(spreads))) == pytest.approx(0.01 / (12 * 4) ** 0.5, rel=0.12)
-
-
 def test_one_launch_tells_no_error():
     timing = Column(effects(np.log([[1.0, 1.1]])), 0).timings()[CASE]
     assert np.isnan(timing.error)

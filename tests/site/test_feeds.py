@@ -9,7 +9,6 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
-from tests import launch_files
 from tests.conftest import NEW, measured
 
 TABLE = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 10))
@@ -107,16 +106,6 @@ def test_an_entry_is_dated_by_its_finding(content):
     assert [entry.updated[:10] for entry in changes.entries] == [AGAIN, MEASURED, MEASURED]
     assert [entry.updated[:10] for entry in still.entries] == [MEASURED]
     assert changes.feed.updated[:10] == AGAIN
-
-
-def test_a_change_of_a_group_names_no_case_that_did_not_change(tmp_path):
-    """−8 % in twelve cases, each too noisy to show it."""
-    times = dict(zip((release.version for release in TABLE), [1.0] * 5 + [0.92] * 4))
-    cases = {f"copies.BySize.time_copy m{number} 16": times for number in range(12)}
-    launch_files.write(tmp_path, cases, noise=0.1, launches=4)
-    (entry,) = parsed(render.content(shipped(), launch_files.load(tmp_path)))[0].entries
-    assert "faster as a group" in entry.summary
-    assert "largest" not in entry.summary
 
 
 def test_links_are_absolute_where_the_site_has_an_address(content):

@@ -456,11 +456,7 @@ def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) 
         )
         for code, ratios in by_code.items()
     )
-    verdict = change.verdict.value
-    form = f"changed_{verdict}"
-    if change.as_group:
-        form = f"group_{verdict}" if methods else f"group_only_{verdict}"
-    return translate(form, kind=kind, ratio=whole_percent(change.ratio), methods=methods)
+    return translate(f"changed_{change.verdict.value}", kind=kind, methods=methods)
 
 
 def _tiles(results: DeviceResults, translate: Translate) -> list[tuple[Markup, object]]:
