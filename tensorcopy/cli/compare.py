@@ -181,7 +181,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
     if options.metric == "time":
         comparison = comparisons.between(Question(pair.before, pair.after, own.verdicts, margin, everywhere))
     else:
-        comparison = comparisons.of_counts(pair.before, pair.after, stored, options.metric, margin=options.margin)
+        comparison = comparisons.of_counts(pair.before, pair.after, options.metric, margin=options.margin)
         if not comparison.changes:
             before, after = pair.before.version, pair.after.version
             raise TensorcopyError(

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from os.path import relpath
-from statistics import median
 
 from tensorcopy import numbers
 from tensorcopy.campaign import NO_VERDICTS, Verdicts
@@ -29,8 +28,6 @@ from tensorcopy.results.result import Result
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 REPEATS = 2  # times the repeatability, at least, is a change of a count
-UNREPEATED = 0.005  # repeatability where a case was counted once in every result: of half of the cases it is better, of all 1.2 %
-ROUNDED = 1e-4  # relative: counts are stored with five digits
 
 
 @dataclass(frozen=True)
@@ -325,60 +322,42 @@ def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
     return by_name
 
 
-def least_change(repeatability: float = 0.0, *, margin: float | None = None) -> float:
+def least_change(repeatability: float | None, *, margin: float | None = None) -> float:
     """Return the smallest relative change of a count that counts as one.
 
-    repeatability : by how much repeated counts of the case differ
+    repeatability : by how much repeated counts of the case differ; None where it was counted once
     margin : the smallest change that the reader asks for; None for the usual one of counts
     """
-    return max(LEAST_COUNT if margin is None else margin, REPEATS * repeatability)
+    return max(LEAST_COUNT if margin is None else margin, LEAST_COUNT if repeatability is None else REPEATS * repeatability)
 
 
-def repeatability(case: Case, results: Iterable[Result]) -> float:
-    """Return by how much repeated counts of a counted case differ: the median over results."""
-    spreads = [spreads[case] for result in results if case in (spreads := _spreads(result))]
-    return max(median(spreads), ROUNDED) if spreads else UNREPEATED
-
-
-@lru_cache(maxsize=64)  # results: more than a machine has
-def _spreads(result: Result) -> dict[Case, float]:
-    """Return by how much the counts of a result differ, of each case that was counted repeatedly."""
-    by_case = {case: count.spread for case in result.counts if (count := result.count_of(case))}
-    return {case: spread for case, spread in by_case.items() if spread is not None}
-
-
-def count_pair(
-    before: Result, after: Result, case: Case, others: Sequence[Result] = (), *, margin: float | None = None
-) -> CountPair | None:
+def count_pair(before: Result, after: Result, case: Case, *, margin: float | None = None) -> CountPair | None:
     """Return the exact counts of a timed or counted case on both sides.
 
     None where it is not counted on both sides, or on two machines.
 
-    others : results of the same machine, which show the repeatability
     margin : see `least_change`
     """
     counted = case if case in before.counts else counted_case(case)
     first, second = before.count_of(case), after.count_of(case)
     if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
         return None
-    own = [spread for spread in (first.spread, second.spread) if spread is not None]
-    repeats = max([repeatability(counted, [before, after, *others]), *own])
+    repeats = max((spread for spread in (first.spread, second.spread) if spread is not None), default=None)
     return CountPair(counted.spec.unit, first.value, second.value, repeats, least_change(repeats, margin=margin))
 
 
-def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float | None = None) -> Comparison:
+def of_counts(before: Result, after: Result, unit: str, *, margin: float | None = None) -> Comparison:
     """Compare the exact counts of two results, in one unit such as "instructions".
 
     margin : the smallest change that the reader asks for; None for the usual one of counts
     """
-    around = [result for result in others if result.series_key == before.series_key]
     changes = {}
     for case in before.counts:
-        count = count_pair(before, after, case, around, margin=margin) if case.spec.unit == unit else None
+        count = count_pair(before, after, case, margin=margin) if case.spec.unit == unit else None
         if count:
             reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
             changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
-    return Comparison(Question(before, after, margin=least_change(margin=margin)), labels(before, after), changes)
+    return Comparison(Question(before, after, margin=LEAST_COUNT if margin is None else margin), labels(before, after), changes)
 
 
 def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:

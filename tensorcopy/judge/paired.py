@@ -89,7 +89,7 @@ class CountPair:
     """An exact count of a case on both sides, such as its instructions, or a value that it tracks.
 
     unit : of the counts
-    repeatability : the relative difference of repeated counts of this case
+    repeatability : the relative difference of repeated counts of either side; None where it was counted once
     least : the smallest relative change that counts as one
     interval : of a tracked value's difference; None where all launches of a side agree, and of a count
     known : whether launches can tell a difference, see `tracked`
@@ -98,7 +98,7 @@ class CountPair:
     unit: str
     before: float
     after: float
-    repeatability: float = 0.0
+    repeatability: float | None = None
     least: float = 0.0
     interval: tuple[float, float] | None = None
     known: bool = True

@@ -55,7 +55,7 @@ class CaseSeries:
     unit : of the values
     results : of each release
     values : None for a release that was not measured
-    spreads : each value's relative standard error, see `Timing.spread`
+    spreads : each value's relative standard error, see `Timing.spread`; of a count, the relative difference of its repeats
     joints : where values of an older Python are scaled
     verdicts : of the campaign
     older : the same case on each older Python; older_steps : changes that only it shows, of releases where a newer one decides
@@ -279,8 +279,8 @@ def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | Non
     if case.tracked:
         return tuple(result.counts.get(case) for result in results), (0.0,) * len(results)
     by_result = [result.count_of(case) for result in results]
-    spread = comparisons.repeatability(case, results)
-    return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
+    values = tuple(count.value if count and count.value > 0 else None for count in by_result)
+    return values, tuple((count.spread or 0.0) if count else 0.0 for count in by_result)
 
 
 def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
@@ -322,7 +322,7 @@ def _significant(case_series: CaseSeries, changes: Mapping[int, Change | None]) 
         pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
         return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())
     if not case.spec.timed:
-        return tuple(exact_steps(values, comparisons.repeatability(case, case_series.results)))
+        return tuple(exact_steps(values, case_series.spreads))
     judged = [(index, each) for index, each in changes.items() if each and each.verdict in CHANGED]
     return tuple(_step(Step(index, 1.0, 1.0, each.p or 0.0), values, each) for index, each in judged)
 
@@ -360,14 +360,17 @@ def sized(steps: Sequence[Step], values: Sequence[float | None], changes: Mappin
     return tuple(replace(step, until=step.until if step.until in sized else None) for step in sized.values())
 
 
-def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
+def exact_steps(values: Sequence[float | None], spreads: Sequence[float]) -> list[Step]:
     """Return the changes of a counted case over the releases, each from the count before it.
 
-    repeats : the repeatability of the case
+    spreads : by how much the repeats of each count differ
     """
-    least = comparisons.least_change(repeats)
-    measured = [(index, value) for index, value in enumerate(values) if value]
-    return [Step(index, before, after, p=0.0) for (_, before), (index, after) in pairwise(measured) if has_changed(before, after, least)]
+    measured = [(index, value, spread) for index, (value, spread) in enumerate(zip(values, spreads)) if value]
+    return [
+        Step(index, before, after, p=0.0)
+        for (_, before, first), (index, after, second) in pairwise(measured)
+        if has_changed(before, after, comparisons.least_change(max(first, second)))
+    ]
 
 
 def direction(unit: str, *, rises: bool) -> Verdict:

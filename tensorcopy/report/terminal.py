@@ -220,8 +220,9 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         lines.append(f"seen       {percent(change.detectable, 1)}: the {SEEN}")
     if change.count and change.timed:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
-        repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
-        lines.append(f"count      {count_text(change.count)} ({before} → {after}); they do not affect the verdict; {repeats}")
+        repeats = change.count.repeatability
+        differ = "" if repeats is None else f"; repeated counts differ by {percent(round(repeats, 4))}"
+        lines.append(f"count      {count_text(change.count)} ({before} → {after}); they do not affect the verdict{differ}")
     return lines
 
 

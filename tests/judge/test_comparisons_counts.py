@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -18,7 +19,7 @@ BY_SIZE = "instructions.BySize.track_instructions"
 COUNTED, TIMED = case(f"{BY_SIZE} clone_detach 16 False"), case("copies.BySize.time_copy clone_detach 16")
 
 
-def count(before: float, after: float, repeatability: float = 0.002) -> CountPair:
+def count(before: float, after: float, repeatability: float | None = None) -> CountPair:
     return CountPair("instructions", before, after, repeatability, comparisons.least_change(repeatability))
 
 
@@ -69,13 +70,21 @@ def test_repeated_counts_give_the_repeatability():
 
 
 def test_a_count_that_differs_from_launch_to_launch_is_changed_by_no_less():
-    """Whatever the other results repeat: here those of three releases are the same each time, and those of the newest differ by 3 %."""
-    others = [replace(measured(OLD, {}), count_repeats={COUNTED: (10_000.0, 10_000.0)}) for _ in range(3)]
-    after = replace(measured(NEW, {}), count_repeats={COUNTED: (10_200.0, 10_506.0)})
-    change = comparisons.count_pair(others[0], after, COUNTED, others)
-    assert (change.repeatability, change.changed) == (pytest.approx(0.03), False)
-    steady = replace(after, count_repeats={COUNTED: (10_200.0, 10_200.0)})
-    assert comparisons.count_pair(others[0], steady, COUNTED, others).changed
+    """On either side, in a comparison and in a history: here those of the newest differ by 3 %."""
+    before = replace(measured(OLD, {}), count_repeats={COUNTED: (10_000.0, 10_000.0)})
+    for repeats, spread, changed in (((10_200.0, 10_506.0), 0.03, False), ((10_200.0, 10_200.0), 0.0, True)):
+        for sides in permutations((before, replace(measured(NEW, {}), count_repeats={COUNTED: repeats}))):
+            change = comparisons.count_pair(*sides, COUNTED)
+            assert (change.repeatability, change.changed) == (pytest.approx(spread), changed)
+            values, spreads = series._of_counts(COUNTED, sides)
+            assert bool(series.exact_steps(values, spreads)) is changed
+
+
+@pytest.mark.parametrize(("repeats", "changed"), [(1, False), (2, True)])
+def test_a_count_that_was_not_repeated_changes_by_no_less_than_usual(repeats, changed):
+    """Whatever margin is asked for: by how much it would differ is unknown."""
+    sides = [replace(measured(OLD, {}), count_repeats={COUNTED: (number,) * repeats}) for number in (10_000.0, 10_050.0)]
+    assert comparisons.count_pair(*sides, COUNTED, margin=0.002).changed is changed
 
 
 def test_counts_of_two_machines_are_not_compared():
@@ -89,7 +98,7 @@ def test_counts_of_two_machines_are_not_compared():
 
 def test_a_counted_case_has_exact_steps():
     """Each release against the one before; a gap is skipped."""
-    steps = series.exact_steps([1000, 1000, None, 1050, 1049, 900], 0.0)
+    steps = series.exact_steps([1000, 1000, None, 1050, 1049, 900], [0.0] * 6)
     assert [(step.index, round(step.ratio, 3)) for step in steps] == [(3, 1.05), (5, round(900 / 1049, 3))]
 
 
@@ -100,7 +109,7 @@ def test_a_comparison_and_a_history_agree_on_what_has_changed(before, after, cha
     """In either direction, from and to nothing."""
     assert count(before, after).changed is changed
     if before and after:
-        assert bool(series.exact_steps([before, after], 0.002)) is changed
+        assert bool(series.exact_steps([before, after], [0.0, 0.002])) is changed
 
 
 def test_neither_the_loop_nor_switching_the_count_on_counts(tmp_path, monkeypatch):
