@@ -342,7 +342,7 @@ def count_pair(before: Result, after: Result, case: Case, *, margin: float | Non
     first, second = before.count_of(case), after.count_of(case)
     if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
         return None
-    repeats = max((spread for spread in (first.spread, second.spread) if spread is not None), default=None)
+    repeats = max((count.error for count in (first, second) if count.launches > 1), default=None)
     return CountPair(counted.spec.unit, first.value, second.value, repeats, least_change(repeats, margin=margin))
 
 

@@ -280,7 +280,7 @@ def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | Non
         return tuple(result.counts.get(case) for result in results), (0.0,) * len(results)
     by_result = [result.count_of(case) for result in results]
     values = tuple(count.value if count and count.value > 0 else None for count in by_result)
-    return values, tuple((count.spread or 0.0) if count else 0.0 for count in by_result)
+    return values, tuple(count.error if count else 0.0 for count in by_result)
 
 
 def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:

@@ -24,27 +24,10 @@ CACHE_UNITS = {"K": 2**10, "M": 2**20}
 
 
 @dataclass(frozen=True)
-class Count:
-    """An exact count of one case in one result.
-
-    value : the smallest of the repeated counts, see `Result.counts`
-    repeats : every repeated count
-    """
-
-    value: float
-    repeats: tuple[float, ...]
-
-    @property
-    def spread(self) -> float | None:
-        """The relative difference of the largest and the smallest; None for a single count."""
-        return max(self.repeats) / min(self.repeats) - 1 if len(self.repeats) > 1 and min(self.repeats) > 0 else None
-
-
-@dataclass(frozen=True)
 class Measured:
     """What one result has of a case: its time, count or tracked value.
 
-    value : in the unit of the case's suite
+    value : in the unit of the case's suite; of a count, the smallest of its repeats
     error : of a time, its relative standard error; of a count, the relative difference of its repeats; 0 where that is unknown
     launches : in how many it was measured
     """
@@ -202,20 +185,21 @@ class Result:
         """What tells it from the other results of its machine: SHA, environment and revision."""
         return self.sha, self.environment, self.revision
 
-    def count_of(self, case: Case) -> Count | None:
+    def count_of(self, case: Case) -> Measured | None:
         """Return the count of a timed or counted case; None where nothing was counted."""
         counted = case if case in self.counts else counted_case(case)
         if counted is None or counted not in self.counts:
             return None
-        return Count(self.counts[counted], self.count_repeats[counted])
+        repeats = self.count_repeats[counted]
+        least = min(repeats)
+        return Measured(self.counts[counted], max(repeats) / least - 1 if least > 0 else 0.0, len(repeats))
 
     def measured(self, case: Case) -> Measured | None:
         """Return what a result has of a case; None where it was not measured."""
         if case.spec.timed:
             timing = self.timings.get(case)
             return Measured(timing.seconds, timing.error, timing.launches) if timing else None
-        count = self.count_of(case)
-        return Measured(count.value, count.spread or 0.0, len(count.repeats)) if count else None
+        return self.count_of(case)
 
     def baseline_timing(self, case: Case) -> Timing | None:
         """Return the time of a case's memcpy baseline, None where it was not measured."""
