@@ -191,14 +191,17 @@ class Column:
                 return of_launches(differences[in_turns])
         return replace(of_launches(differences[together]), way=UNPAIRED)
 
-    def launch_times(self, case: Case) -> list[float]:
-        """Return its time of a case in each launch, without the launch's part; alone, that part is in no other and stays."""
+    def launch_logs(self, case: Case) -> Numbers:
+        """Return its log seconds of a case by launch, without the launch's part; alone, that part is in no other and stays."""
         if self.is_unpaired(case):
-            alone = np.exp(self.logs_of(case))
-            return [float(time) for time in alone[~np.isnan(alone)]]
+            return self.logs_of(case)
         fitted, number = self.effects.fitted, self.effects.cases[case]
-        own = fitted.residuals[:, self.number, number]
-        times: list[float] = (fitted.seconds[self.number, number] * np.exp(own[~np.isnan(own)])).tolist()
+        return np.log(fitted.seconds[self.number, number]) + fitted.residuals[:, self.number, number]
+
+    def launch_times(self, case: Case) -> list[float]:
+        """Return its time of a case in each launch that measured it, as `launch_logs`."""
+        logs = self.launch_logs(case)
+        times: list[float] = np.exp(logs[~np.isnan(logs)]).tolist()
         return times
 
 
@@ -465,9 +468,10 @@ def _by_way(logs: Numbers, before: int, after: int) -> list[Difference | None]:
     """
     measured = ~np.isnan(logs[:, :, 0])
     cases = range(logs.shape[2])
-    group = next(group for group in met(measured) if before in group)
+    groups = met(measured)
+    group, other_group = (next(group for group in groups if column in group) for column in (before, after))
     if after not in group:
-        if _is_alone(measured, before) and _is_alone(measured, after):
+        if len(group) == len(other_group) == 1:
             return [unpaired(logs[:, before, case], logs[:, after, case]) for case in cases]
         return [None for _ in cases]
     used = measured[:, group].any(axis=1)
@@ -482,12 +486,6 @@ def _by_way(logs: Numbers, before: int, after: int) -> list[Difference | None]:
     variances, freedom = (first_variances + second_variances).tolist(), first_freedom + second_freedom
     launches = int(measured[:, before].sum()), int(measured[:, after].sum())
     return [Difference(sizes[case], variances[case], count, freedom, launches, JOINED) for case in cases]
-
-
-def _is_alone(measured: Numbers, column: int) -> bool:
-    """Return whether a column was the only one in each of its launches; measured : by launch and column."""
-    own_launches = measured[measured[:, column]]
-    return bool((own_launches.sum(axis=1) == 1).all())
 
 
 def looks(before: Column | None, after: Column | None) -> int:
@@ -542,32 +540,23 @@ class Point:
 
 
 def points(before: Column | None, after: Column | None, case: Case) -> list[Point]:
-    """Return what each launch says of a timed case, as `between` uses it, in order of their starts; nothing where a side lacks it."""
+    """Return what each launch says of a timed case, as `between` uses it, in order of their starts; nothing where it has no difference."""
     if before is None or after is None or not (case in before.launches and case in after.launches):
         return []
-    own_before, own_after = before.logs_of(case), after.logs_of(case)
     if before.effects is after.effects:
         of_case = before.effects.logs[:, :, [before.effects.cases[case]]]
         difference = within(of_case, before.number, after.number)[0]
-        if difference and difference.way == PAIRED:
-            sizes = own_after - own_before
+        if difference is None:
+            return []
+        if difference.way == PAIRED:
+            sizes = after.logs_of(case) - before.logs_of(case)
             return [Point(start, "", float(size)) for start, size in zip(before.effects.started, sizes) if not np.isnan(size)]
-        parts = _launch_parts(of_case[:, :, 0], before.number)
-        own_before, own_after = own_before - parts, own_after - parts
+        own_before, own_after = before.launch_logs(case), after.launch_logs(case)
+    else:
+        own_before, own_after = before.logs_of(case), after.logs_of(case)
     level = float(np.nanmean(own_before))
     by_start = [
         *((start, "A", float(size)) for start, size in zip(before.effects.started, own_before)),
         *((start, "B", float(size)) for start, size in zip(after.effects.started, own_after)),
     ]
     return [Point(start, side, size - level) for start, side, size in sorted(by_start) if not np.isnan(size)]
-
-
-def _launch_parts(logs: Numbers, column: int) -> Numbers:
-    """Return the part of each launch in one case, by the fit to all sides that met a column; 0 where that tells nothing."""
-    measured = ~np.isnan(logs)
-    group = next(group for group in met(measured) if column in group)
-    used = measured[:, group].any(axis=1)
-    parts, place = np.zeros(len(logs)), np.ix_(used, group)
-    if len(group) > 1:
-        parts[used] = fit(logs[place][:, :, None], measured[place].astype(float)).launches[:, 0]
-    return parts
