@@ -82,28 +82,31 @@ def read_toml(path: Path) -> dict[str, Any]:
     return toml_values(read_text(path))
 
 
-def replace(path: Path, content: str | bytes) -> None:
+def replace(path: Path, content: str | bytes, *, new: bool = False) -> None:
     """Write a file as a whole: readers see the old one or the new one, also where the write is interrupted.
 
     content : a text, which is written as UTF-8, or bytes
+    new : whether an existing file is never replaced
 
-    It is on the disk before the file gets its name, so that it also survives a power failure. Raises OSError; the new file is then removed,
-    as far as that is possible.
+    It is on the disk before the file gets its name, so that it also survives a power failure. Raises OSError, FileExistsError for an
+    existing file; the new file is then removed, as far as that is possible.
     """
     make_folder(path.parent)
     remove_drafts(path.parent)
     # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
-    draft = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}{DRAFT_ENDING}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{DRAFT_ENDING}")
     try:
         with draft.open("xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
+        if new:
+            os.link(draft, path)  # unlike a rename, it fails where the name exists
+        else:
+            draft.replace(path)
+    finally:
         with suppress(OSError):
             draft.unlink()
-        raise
     if os.name != "nt":
         with suppress(OSError):
             descriptor = os.open(path.parent, os.O_RDONLY)

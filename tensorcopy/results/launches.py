@@ -11,7 +11,6 @@ msgspec compiles the schema from the classes below.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -325,22 +324,12 @@ def write(results: Path, launch: Launch) -> Path:
 
 def create(path: Path, data: bytes) -> None:
     """Create a file as a whole: an interrupted writer leaves nothing under its name, and an existing file is never replaced."""
-    files.make_folder(path.parent)
-    files.remove_drafts(path.parent)
-    # of this call only: in a container, a killed program had the same process number
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}{files.DRAFT_ENDING}")
     try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)  # unlike a rename, it fails where the name exists
+        files.replace(path, data, new=True)
     except FileExistsError as error:
         raise FileProblem(
             f"the launch {displayed(path)} exists", path=path, got="another launch of this name", allowed="a new one", next="repeat"
         ) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _lines(data: bytes) -> bytes:
