@@ -194,7 +194,7 @@ def _only_on(older: CaseSeries, joined_series: CaseSeries) -> Iterator[Step]:
     places = {release: index for index, release in enumerate(joined_series.releases)}
     shown = {(step.index, step.rises) for step in joined_series.steps}
     decides_until = max((joint.index for joint in joined_series.joints if joint.older.python == python), default=-1)
-    for step in _significant(older, _changes(older)):
+    for step in _significant(older):
         index = places.get(older.releases[step.index], 0)
         is_its_own = index <= decides_until or joined_series.results[index] is older.results[step.index]
         if index and not is_its_own and (index, step.rises) not in shown:
@@ -294,30 +294,18 @@ def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
     Every change between a release and the one before it that `comparisons` calls slower or faster is one, so that the history contradicts
     no comparison.
     """
-    changes = _changes(case_series)
-    significant = _significant(case_series, changes)
+    significant = _significant(case_series)
     if not case_series.case.spec.timed:
         return significant
     known = {step.index: step.p for step in significant}
     left_out = {index for index, is_unpaired in enumerate(case_series.unpaired) if is_unpaired} - known.keys()
     comparable = [None if index in left_out else value for index, value in enumerate(case_series.values)]
-    return sized(change_points.steps(comparable, case_series.spreads, known=known), case_series.values, changes)
+    return sized(change_points.steps(comparable, case_series.spreads, known=known), case_series.values, case_series.neighbours)
 
 
-def _changes(case_series: CaseSeries) -> dict[int, Change | None]:
-    """Return the change of a time or a tracked value from the release measured before, by index."""
-    case = case_series.case
-    if not case.spec.timed and not case.tracked:
-        return {}
-    measured = [index for index, value in enumerate(case_series.values) if value is not None]
-    return {
-        index: comparisons.between(Question(*case_series.sides(index), case_series.verdicts)).changes.get(case) for index in measured[1:]
-    }
-
-
-def _significant(case_series: CaseSeries, changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
+def _significant(case_series: CaseSeries) -> tuple[Step, ...]:
     """Return the changes from the release before that need no other release: of counts exactly, of the others as judged."""
-    case, values = case_series.case, case_series.values
+    case, values, changes = case_series.case, case_series.values, case_series.neighbours
     if case.tracked:
         pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
         return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())
