@@ -225,7 +225,7 @@ def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, 
     monkeypatch.setattr(hardware, "identity", lambda: "ba9876543210")
     monkeypatch.setitem(PROVENANCE, "identity", "ba9876543210")
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
-    assert "which is called box-ba98 here; allowed: one machine per name" in capsys.readouterr().err
+    assert "which is called box-ba9876543210 here; allowed: one machine per name" in capsys.readouterr().err
     assert len(machine.taken) == 7
 
 
