@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -165,24 +164,15 @@ class Job:
 
     def stored(self) -> list[Launch]:
         """Return this machine's launches; those that cannot be read have no part in a plan."""
-        read, here = [], hardware.identity()
-        for path in sorted(self.results.glob("*/*.json")):
-            if may_be_of(self.machine, path.parent.name):
-                with suppress(TensorcopyError):
-                    each = launches.read(path)
-                    if each.identity == here:
-                        read.append(each)
-        return read
+        here = hardware.identity()
+        return [each for each in self.read().launches if each.identity == here and may_be_of(self.machine, each.machine)]
 
     def counted(self) -> list[Launch]:
         """Return the launches of counts that hold for this machine, also those of others of its platform."""
-        stored, read = self.stored(), list[Launch]()
-        for path in sorted(self.results.glob("*/*.json")):
-            with suppress(TensorcopyError):
-                read.append(launches.read(path))
+        stored = self.stored()
         places = {side.place: each.provenance_of(number) for each in stored for number, side in enumerate(each.sides)}
         own = [each for each in stored if each.kind == "counts"]
-        return [*shared_counts.elsewhere(read, hardware.identity(), places), *own]
+        return [*shared_counts.elsewhere(self.read().launches, hardware.identity(), places), *own]
 
     def suites(self, measurements: Sequence[Measurement], *, timed: bool = True) -> dict[str, Benchmark]:
         """Return the benchmarks with selected cases of the newest of these measurements, as `side_benchmarks.selected`.
