@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
@@ -239,10 +237,10 @@ def _of_machine(
             count_repeats=_counts(counting, of_side),
             failures=failures,
             skips=skips,
-            provenance=_shared(newest.provenance_of(side_number)),
+            provenance=newest.provenance_of(side_number),
             under=of_side.newest,
-            provenances={launch.id: _shared(launch.provenance_of(number)) for launch, _, number in members if launch.id in ids},
-            methods=_shared(observed.methods) if observed else {},
+            provenances={launch.id: launch.provenance_of(number) for launch, _, number in members if launch.id in ids},
+            methods=observed.methods if observed else {},
             article=observed.article if observed else {},
             column=column,
             launches=tuple(launch.started for launch, _, _ in members),
@@ -347,14 +345,6 @@ def _reasons(members: Iterable[tuple[Launch, Cases, int]]) -> tuple[dict[Case, s
                     elif suite.tells(index, side):
                         reasons.pop(case, None)
     return failures, skips
-
-
-def _shared(value: Any) -> Any:
-    """Return an equal value that results have in common; copies of hardware and methods would take a fifteenth of the memory."""
-    return _parsed(json.dumps(value))
-
-
-_parsed = lru_cache(maxsize=1024)(json.loads)
 
 
 def concerning(results: Results, machines: Collection[str], *, named: bool = True) -> tuple[TensorcopyError, ...]:
