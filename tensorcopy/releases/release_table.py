@@ -171,8 +171,8 @@ def of_tables(*tables: Path) -> ReleaseIndex:
 def add(release: Release, table: Path) -> None:
     """Write `release` into a table, which is made where it is missing, in order of version.
 
-    A row of the same version is replaced. Comments and the other rows are kept, and in the row the values that are equal. Raises
-    TensorcopyError where the table cannot be read, and for a release without a date.
+    A row of the same version is replaced. Comments and the other rows are kept, also those that another program adds at the same time, and
+    in the row the values that are equal. Raises TensorcopyError where the table cannot be read, and for a release without a date.
     """
     import tomlkit  # only the commands that write the table need it
 
@@ -183,28 +183,29 @@ def add(release: Release, table: Path) -> None:
             allowed="an index with upload times, such as PyPI",
             next=f"write the row into {table.name} by hand",
         )
-    if not table.exists():
-        table.write_text(
-            "# Torch releases that tensorcopy does not list; `tensorcopy list releases --add VERSION` adds one.\n", encoding="utf-8"
-        )
-    of_tables(table)  # raises TensorcopyError for a damaged table
-    lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
-    defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
-    values = {name: value for name, value in {**asdict(release), **lists}.items() if value != defaults.get(name)}
-    document = tomlkit.parse(table.read_text(encoding="utf-8"))
-    rows: Any = document.setdefault("release", tomlkit.aot())
-    row: Any = next((row for row in rows if row["version"] == release.version), None)
-    if row is None:
-        place, row = sum(Version(row["version"]) < Version(release.version) for row in rows), tomlkit.table()
-        row.update(values)
-        if rows:  # an empty line between rows
-            (row if place < len(rows) else rows[-1]).add(tomlkit.nl())
-        rows.insert(place, row)
-    else:
-        for name in row.keys() - values.keys():
-            del row[name]
-        row.update({name: value for name, value in values.items() if row.get(name) != value})
-    files.replace(table, tomlkit.dumps(document))
+    with files.locked(table.with_name(f".{table.name}.lock")):
+        if not table.exists():
+            table.write_text(
+                "# Torch releases that tensorcopy does not list; `tensorcopy list releases --add VERSION` adds one.\n", encoding="utf-8"
+            )
+        of_tables(table)  # raises TensorcopyError for a damaged table
+        lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
+        defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
+        values = {name: value for name, value in {**asdict(release), **lists}.items() if value != defaults.get(name)}
+        document = tomlkit.parse(table.read_text(encoding="utf-8"))
+        rows: Any = document.setdefault("release", tomlkit.aot())
+        row: Any = next((row for row in rows if row["version"] == release.version), None)
+        if row is None:
+            place, row = sum(Version(row["version"]) < Version(release.version) for row in rows), tomlkit.table()
+            row.update(values)
+            if rows:  # an empty line between rows
+                (row if place < len(rows) else rows[-1]).add(tomlkit.nl())
+            rows.insert(place, row)
+        else:
+            for name in row.keys() - values.keys():
+                del row[name]
+            row.update({name: value for name, value in values.items() if row.get(name) != value})
+        files.replace(table, tomlkit.dumps(document))
     of_tables.cache_clear()
     _document.cache_clear()
 
