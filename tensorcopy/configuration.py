@@ -17,7 +17,8 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 
 FILE = "asv.conf.json"
-ALLOWED = "JSON with comments, and texts for its folders and Pythons"
+LARGEST = 64 << 10  # characters: reading them takes json5 five seconds
+ALLOWED = f"JSON with comments, of at most {LARGEST:,} characters, and texts for its folders and Pythons"
 Kind = TypeVar("Kind")
 
 
@@ -93,7 +94,9 @@ def read(path: Path, kind: type[Kind]) -> Kind:
     import json5  # asv's own reader: the file has comments
 
     try:
-        values = json5.loads(files.read_text(path))
+        if len(text := files.read_text(path)) > LARGEST:
+            raise ValueError(f"{len(text):,} characters")
+        values = json5.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise files.damaged(path, error, ALLOWED) from error
     return _converted(values, path, kind)

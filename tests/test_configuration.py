@@ -24,8 +24,9 @@ def test_paths_come_from_asvs_configuration(monkeypatch):
         (None, "neither a project nor a checkout .* next: tensorcopy init"),
         ("{", r"asv.conf.json cannot be read"),
         ("[1]", "cannot be read"),
+        (f"{{}}{' ' * configuration.LARGEST}", r"cannot be read: got 65,538 characters; allowed: .* at most 65,536 characters"),
     ],
-    ids=["missing", "damaged", "no object"],
+    ids=["missing", "damaged", "no object", "large"],
 )
 def test_a_folder_without_a_usable_configuration_is_an_error(monkeypatch, tmp_path, text, message):
     monkeypatch.chdir(tmp_path)
