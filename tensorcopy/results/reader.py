@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from tensorcopy.results.machine_names import may_be_of
 from tensorcopy.results.result import Result
 
 SHOWN = 6  # suites that a sentence names
+DOCUMENT = r"(?i)\.(md|rst|txt|json|html|csv)$|^(readme|license)$"  # what may stand beside the folders of machines
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,16 @@ def folder_state(directory: Path) -> Hashable:
 
 
 def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
-    """Return each folder of launches that cannot be listed, and why: `glob` passes over them, and a machine would be missing."""
+    """Return each folder of launches that cannot be listed, and why: `glob` passes over them, and a machine would be missing.
+
+    A file with the name of a folder is one, other than documents and what is hidden.
+    """
     if not files.is_there(directory):
         return ()  # there are no results yet
     unlisted, folders = [], [directory]
     with suppress(OSError):
-        folders += sorted(path for path in directory.iterdir() if not (path.name.startswith(".") or path.is_file()))
+        entries = sorted(path for path in directory.iterdir() if not path.name.startswith("."))
+        folders += [path for path in entries if not (path.is_file() and re.search(DOCUMENT, path.name))]
     for folder in folders:
         try:
             next(folder.iterdir(), None)
@@ -350,16 +356,12 @@ def _reasons(members: Iterable[tuple[Launch, Cases, int]]) -> tuple[dict[Case, s
 def concerning(results: Results, machines: Collection[str], *, named: bool = True) -> tuple[TensorcopyError, ...]:
     """Return the problems of files that could have launches of these machines; of any, where empty.
 
-    named : whether the machines were asked for; if not, one of which nothing could be read might have answered in their place
+    named : whether the machines were asked for; if not, any other might have answered in their place with what could not be read
     """
-    read = {result.machine for result in results.results}
-
-    def concerns(folder: str) -> bool:
-        is_read = any(may_be_of(name, folder) for name in read)
-        return any(may_be_of(name, folder) for name in machines) or not (named or is_read)
-
+    if not machines or not named:
+        return results.problems
     return tuple(
         problem
         for problem in results.problems
-        if not machines or not isinstance(problem, FileProblem) or concerns(problem.path.parent.name)
+        if not isinstance(problem, FileProblem) or any(may_be_of(name, problem.path.parent.name) for name in machines)
     )

@@ -8,6 +8,7 @@ import pytest
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.site import publisher, writer
+from tests import launch_files
 from tests.mutations import FILE_MUTATIONS, kinds
 
 MACHINE = Path("results/box")
@@ -50,7 +51,7 @@ def test_a_damaged_launch_of_another_machine_changes_nothing(run):
     assert run("compare", "2.4.1@other", "2.15.0@other")[2].startswith("tensorcopy: the launch results/other/")
 
 
-@pytest.mark.parametrize("kind", ["a link to itself", "a link to nothing", "a FIFO"])
+@pytest.mark.parametrize("kind", ["empty", "a link to itself", "a link to nothing", "a FIFO"])
 def test_a_machine_whose_folder_cannot_be_listed_is_named(run, kind):
     """It might have answered, unless another one is named. Files beside the machines and what an editor leaves there are none."""
     shutil.copytree(MACHINE, MACHINE.with_name("other"))
@@ -70,6 +71,23 @@ def test_a_machine_whose_folder_cannot_be_listed_is_named(run, kind):
     Path("results/other").unlink()
     shutil.copytree(MACHINE, "results/other")  # whose files have another machine's name
     assert run("compare", "2.4.1", "2.15.0")[0] == 2
+
+
+def test_a_damaged_file_that_changes_which_machine_answers_is_named(run):
+    """The machine with the longest history has lost a release, and still has others."""
+    for path in launch_files.write_small(Path("results"), "2.4.1", "2.12.1", "2.14.1", "2.15.0", machine="other"):
+        longer = path
+    commands = (["compare", "2.12.1", "2.15.0"], ["list", "times", "2.12.1"], ["history"])
+    for command in commands:
+        code, output, errors = run(*command)
+        assert (code, errors, "other" in output) == (0, "", True), command
+    for path in Path("results/other").glob("*.json"):
+        if path != longer:
+            path.write_text(path.read_text()[:-20])
+    for command in commands:
+        code, output, errors = run(*command)
+        assert (code, "other, " in output) == (2, False), command
+        assert errors.startswith("tensorcopy: the launch results/other/"), command
 
 
 @pytest.mark.parametrize(
