@@ -295,11 +295,6 @@ def times_of(launch: Launch) -> Hashable:
     return tuple(side.place for side in launch.sides), times
 
 
-def is_name(name: str) -> bool:
-    """Return whether a file has the name of a launch."""
-    return bool(re.fullmatch(rf"{ID}\.json", name, re.ASCII))
-
-
 def path_of(results: Path, launch: Launch) -> Path:
     """Return the path of a launch's file in a folder of results."""
     return results / launch.machine / f"{launch.id}.json"

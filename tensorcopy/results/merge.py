@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:
     """Yield every file of results below a folder, and its machine. Raises TensorcopyError for one that cannot be read."""
     for path in sorted(folder.rglob("*.json")):
-        if launches.is_name(path.name):
+        if re.search(launches.ID, path.name):  # also a copy that a file manager has renamed: it is refused, not left out
             yield path, launches.read(path).machine
     for path in sorted(folder.rglob(f"*{function_profiles.ENDING}")):
         function_profiles.read(path)

@@ -1,5 +1,6 @@
 """Merging copies launches: in any order, twice, and from two programs at once."""
 
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -93,3 +94,15 @@ def test_a_launch_with_another_content_is_refused_before_anything_is_copied(fold
     with pytest.raises(TensorcopyError, match="cannot be read"):
         merge(folders, into)
     assert not into.exists()
+
+
+@pytest.mark.parametrize("name", ["{} (1).json", "copy of {}.json"])
+def test_a_launch_that_was_renamed_is_refused(folders, tmp_path, name):
+    """It is a launch, and would be missing; what has no launch's name is none."""
+    (folders[0] / "box" / "machine.json").write_text("{}")
+    path = next((folders[0] / "box").glob("*T*.json"))
+    renamed = path.rename(path.with_name(name.format(path.stem)))
+    with pytest.raises(TensorcopyError, match=re.escape(f"{renamed.name} cannot be read: got the launch {path.stem}")):
+        merge(folders, tmp_path / "into")
+    renamed.unlink()
+    assert merge(folders, tmp_path / "into") == (5, 0)
