@@ -20,6 +20,7 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 
 LARGEST = 4 << 20  # bytes: more than a person writes
+MOST_DOTS = 1000  # in a line of TOML: reading a key takes time with the square of its parts, of 100,000 an hour
 DRAFT_ENDING = ".new"  # of a file that is being written
 DRAFT_OLD = 3600.0  # seconds: writing a file takes one at most
 
@@ -65,11 +66,13 @@ def from_git(path: Path) -> str:
 
 
 def toml_values(text: str) -> dict[str, Any]:
-    """Return a TOML document as plain values. Raises ValueError for text that is not TOML, or is nested too deeply for the reader."""
+    """Return a TOML document as plain values. Raises ValueError for text that is not TOML, or too deep or too slow for the reader."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
+    if (dots := max((line.count(".") for line in text.splitlines()), default=0)) > MOST_DOTS:
+        raise ValueError(f"a line with {dots:,} dots, more than {MOST_DOTS:,}")
     try:
         document: dict[str, Any] = tomllib.loads(text)
     except RecursionError as error:
