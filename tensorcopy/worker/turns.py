@@ -36,7 +36,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from time import monotonic, thread_time
 from timeit import default_timer
-from traceback import extract_tb
+from traceback import extract_tb, walk_tb
 from typing import Any, TextIO
 
 from tensorcopy.errors import line_of
@@ -252,13 +252,30 @@ def _described(suites: str) -> list[dict[str, Any]]:
     from asv_runner.discovery import disc_benchmarks
 
     try:
-        return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in disc_benchmarks(suites)]
+        with _benchmark_named():
+            return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in disc_benchmarks(suites)]
     except ImportError as error:
         files = [Path(frame.filename) for frame in extract_tb(error.__traceback__) if "importlib" not in frame.filename]
         first = max(number for number, file in enumerate(files) if "asv_runner" in file.parts) + 1
         if first == len(files):
             raise
         raise type(error)(f"{error} in {'/'.join(files[first].parts[-2:])}") from error
+
+
+@contextmanager
+def _benchmark_named() -> Iterator[None]:
+    """Raise ValueError, with the name of the benchmark, where asv cannot make one: its parameters are a number, or its class raises."""
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        made = [frame.f_locals for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_get_benchmark"]
+        if not made:
+            raise
+        module, klass = made[-1]["module"].__name__.partition(".")[2], made[-1]["klass"]
+        name = ".".join([module, *([klass.__name__] if klass else []), made[-1]["attr_name"]])
+        raise ValueError(f"{name}: {line_of(error)}") from error
 
 
 def _number(value: Any) -> float:
@@ -352,8 +369,9 @@ def main(suites: str) -> None:
     if not any(each.__name__ == "MemBenchmark" for each in benchmark_types):
         benchmark_types.append(_mem_without_pympler())
     update_sys_path(suites)
-    for _ in disc_benchmarks(suites, ignore_import_errors=True):
-        pass
+    with _benchmark_named():
+        for _ in disc_benchmarks(suites, ignore_import_errors=True):
+            pass
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for output in (1, 2):  # what benchmarks print is read by nobody
         os.dup2(nowhere, output)
