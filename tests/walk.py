@@ -32,7 +32,7 @@ EVIL_DATA = "\u202e[bold]a[/]b[/nope] :smile: @x `#1`"  # what a file of results
 BAD = (
     *("", " ", "nope", "0", "-1", "1e400", "9" * 5000, "nan", "(", "[", "*", "\\", "..", "../..", "/", "/dev/null", "/dev/full", "."),
     *("results", "2.15.0..1.9.0", "2.15.0@3.9@x", "9.9", "2.15.0@", "x" * 5000, "a/b", "a\nb", EVIL, "\udcff", "é×", "v", "0/0", "1/x"),
-    *("%s", "{0}"),
+    *("%s", "{0}", "--"),
 )
 OTHER, RELEASE = release_table.load()[0].version, release_table.load()[-1].version
 VALID = {  # what a required argument gets

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from traceback import extract_tb
+from typing import Any
 
 from tensorcopy import __version__
 from tensorcopy.cli import ci, compare, listing, local, measure, output, why
@@ -135,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
-    commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=_Command)
     for module in (local, compare, why, listing, measure, ci):
         module.add(commands)
     _describe(program)
@@ -151,7 +152,16 @@ def _describe(parser: argparse.ArgumentParser) -> None:
                 _describe(action.choices[choice.dest])
 
 
-class _Program(argparse.ArgumentParser):
+class _Command(argparse.ArgumentParser):
+    """A parser that refuses "--" as a value: until Python 3.12, argparse gives an empty list in its place, or the default."""
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if arg_strings == ["--"] and (action.nargs is None or action.option_strings):
+            raise argparse.ArgumentError(action, "got '--'; allowed: a value, after -- that ends the options")
+        return super()._get_values(action, arg_strings)
+
+
+class _Program(_Command):
     """A parser whose help lists the commands by what they are for."""
 
     def format_help(self) -> str:
