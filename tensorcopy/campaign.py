@@ -35,7 +35,7 @@ MAX_SIZE = 2**24  # of a size, and of a dimension
 FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
 TABLES = {"operation", *FIELDS, "margin", "acknowledged"}
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
-PACKAGE = re.compile(r"[A-Za-z0-9.]")  # begins a requirement, and no option of pip
+PACKAGE = re.compile(r"[A-Za-z0-9.][^\x00]*")  # no option of pip, and an argument of its process
 MOST_THREADS = 1024
 MEM = re.compile(r"^\s*(def mem_|class Mem[A-Z_]|def Mem[A-Z_])", re.MULTILINE)  # a benchmark that needs pympler
 LONGEST_TITLE = 80  # characters: a heading of two lines on a phone
@@ -239,6 +239,8 @@ def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
             raise _refused(f"{name} = {row[name]!r}", "lowercase letters, digits and _, at most 40")
     if not VERSION.fullmatch(row.get("since", "1.9.0")):
         raise _refused(f"since = {row['since']!r}", "a release of torch, such as 2.1.0")
+    if not all(map(PACKAGE.fullmatch, row.get("requires", ()))):
+        raise _refused(f"requires = {row['requires']!r}", 'an array of packages, such as "einops==0.8"')
     for module in row.get("imports", ()):
         if not all(map(str.isidentifier, module.split("."))):
             raise _refused(f"imports {module!r}", "names of modules")
@@ -307,7 +309,7 @@ def _checked_project(tables: Mapping[str, Any], folder: Path, releases: ReleaseI
             if name not in FIELDS[table]:
                 raise _refused(f"{name} in [{table}]", allowed)
             if name == "requires":
-                if not isinstance(value, list) or not all(isinstance(package, str) and PACKAGE.match(package) for package in value):
+                if not isinstance(value, list) or not all(isinstance(package, str) and PACKAGE.fullmatch(package) for package in value):
                     raise _refused(f"requires = {value!r}", 'an array of packages, such as "einops==0.8" or ".."')
             elif name == "threads":
                 if type(value) is not int or not 0 <= value <= MOST_THREADS:

@@ -8,10 +8,10 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
@@ -20,6 +20,7 @@ FILE = "asv.conf.json"
 LARGEST = 64 << 10  # characters: reading them takes json5 five seconds
 ALLOWED = f"JSON with comments, of at most {LARGEST:,} characters, and texts for its folders and Pythons"
 Kind = TypeVar("Kind")
+Text = Annotated[str, Meta(pattern=r"^[^\x00\ud800-\udfff]*$")]  # without what no path can have
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,12 @@ def web_address(remote: str) -> str:
 class _AsvConfiguration(Struct):
     """What tensorcopy reads of asv.conf.json, with asv's defaults."""
 
-    results_dir: str = "results"
-    html_dir: str = "html"
-    env_dir: str = "env"
-    pythons: list[str] = []
-    source_url: str = ""
-    site_url: str = ""
+    results_dir: Text = "results"
+    html_dir: Text = "html"
+    env_dir: Text = "env"
+    pythons: list[Text] = []
+    source_url: Text = ""
+    site_url: Text = ""
 
 
 def _read() -> _AsvConfiguration:

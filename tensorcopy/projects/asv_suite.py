@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from tensorcopy import configuration, files
 from tensorcopy.campaign import PROJECT_NAME
+from tensorcopy.configuration import Text
 from tensorcopy.releases import environments, uv
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
@@ -30,13 +31,13 @@ OURS = {
 class _SuiteConfiguration(Struct):
     """What is read of the configuration."""
 
-    project: str = ""
-    project_url: str = ""
-    repo: str = ""
-    repo_subdir: str = ""
-    benchmark_dir: str = "benchmarks"
-    pythons: list[str] = []
-    environment_type: str = ""
+    project: Text = ""
+    project_url: Text = ""
+    repo: Text = ""
+    repo_subdir: Text = ""
+    benchmark_dir: Text = "benchmarks"
+    pythons: list[Text] = []
+    environment_type: Text = ""
     matrix: dict[str, dict[str, Any] | list[Any] | str | None] = {}
 
 

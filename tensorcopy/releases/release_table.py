@@ -27,6 +27,7 @@ NUMPY_2 = (2, 3)  # the first minor release whose wheel works with numpy 2
 WITH_NUMPY_2 = "-numpy2"  # ends the build of an environment with numpy 2, in the history that has another
 
 Python = Annotated[str, Meta(pattern=r"^3\.\d{1,2}$")]
+Requirement = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][^\x00]*$")]  # no option of pip, and an argument of its process
 Kernel = Annotated[str, Meta(pattern=r"^(sm|compute)_\d{2,3}[af]?$")]
 
 
@@ -48,9 +49,9 @@ class Release:
     date: date
     sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
     pythons: tuple[Python, Python]
-    numpy: str
+    numpy: Requirement
     notes: str
-    requires: tuple[str, ...] = ()
+    requires: tuple[Requirement, ...] = ()
     kind: Literal["release", "nightly"] = "release"
     cuda: Annotated[str, Meta(pattern=r"^(\d+\.\d+)?$")] = field(default="", compare=False)  # another wheel is the same release
     kernels: tuple[Kernel, ...] = field(default=(), compare=False)

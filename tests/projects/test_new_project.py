@@ -591,6 +591,8 @@ OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
         ("[project]\nname = 'a b'", "got name = 'a b' in [project]"),
         (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
         ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
+        ('[project]\nrequires = [".\\u0000"]', "allowed: an array of packages"),
+        (f"{OPERATION}requires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
         ("[suites]\n", 'allowed: path = "benchmarks"'),
         ("[suites]\npath = 'nowhere'", "which is no folder"),
         ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
