@@ -63,6 +63,8 @@ class AsvLoop:
         self._benchmark, self._arguments = benchmark, benchmark._build_params()
         self._each_set_up = bool(benchmark._setups) and type(benchmark).__name__ != "TimerawBenchmark"
         self.calls, self._timer = benchmark.number, getattr(benchmark, "timer", None)
+        if self.calls < 0:
+            raise ValueError(f"number is {self.calls}, which is no number of calls")
 
     def calibrate(self, calls: int = 0) -> None:
         """Make so many calls a turn; 0 for as many as the benchmark declares, or as fill a turn."""

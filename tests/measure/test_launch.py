@@ -385,6 +385,11 @@ def time_by_own_timer():
 
 time_by_own_timer.timer = lambda: 0.0
 
+def time_never():
+    pass
+
+time_never.number = -1
+
 class Values:
     numbers = [True, 7, numpy.float32(0.25), numpy.int64(3), numpy.bool_(False), None, float("nan"), float("-inf")]
     params = [*numbers, "0.5", 10**400, 1j, 1e308, -1e-300]
@@ -417,6 +422,7 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     assert ends.failed["2"] == {ALL: "OSError: no room ?"}
     assert (ends.skipped, ends.rows) == ({"1": {ALL: "not for this"}}, {})
     assert taken.suites["odd.time_by_own_timer"].failed == {"0": {ALL: "its own timer gave 0 s for a call"}}
+    assert taken.suites["odd.time_never"].failed == {"0": {ALL: "ValueError: number is -1, which is no number of calls"}}
 
     counted = launch.count(sides[0], "box", selection=r"^odd\.")
     assert launches.read(launches.write(tmp_path, counted)) == counted
