@@ -11,7 +11,6 @@ msgspec compiles the schema from the classes below.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -91,21 +90,21 @@ class Provenance(Struct, frozen=True):
     follows_torch: dict[Name, Text] = {}
 
 
-class StoredOutcome(Struct, frozen=True):
+class StoredOutcome(Struct, frozen=True, kw_only=True):
     """What a method was observed to do with one kind of tensor, see `semantics.Outcome`."""
 
     gives: Name
-    warns: Text = ""
-    raises: Text = ""
+    warns: Text
+    raises: Text
     changes: Text = ""
     unobserved: list[Text] = []
-    shares_storage: bool | None = None
-    keeps_graph: bool | None = None
-    is_leaf: bool | None = None
-    requires_grad: bool | None = None
-    device: Name | None = None
-    dtype: Name | None = None
-    layout: Name | None = None
+    shares_storage: bool | None
+    keeps_graph: bool | None
+    is_leaf: bool | None
+    requires_grad: bool | None
+    device: Name | None
+    dtype: Name | None
+    layout: Name | None
 
 
 class Observation(Struct, frozen=True):
@@ -122,8 +121,8 @@ class StoredMethod(Struct, frozen=True):
     group: Name
     code: Text
     observed: dict[Name, Observation]
-    code_on_accelerator: Text = ""
-    since: Name = ""
+    code_on_accelerator: Text
+    since: Name
 
 
 class Statements(Struct, frozen=True):
@@ -131,7 +130,7 @@ class Statements(Struct, frozen=True):
 
     statements: Number
     hold: Number
-    fail: list[Text] = []
+    fail: list[Text]
 
 
 class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

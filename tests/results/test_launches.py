@@ -14,6 +14,7 @@ from tests import launch_files
 from tests.mutations import FILE_MUTATIONS
 
 PARTS = [1e-6, 2e-6, 3e-6, 1e-6]
+PART = {name: value for name, value in launch_files.SEEN.items() if name != "requires_grad"}  # of what was observed
 ROW = {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0]}
 
 
@@ -99,6 +100,11 @@ def of_suite(**changes):
         (edited(unknown=1), "unknown field `unknown`"),
         (edited(methods={"clone": 5}), "Expected `object`, got `int`"),
         (edited(methods={"clone": {"code": "x", "observed": {}}}), "missing required field `group`"),
+        (
+            edited(methods={"clone": {**launch_files.observed(), "observed": {"cpu": {"plain": PART, "with_grad": PART}}}}),
+            "missing required field `requires_grad`",
+        ),
+        (edited(article={"cpu": {"statements": 9, "hold": 9}}), "missing required field `fail`"),
         (edited(article={"cpu": {"statements": "99"}}), "Expected `int`, got `str`"),
         (edited(started="yesterday"), "Invalid isoformat string"),
         (edited(ended="2020-01-01T00:00:00+00:00"), "and ends at 2020"),
