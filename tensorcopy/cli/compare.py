@@ -244,7 +244,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError("--format needs --open", got=f"--format {options.format} alone", allowed="--open with it", next="add --open")
     own = campaign()
     results = reader.load_results(results_folder(), own.releases)
-    print_warnings([*results.warnings, *(own.verdicts.unmatched(reader.cases(results.results)) if options.open else ())])
+    print_warnings([*results.warnings, *own.verdicts.unmatched(reader.cases(results.results))])
     problems = concerning(results, [*filter(None, [options.machine])])
     print_errors(problems)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])

@@ -163,3 +163,10 @@ def test_an_unpaired_release_is_told_apart_on_the_pages(folder_with_an_unpaired_
     assert [data["releases"][number] for each in data["cases"] for number in each["unpaired"]] == [UNPAIRED]
     alone = dict(render.files(render.content(shipped(), [result for result in results if result.version == UNPAIRED])))
     assert not any("npaired" in text for address, text in alone.items() if address.startswith("history/"))
+
+
+def test_a_margin_that_matches_no_case_is_told(folder, capsys):
+    """Misspelt, it would change which slowdowns count without a word."""
+    (folder.parent / "tensorcopy.toml").write_text("[margin]\nsideways = 50\n")
+    assert main(["history"]) == 0
+    assert "warning: a row of [margin] in tensorcopy.toml matches no case: got sideways;" in capsys.readouterr().err
