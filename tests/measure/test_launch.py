@@ -341,7 +341,7 @@ def test_the_counts_of_a_shipped_suite_share_a_fork(sides):
     assert peak.failed == {"1": {ALL: "ended with exit code 3"}}
 
 
-CLONE = {"code": "x.clone()", "group": "copies", "observed": {}}
+CLONE = {"code": "x.clone()", "code_on_accelerator": "x.clone()", "group": "copies", "since": "1.9.0", "observed": {}}
 HOLDS = {"statements": 11, "hold": 10, "fail": ["x.cpu() shares storage"]}
 ODD = """
 import numpy, torch
