@@ -31,8 +31,8 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from time import monotonic, thread_time
 from timeit import default_timer
