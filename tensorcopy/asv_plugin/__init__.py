@@ -10,16 +10,20 @@ __all__ = ["setup"]
 
 def setup() -> None:
     """Prepare asv's process; asv calls this once it has imported the plugin, whose modules take longer to import than asv."""
-    from tensorcopy.asv_plugin.ending import end_in_one_line
+    from tensorcopy.asv_plugin.ending import end_in_one_line, let
 
     end_in_one_line()
+    from asv.commands.compare import Compare
+    from asv.commands.continuous import Continuous
     from asv.commands.find import Find
+    from asv.commands.run import Run
 
     from tensorcopy.asv_plugin import environment, publishing, repository  # noqa: F401 - asv finds their classes
     from tensorcopy.asv_plugin.commands import prepare
+    from tensorcopy.asv_plugin.comparing import compare, continuous
     from tensorcopy.asv_plugin.finding import find
-    from tensorcopy.asv_plugin.measuring import let, measure_in_turns
+    from tensorcopy.asv_plugin.running import run
 
     prepare()
-    measure_in_turns()
-    let(Find, find)
+    for command, act in ((Run, run), (Continuous, continuous), (Compare, compare), (Find, find)):
+        let(command, act)

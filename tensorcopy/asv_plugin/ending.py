@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from asv.console import log
 
@@ -40,6 +41,17 @@ def exit_on_error() -> Iterator[None]:
         if known is None:
             raise
         end_with(known)
+
+
+def let(command: Any, act: Callable[[Any, Namespace], int]) -> None:
+    """Let a command of asv do what `act` does with its configuration and options, and end in one line where that raises an error."""
+
+    def acted(conf: Any, options: Namespace) -> int:
+        keeps("complete launches are kept")
+        with exit_on_error():
+            return act(conf, options)
+
+    command.run_from_conf_args = acted
 
 
 def end() -> None:

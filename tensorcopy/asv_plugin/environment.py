@@ -28,7 +28,7 @@ from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.release_table import Release, minor
 
 
-class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
+class MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     """Base of both environments, with names in results like "py3.11-cuda"."""
 
     interpreter = ""  # whose torch is measured; "" where uv installs it
@@ -86,7 +86,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         return util.check_output([str(self._installed.python), *args], **{**kwargs, "env": variables})
 
 
-class ReleaseEnvironment(_MeasuringEnvironment):
+class ReleaseEnvironment(MeasuringEnvironment):
     """A Python with a virtual environment per release, each built once by uv.
 
     It is the default of `asv run`; asv.conf.json lists its Pythons.
@@ -127,7 +127,7 @@ class ReleaseEnvironment(_MeasuringEnvironment):
         return Measurement(release, self._python)
 
 
-class InterpreterEnvironment(_MeasuringEnvironment):
+class InterpreterEnvironment(MeasuringEnvironment):
     """An interpreter with its own torch: `asv run -E interpreter:same v2.11.0`.
 
     It needs no installation, as in a container or without a network. "same" is the running interpreter; a path names another. The git SHA

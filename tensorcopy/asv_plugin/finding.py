@@ -21,7 +21,7 @@ from asv.commands.find import draw_graph
 from asv.console import log
 from asv.repo import get_repo
 
-from tensorcopy.asv_plugin import measuring, projection
+from tensorcopy.asv_plugin import comparing, job_of_options, projection
 from tensorcopy.asv_plugin.commands import campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
@@ -174,8 +174,8 @@ def find(conf: Any, options: Namespace) -> int:
     exact = [f"^{re.escape(bench)}$"] if "(" in bench else []  # a name as `asv compare` prints it
     options.bench = [settings.checked("benchmark_name", settings.expression, bench), *exact]
     options.quick, options.attribute = options.skip_save, None  # as `asv run` calls it
-    with measuring._job(conf, options, given) as job, ExitStack() as added:
-        side, _ = measuring._pairs(conf, options, job, (shas[0], shas[-1]), (first, last))[0]
+    with job_of_options.job(conf, options, given) as job, ExitStack() as added:
+        side, _ = comparing.pairs(conf, options, job, (shas[0], shas[-1]), (first, last))[0]
         sides = {each.version: replace(side, release=each) for each in releases if each.runs_on(side.python)}
         job = replace(job, folder=job.folder or job.paths.environments.parent / FOLDER)
         stored, own = reader.load_results(job.paths.results, job.campaign.releases).results, (job.machine, side.environment)

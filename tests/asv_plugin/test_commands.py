@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.asv_plugin import measuring as measuring_commands
+from tensorcopy.asv_plugin import job_of_options
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.results import launches
 from tests import launch_files
@@ -196,7 +196,7 @@ def test_asv_run_takes_launches_beside_the_reference(measuring, tmp_path):
 
 
 def test_a_stage_is_logged_as_a_sentence_and_a_sha_as_it_is(caplog):
-    log = measuring_commands._Log()
+    log = job_of_options.Log()
     for doing in ("launch 1 of 2: imports", "d0f2af8b: imports"):
         log(0.5, doing)
     assert [record.getMessage() for record in caplog.records] == ["Launch 1 of 2", "d0f2af8b"]

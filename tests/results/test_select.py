@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from asv.config import Config
 
-from tensorcopy.asv_plugin import commands, finding, measuring
+from tensorcopy.asv_plugin import commands, comparing, finding
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
@@ -287,7 +287,7 @@ def test_asv_takes_the_machine_of_the_device(two_devices, monkeypatch, capsys, d
     values = {"version": 1, "project": "tensorcopy", "repo": "releases.toml", "dvcs": "torch-releases", "branches": ["releases"]}
     asked = {"revision1": BEFORE.version, "revision2": NEWEST.version, "machine": machine, "env_spec": None, "factor": 1.03}
     options = Namespace(**asked, use_stats=True, only_changed=False, split=False, sort="default")
-    measuring._compare(Config.from_json({**values, "environment_type": "release"}), options)
+    comparing.compare(Config.from_json({**values, "environment_type": "release"}), options)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"On {names}"
     assert any("'cuda'" in line for line in lines) is ("cuda" in names)
@@ -297,7 +297,7 @@ def test_asv_takes_the_machine_of_the_device(two_devices, monkeypatch, capsys, d
     assert len(places) == (1 if machine else 2)
     monkeypatch.setenv("TENSORCOPY_DEVICE", "mps")
     with pytest.raises(TensorcopyError, match=f"; next: asv compare {BEFORE.version} {NEWEST.version} with TENSORCOPY_DEVICE=c"):
-        measuring._compare(Config.from_json({**values, "environment_type": "release"}), options)
+        comparing.compare(Config.from_json({**values, "environment_type": "release"}), options)
 
 
 def test_an_error_lists_each_kind_of_case_once(tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.asv_plugin import measuring
+from tensorcopy.asv_plugin import comparing
 from tensorcopy.copying import sweep
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import CannotRun, TensorcopyError
@@ -129,7 +129,7 @@ def test_one_commit_is_compared_with_the_one_before(following):
 def test_a_revision_is_measured_beside_the_one_before():
     """Where a release cannot be compared with it."""
     with pytest.raises(TensorcopyError, match=r"got topic and v2\.15\.0; .*; next: asv continuous topic~1 topic$"):
-        measuring._refuse_mixture(("topic", "v2.15.0"), (False, True))
+        comparing._refuse_mixture(("topic", "v2.15.0"), (False, True))
 
 
 def test_a_folder_for_a_picture_is_made_with_those_above_it(project):

@@ -27,7 +27,7 @@ import msgspec
 import pytest
 from asv.config import Config
 
-from tensorcopy.asv_plugin import commands, measuring, projection
+from tensorcopy.asv_plugin import commands, comparing, projection
 from tensorcopy.campaign import Campaign
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
@@ -704,7 +704,7 @@ def asv_compare(made: Made, run: Run) -> Output:
     """Read the table of `asv compare`, with the margin of `compare`."""
     values = {"version": 1, "project": "tensorcopy", "repo": "releases.toml", "dvcs": "torch-releases", "branches": ["releases"]}
     names = {"revision1": made.set.sides[0], "revision2": made.set.sides[1], "machine": None, "env_spec": None}
-    text = run(lambda: measuring._compare(Config.from_json({**values, "environment_type": "release"}), Namespace(**names, **ASV)))[1]
+    text = run(lambda: comparing.compare(Config.from_json({**values, "environment_type": "release"}), Namespace(**names, **ASV)))[1]
     return Output(_of_asv(made, text))
 
 
@@ -714,10 +714,10 @@ ASV = {"factor": 1.03, "use_stats": True, "only_changed": False, "split": False,
 def asv_continuous(made: Made, run: Run) -> Output:
     """Read the table of `asv continuous`, and what its exit code follows from."""
     launches = reader.load_results(made.folder / "results", made.campaign.releases).launches
-    rows = measuring._lines(made.comparison, launches, "", Namespace(**ASV), "")
-    text = run(lambda: measuring._print_changes(rows, (("a" * 40, "A"), ("b" * 40, "B")), Namespace(**ASV)))[1]
+    rows = comparing._lines(made.comparison, launches, "", Namespace(**ASV), "")
+    text = run(lambda: comparing._print_changes(rows, (("a" * 40, "A"), ("b" * 40, "B")), Namespace(**ASV)))[1]
     fails_now = any(row.mark == "!" for row in rows)
-    return Output(_of_asv(made, text), fails=None if fails_now else measuring._summary(rows)[0])
+    return Output(_of_asv(made, text), fails=None if fails_now else comparing._summary(rows)[0])
 
 
 MARKS = {

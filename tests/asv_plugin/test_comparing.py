@@ -1,20 +1,18 @@
-"""What `asv run` measures and says before, what `asv continuous` says below its table, and of a selection without a case."""
+"""What `asv continuous` says below its table, and of a selection without a case."""
 
 import re
 from argparse import Namespace
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy.asv_plugin import measuring
+from tensorcopy.asv_plugin import comparing
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import now, taking
-from tensorcopy.measure.plan import Measurement
-from tests import launch_files
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))
 ALIKE = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
@@ -40,25 +38,25 @@ MORE, ALONE = "undecided, more launches needed: -a rounds=N", "cannot be compare
 )
 def test_more_launches_are_advised_only_where_they_decide(changes, worse, sentences):
     """A case that only one side has stays unknown, however often it is timed, and a tracked value is measured in three launches."""
-    rows = [measuring._CaseLine(measuring.MARKS[change.verdict], "a", change, 1.1) for change in changes]
-    assert measuring._summary(rows) == (worse, sentences)
+    rows = [comparing._CaseLine(comparing.MARKS[change.verdict], "a", change, 1.1) for change in changes]
+    assert comparing._summary(rows) == (worse, sentences)
 
 
 def test_a_tracked_value_has_its_unit():
     """And five digits; a count that has fallen to nothing is exact."""
-    assert measuring._CaseLine(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
+    assert comparing._CaseLine(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
     gone = Change(Verdict.FEWER, Reason.COUNT_CHANGED, 0.0, before=5.0, after=0.0, unit="objects")
-    assert measuring._CaseLine(" ", "a", gone, 1.1).cells()[3] == "0.00"
+    assert comparing._CaseLine(" ", "a", gone, 1.1).cells()[3] == "0.00"
 
 
 def test_what_is_unknown_is_not_among_the_benchmarks_that_stayed_the_same(capsys):
     """Nor is a value that is higher; --only-changed shows the value, and nothing that is unknown."""
     rows = [
-        measuring._CaseLine(measuring.MARKS[each.verdict], name, each, 1.1) for name, each in (("a", ALIKE), ("b", WIDE), ("c", HIGHER))
+        comparing._CaseLine(comparing.MARKS[each.verdict], name, each, 1.1) for name, each in (("a", ALIKE), ("b", WIDE), ("c", HIGHER))
     ]
     sides, shown = [("a" * 40, "v1"), ("b" * 40, "v2")], []
     for options in ({"split": True, "only_changed": False}, {"split": False, "only_changed": True}):
-        measuring._print_changes(rows, sides, Namespace(sort="name", **options))
+        comparing._print_changes(rows, sides, Namespace(sort="name", **options))
         shown.append(capsys.readouterr().out)
     titles = re.findall(r"^(\w.*:)$|\| ([abc]) +\|$", shown[0], re.MULTILINE)
     assert ["".join(each) for each in titles] == [
@@ -74,8 +72,8 @@ def test_what_is_unknown_is_not_among_the_benchmarks_that_stayed_the_same(capsys
 
 def test_an_acknowledged_slowdown_has_its_reason_and_is_not_worse():
     """In the table, where its mark is that of every slowdown."""
-    row = measuring._CaseLine("+", "a", replace(SLOWER, acknowledged="a check"), 1.1)
-    assert (row.cells()[-1], measuring._summary([row])) == ("a; acknowledged: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
+    row = comparing._CaseLine("+", "a", replace(SLOWER, acknowledged="a check"), 1.1)
+    assert (row.cells()[-1], comparing._summary([row])) == ("a; acknowledged: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
 
 
 def test_the_table_names_the_level_of_its_own_intervals(capsys):
@@ -86,8 +84,8 @@ def test_the_table_names_the_level_of_its_own_intervals(capsys):
         ([replace(SLOWER, level=1 - 0.05 / 3)], "Ratio (98.3 % interval) "),
         ([ADDED], "Ratio "),
     ):
-        measuring._print_changes(
-            [measuring._CaseLine("+", "a", change, 1.1) for change in changes], [("a" * 40, "v1"), ("b" * 40, "v2")], options
+        comparing._print_changes(
+            [comparing._CaseLine("+", "a", change, 1.1) for change in changes], [("a" * 40, "v1"), ("b" * 40, "v2")], options
         )
         assert f"| {header}" in capsys.readouterr().out
 
@@ -98,57 +96,4 @@ def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):
     side = SimpleNamespace(release=SimpleNamespace(tag="v2.15.0"), environment="py3.11-cuda")
     job = taking.Job(taking.Sides(shipped(), Paths(tmp_path, tmp_path, tmp_path, ())), "box", "nope")
     with pytest.raises(TensorcopyError, match="nothing to measure: got no case that matches 'nope'; allowed"):
-        measuring._judged((side, side), job, Namespace(quick=False, attribute=None, factor=1.1))
-
-
-@pytest.fixture
-def existing(monkeypatch, tmp_path):
-    """What `asv run EXISTING` measures in environments of these Pythons, with results of 2.4.1 on 3.9 and of 2.15.0 on 3.11."""
-    launch_files.write_small(tmp_path, "2.4.1@3.9", machine="box", launches=1)
-    launch_files.write_small(tmp_path, "2.15.0", machine="box", launches=1)
-    job = taking.Job(taking.Sides(shipped(), Paths(tmp_path, tmp_path, tmp_path, ())), "box")
-    repo = SimpleNamespace(get_branch_commits=lambda _: [release.sha for release in job.campaign.releases][::-1])
-    monkeypatch.setattr(measuring, "get_repo", lambda _: repo)
-    options = Namespace(range="EXISTING", date_period=None, steps=None, skip_existing=False, skip_existing_commits=False)
-
-    @dataclass(frozen=True)
-    class OfPython:
-        python: str
-        interpreter = ""
-        name = property(lambda self: f"py{self.python}-cuda")
-
-        def why_not(self, release):
-            return ""
-
-        def measurement(self, release):
-            return Measurement(release, self.python, build="cuda")
-
-    def chosen(*pythons):
-        monkeypatch.setattr(measuring, "_environments", lambda *_: [OfPython(python) for python in pythons])
-        return measuring._chosen(None, options, job, is_resumed=False)
-
-    return chosen
-
-
-def test_existing_means_what_was_measured_on_the_same_python(existing):
-    """asv combines commits with environments: each release would be installed on another Python, too."""
-    assert [(each.release.version, each.python) for each in existing("3.11", "3.9")] == [("2.15.0", "3.11"), ("2.4.1", "3.9")]
-    assert [(each.release.version, each.python) for each in existing("3.9")] == [("2.4.1", "3.9")]
-    with pytest.raises(TensorcopyError, match=r"nothing to measure: got no result of box in py3\.12-cuda"):
-        existing("3.12")
-
-
-@pytest.mark.parametrize(
-    ("there", "outlook", "is_resumed", "lines"),
-    [
-        (0, ["4 launches"], False, ["4 launches"]),
-        (2, ["4 launches"], False, ["1 of 1 side measured before: --skip-existing adds no launch to those", "4 launches"]),
-        (2, ["2 launches"], True, ["2 launches"]),
-        (4, [], True, ["no launch is missing, and none is taken"]),
-    ],
-)
-def test_a_run_says_before_what_it_adds(there, outlook, is_resumed, lines):
-    """Also that what was measured before is measured again, and where nothing is."""
-    missing = SimpleNamespace(suites={"a": {}}, measurements=[SimpleNamespace(place="here")])
-    assert measuring._intentions(missing, {"here": there}, outlook, is_resumed=is_resumed) == lines
-    assert measuring._intentions(SimpleNamespace(suites={}), {}, [], is_resumed=False) == []
+        comparing._judged((side, side), job, Namespace(quick=False, attribute=None, factor=1.1))
