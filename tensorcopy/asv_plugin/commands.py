@@ -22,7 +22,6 @@ from asv.plugins.github import GithubPages
 from asv.repo import get_repo
 from asv.util import UserError
 
-from tensorcopy import campaign as campaigns
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import projection
 from tensorcopy.asv_plugin.ending import end_with, exit_on_error
@@ -37,13 +36,7 @@ KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
 
 
-_read: Callable[[Path], Campaign] = campaigns.read
-
-
-def use(read: Callable[[Path], Campaign]) -> None:
-    """Let asv measure the campaign that `read` returns for a folder, instead of the one that its tensorcopy.toml declares."""
-    global _read
-    _read = read
+_read: Callable[[Path], Campaign]  # the campaign of a folder; asv makes the objects that need it, and passes none on
 
 
 def campaign() -> Campaign:
@@ -81,8 +74,13 @@ def project(conf: Any, *, with_revisions: bool = False) -> None:
                 log.warning(str(problem))
 
 
-def prepare() -> None:
-    """Let asv's commands read launches, and end with exit code 2, before they do anything, where they do not suit them."""
+def prepare(read_campaign: Callable[[Path], Campaign]) -> None:
+    """Let asv's commands read launches, and end with exit code 2, before they do anything, where they do not suit them.
+
+    read_campaign : returns the campaign of a folder
+    """
+    global _read
+    _read = read_campaign
     for command in READERS:
 
         def read(conf: Any, options: Any, command: Any = command, run: Any = command.run_from_conf_args) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import atexit
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from asv.commands.publish import Publish
 from asv.console import log
@@ -23,17 +23,16 @@ from tensorcopy.errors import TensorcopyError
 # asv's own pages, which load their scripts from three other hosts
 ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
-# Write the pages of a campaign from the folder of launches into the site's folder; return the problems
-Writer = Callable[[Campaign, Path, Path], Iterable[TensorcopyError]]
+# Write the pages of a campaign from the folder of launches into the site's folder; return problems, with which asv ends in exit code 2, and
+# warnings
+Writer = Callable[[Campaign, Path, Path], tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]]
 
 OF_A_SITE = ("index.json", "tensorcopy.css")  # files of asv and of tensorcopy that every site has
-
-_writers: list[Writer] = []
 
 
 def register(write: Writer) -> None:
     """Let `asv publish` call `write` after asv has written its own files."""
-    _writers.append(write)
+    Pages.write = staticmethod(write)
     Publish.run = _run
     SummaryList.publish = lambda *_: None  # the data of asv's list view, two thirds of the graphs' size
 
@@ -93,34 +92,24 @@ def _replace(site: Path, new: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def warn(warnings: Iterable[TensorcopyError]) -> None:
-    """Log warnings, which do not change the exit code of `asv publish`."""
-    for warning in warnings:
-        log.warning(str(warning))
-
-
 class Pages(OutputPublisher):  # type: ignore[misc]
     """Write tensorcopy's pages beside asv's data, in place of asv's pages."""
 
     name = "tensorcopy"
     button_label = "tensorcopy"
     description = "Times over torch releases, every change tested"
+    write: ClassVar[Writer]
 
     @classmethod
     def publish(cls, conf: Any, repo: Any, benchmarks: Any, graphs: Any, revisions: Any) -> None:
         html_dir = Path(conf.html_dir)
         with exit_on_error():
-            if not _writers:
-                raise TensorcopyError(
-                    "asv publish has no pages of tensorcopy to write",
-                    got='asv.conf.json without the plugin ".tensorcopy.site.publisher"',
-                    allowed='"plugins": [".tensorcopy.asv_plugin", ".tensorcopy.copying.asv", ".tensorcopy.site.publisher"]',
-                    next="add that plugin to asv.conf.json",
-                )
             for pattern in ASV_PAGES:
                 for path in html_dir.glob(pattern):
                     path.unlink()
-            problems = [problem for write in _writers for problem in write(campaign(), paths_of(conf).results, html_dir)]
+            problems, warnings = cls.write(campaign(), paths_of(conf).results, html_dir)
+        for warning in warnings:
+            log.warning(str(warning))
         for problem in problems:
             log.error(str(problem))
         if problems:

@@ -1,12 +1,12 @@
-"""The site as part of `asv publish`; asv.conf.json lists this module as a plugin."""
+"""The site that `asv publish` writes, from a folder of launches."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from tensorcopy import configuration
-from tensorcopy.asv_plugin import publishing
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import function_profiles, reader
@@ -14,11 +14,11 @@ from tensorcopy.results.reader import Results
 from tensorcopy.site import addresses
 
 
-def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
-    """Write every page and return the problems of results that could not be read.
+def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
+    """Write every page; return the problems of results that could not be read, and warnings.
 
-    Logs a warning for each machine that shares its name with another one, or has results that do not count, and for each row of
-    tensorcopy.toml that matches no case.
+    A warning is about a machine that shares its name with another one, or has results that do not count, or about a row of tensorcopy.toml
+    that matches no case.
     """
     from tensorcopy.site import writer
 
@@ -26,8 +26,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Tens
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = unreadable(loaded)
     writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=(*problems, *loaded.superseded))
-    publishing.warn([*loaded.warnings, *campaign.verdicts.unmatched(reader.cases(loaded.results))])
-    return problems
+    return problems, [*loaded.warnings, *campaign.verdicts.unmatched(reader.cases(loaded.results))]
 
 
 def unreadable(loaded: Results) -> tuple[TensorcopyError, ...]:
@@ -38,6 +37,3 @@ def unreadable(loaded: Results) -> tuple[TensorcopyError, ...]:
 def documentation(checkout: Path = Path()) -> dict[str, str]:
     """Return the Markdown of docs/, by file name without ending."""
     return {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in sorted((checkout / "docs").glob("*.md"))}
-
-
-publishing.register(publish)

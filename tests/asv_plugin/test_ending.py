@@ -12,8 +12,8 @@ class Interrupts:
         if name == "tensorcopy.asv_plugin.commands":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupts())
-from tensorcopy import asv_plugin
-asv_plugin.setup()
+from tensorcopy.cli import asv
+asv.setup()
 """
 KEEPS = """
 from tensorcopy.asv_plugin import ending

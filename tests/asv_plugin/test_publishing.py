@@ -19,13 +19,13 @@ from tests.conftest import ROOT
 
 
 def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path):
-    """Its last line, in one line; here the plugin of the pages is missing."""
-    plugin, written = ', ".tensorcopy.site.publisher"', (ROOT / "asv.conf.json").read_text()
-    (tmp_path / "asv.conf.json").write_text(written.replace(plugin, ""))
+    """Its last line, in one line; here the site would replace a file."""
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    (tmp_path / "site").touch()
     (tmp_path / "tensorcopy").mkdir()
     shutil.copy(ROOT / "tensorcopy/releases.toml", tmp_path / "tensorcopy")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(TensorcopyError, match=r"asv publish failed: got asv publish has no pages .*: got asv.conf.json without the plugin"):
+    with pytest.raises(TensorcopyError, match=r"asv publish failed: got asv publish replaces the folder of the site: got .*site, a file"):
         _publish(shipped(), configuration.paths())
 
 

@@ -21,7 +21,7 @@ class Conf:
 @pytest.fixture
 def repo(monkeypatch):
     monkeypatch.setattr(TorchReleases, "why_not_here", None)
-    monkeypatch.setattr(commands, "_read", of_folder)
+    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
     return get_repo(Conf)
 
 

@@ -119,7 +119,7 @@ def test_a_damaged_profile_is_named_by_every_page_and_by_the_exit_code(run):
     path.write_bytes(b"no xz")
     target = Path("site")
     target.mkdir()
-    problems = publisher.publish(shipped(), Path("results"), target)
+    problems, _ = publisher.publish(shipped(), Path("results"), target)
     assert [path.name in problem.what for problem in problems] == [True]
     for address in ("index.html", "data.html"):
         assert path.name in (target / address).read_text(encoding="utf-8"), address

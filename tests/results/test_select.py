@@ -283,7 +283,7 @@ def test_counts_of_a_device_that_was_not_timed_have_a_history_and_no_times(count
 def test_asv_takes_the_machine_of_the_device(two_devices, monkeypatch, capsys, device, machine, names):
     """Of several, `asv compare` prints its name before the table, and `asv find` begins with its launches."""
     monkeypatch.setenv("TENSORCOPY_DEVICE", device)
-    monkeypatch.setattr(commands, "_read", of_folder)
+    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
     values = {"version": 1, "project": "tensorcopy", "repo": "releases.toml", "dvcs": "torch-releases", "branches": ["releases"]}
     asked = {"revision1": BEFORE.version, "revision2": NEWEST.version, "machine": machine, "env_spec": None, "factor": 1.03}
     options = Namespace(**asked, use_stats=True, only_changed=False, split=False, sort="default")
