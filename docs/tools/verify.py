@@ -220,7 +220,7 @@ def _check(exit_code: int, errors: str, ratios: Sequence[Ratio], probe: Probe) -
             "no case was compared",
             got=f"{probe.device}, {probe.suites!r}",
             allowed="a suite that times a method on that device",
-            next="run asv check to see the suites",
+            next="leave --bench out",
         )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from os.path import relpath
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any, NoReturn
 
 from asv import environment
 from asv.commands.asv_profiling import Profile
+from asv.commands.check import Check
 from asv.commands.publish import Publish
 from asv.commands.rm import Rm
 from asv.commands.setup import Setup
@@ -19,19 +18,17 @@ from asv.commands.show import Show
 from asv.commands.update import Update
 from asv.console import log
 from asv.plugins.github import GithubPages
-from asv.repo import get_repo
-from asv.util import UserError
 
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import projection
-from tensorcopy.asv_plugin.ending import end_with, exit_on_error
+from tensorcopy.asv_plugin.ending import end_with, exit_on_error, let
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan, revisions
+from tensorcopy.measure import revisions
 from tensorcopy.results import reader
 
-READERS = (GithubPages, Profile, Publish, Show, Update)  # commands that read results
+READERS = (GithubPages, Publish, Show)  # commands that read results
 KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
 
@@ -85,10 +82,15 @@ def prepare(read_campaign: Callable[[Path], Campaign]) -> None:
 
         def read(conf: Any, options: Any, command: Any = command, run: Any = command.run_from_conf_args) -> Any:
             project(conf, with_revisions=command is Show)
-            return _profile(conf, options, run) if command is Profile else run(conf, options)
+            return run(conf, options)
 
         command.run_from_conf_args = read
-    Rm.run_from_conf_args = _refuse_rm
+    for command, refused in REFUSED.items():
+
+        def refuse(conf: Any, options: Any, refused: Any = refused) -> NoReturn:
+            raise refused(conf, options)
+
+        let(command, refuse)
     Setup.run_from_conf_args = _setup
     class_by_name = environment.get_environment_class_by_name
 
@@ -112,49 +114,45 @@ def _refuse_environment(kind: str) -> NoReturn:
     )
 
 
-def _refuse_rm(conf: Any, options: Any) -> NoReturn:
+def _refused_rm(conf: Any, options: Any) -> TensorcopyError:
     launches = sorted(paths_of(conf).results.glob("*/*.json"), key=lambda path: path.name)
     following = f"rm {relpath(launches[-1])} removes the newest launch" if launches else "nothing: there is no launch"
-    end_with(
-        TensorcopyError(
-            "asv rm cannot take a result out of a launch",
-            got=f"asv rm {' '.join(options.patterns)}",
-            allowed="whole launches: each holds several releases, and is never changed",
-            next=following,
-        )
+    return TensorcopyError(
+        "asv rm cannot take a result out of a launch",
+        got=f"asv rm {' '.join(options.patterns)}",
+        allowed="whole launches: each holds several releases, and is never changed",
+        next=following,
     )
 
 
-def _profile(conf: Any, options: Any, run: Any) -> Any:
-    """Profile a benchmark: asv asks for a regular expression on its name with parameters, and compare and asv print other names."""
-    _select_profiled(conf, options)
-    asked = options.benchmark
-    if asked:
-        stored = reader.load_results(paths_of(conf).results, campaign().releases).results
-        named = [case for result in stored for case in (*result.timings, *result.counts) if case.name == asked]
-        names = [rf"{re.escape(asked)}(\(.*\))?", *(plan.expression_of([case]) for case in named[:1])]
-        with suppress(re.error):
-            names.append(re.compile(asked).pattern)
-        options.benchmark = f"(?:{'|'.join(names)})"
-    try:
-        return run(conf, options)
-    except UserError as error:
-        raise UserError(str(error).replace(str(options.benchmark), str(asked))) from error
+def _refused_profile(conf: Any, options: Any) -> TensorcopyError:
+    return TensorcopyError(
+        "asv cannot profile a torch release",
+        got=f"asv profile {options.benchmark}",
+        allowed="the functions that a case calls, counted in two releases",
+        next="tensorcopy why CASE BEFORE AFTER",
+    )
 
 
-def _select_profiled(conf: Any, options: Any) -> None:
-    """Let `asv profile` take an environment that has the release, and of a git revision its suites: asv takes its last environment."""
-    commit = get_repo(conf).get_hash_from_name(options.revision)
-    own, paths = campaign(), paths_of(conf)
-    release = own.releases.of(commit)
-    with exit_on_error():
-        if release is None:
-            (revision,) = revisions.under_newest({commit[:8]: commit}, own, paths)
-            conf.benchmark_dir = str(revision.side(revision.opened(own, paths), own, paths).suites)
-            release = revision.release
-        measurement, _ = plan.installable(release, paths.pythons)
-    if measurement and not options.env_spec:
-        options.env_spec = [f"release:{measurement.python}"]
+def _refused_check(conf: Any, options: Any) -> TensorcopyError:
+    return TensorcopyError(
+        "asv cannot check suites without a torch release",
+        got="asv check",
+        allowed="suites that are imported in each release's environment when it is measured",
+        next="asv run --quick --bench REGEX, which keeps no launch, or tensorcopy measure --bench REGEX",
+    )
+
+
+def _refused_update(conf: Any, options: Any) -> TensorcopyError:
+    return TensorcopyError(
+        "asv update has nothing to convert",
+        got="asv update",
+        allowed="launches, which are never changed",
+        next="asv show prints the results",
+    )
+
+
+REFUSED = {Rm: _refused_rm, Profile: _refused_profile, Check: _refused_check, Update: _refused_update}  # by command of asv
 
 
 def _setup(conf: Any, options: Any) -> int:

@@ -1,30 +1,27 @@
 """asv's environments: a Python with the releases that uv installs for it, or an interpreter's own torch.
 
-`asv run` takes from them which measurements are meant. `asv check` and `asv profile` have one install a "commit", and run asv's own
-programs in it.
+asv installs nothing in them and runs nothing: its commands take from them which measurements are meant.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from asv import environment, util
+from asv import environment
 from asv.commands.common_args import add_environment
 
-from tensorcopy.asv_plugin.commands import campaign, paths_of
+from tensorcopy.asv_plugin.commands import campaign
 from tensorcopy.asv_plugin.ending import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan, revisions
+from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.releases import environments, interpreters, uv
+from tensorcopy.releases import environments, uv
 from tensorcopy.releases.release_table import Release, minor
 
 
@@ -35,12 +32,7 @@ class MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
 
     def __init__(self, conf: Any, python: str, build: str, tagged_env_vars: Any) -> None:
         self._python, self._requirements = python, {"build": build}
-        self._installed: environments.Environment | None = None
-        self._variables: Mapping[str, str] = {}
-        self._campaign, self._paths = campaign(), paths_of(conf)
         super().__init__(conf, python, self._requirements, tagged_env_vars)
-        with exit_on_error():
-            conf.benchmark_dir = str(plan.suites_folder(self._campaign))
 
     @property
     def name(self) -> str:
@@ -56,34 +48,6 @@ class MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     def measurement(self, release: Release) -> Measurement:
         """Return the measurement of a release in it."""
         raise NotImplementedError
-
-    def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
-        """Install a release, or of a git revision the newest torch that it supports and its package."""
-        release = self._campaign.releases.of(commit_hash)
-        with exit_on_error():
-            if release is None:
-                paths = replace(self._paths, pythons=(self.python,))
-                measurement: Measurement = revisions.under_newest({"": commit_hash}, self._campaign, paths, interpreter=self.interpreter)[0]
-            elif reason := self.why_not(release):
-                raise TensorcopyError(
-                    f"torch {release.version} cannot be used in {self.name}",
-                    got=reason,
-                    allowed="a release that has a wheel for its Python",
-                    next="leave -E out, or name an environment that asv setup prints",
-                )
-            else:
-                measurement = self.measurement(release)
-            self._installed = measurement.opened(self._campaign, self._paths)
-            self._variables = measurement.side(self._installed, self._campaign, self._paths).variables
-        self._set_commit_hash(commit_hash)
-
-    def run(self, args: list[str], **kwargs: Any) -> Any:
-        assert self._installed is not None
-        runner = str(interpreters.runner_folder(self._paths.environments))
-        search_path = os.pathsep.join([self._variables["PYTHONPATH"], runner])
-        variables = {**(kwargs.get("env") or {}), **self._global_env_vars, **self._variables}
-        variables |= dict.fromkeys(interpreters.SEARCH_PATHS, search_path)
-        return util.check_output([str(self._installed.python), *args], **{**kwargs, "env": variables})
 
 
 class ReleaseEnvironment(MeasuringEnvironment):

@@ -32,7 +32,7 @@ SHORT_SHA = re.compile(r"[0-9a-f]{8}\b")
 DOTS = 60  # of a launch, on a terminal
 # options of asv that need its own way of measuring: the attribute, values that say nothing else than the usual way, and why not
 REFUSED_OPTIONS = {
-    "profile": ((False,), "the functions of a release are counted, not sampled", "tensorcopy why CASE A B, or asv profile BENCHMARK"),
+    "profile": ((False,), "the functions of a release are counted, not sampled", "tensorcopy why CASE A B"),
     "set_commit_hash": ((None,), "a launch is stored under the SHA that torch reports", "-E interpreter:same"),
     "parallel": ((1,), "a launch has all its releases on one core", "leave --parallel out"),
     "launch_method": ((None, "auto", "forkserver"), "each case is timed in a fork of a process that has imported torch", "leave it out"),
