@@ -38,11 +38,6 @@ class Paths:
     environments: Path
     pythons: tuple[str, ...]
 
-    @property
-    def projection(self) -> Path:
-        """The folder of what asv's commands read."""
-        return self.results.parent / ".asv" / "results"
-
 
 def paths(values: Mapping[str, Any] | None = None) -> Paths:
     """Return the paths of asv.conf.json in the current folder. Raises TensorcopyError where it is missing or damaged.

@@ -269,7 +269,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of the shipped history, without asv's own pages; the first test process that needs it writes it for all.
+    """The site of the shipped history; the first test process that needs it writes it for all.
 
     No test changes it.
     """

@@ -14,7 +14,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OUTPUTS = ROOT / ".asv/guard"
-VARYING = ("info.json", "regressions.json")  # asv writes the time of day, and an order that varies
 COMMANDS = (
     *("compare 2.14.1 2.15.0", "compare 2.9.1 2.10.0 --case clone_detach", "compare 2.8.0@3.9 2.8.0@3.11"),
     *("compare 2.14.1 2.15.0 --format json", "compare 1.13.1 2.0.1 --format markdown"),
@@ -40,7 +39,7 @@ def write(tree: Path, folder: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"} | {"COLUMNS": "120", "NO_COLOR": "1"}
     subprocess.run(["uv", "run", "--quiet", "asv", "publish"], cwd=tree, env=environment, check=True, stdout=sys.stderr)
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(tree / "site", folder / "site", ignore=shutil.ignore_patterns(*VARYING))
+    shutil.copytree(tree / "site", folder / "site")
     for command in COMMANDS:
         with (folder / f"{command}.txt").open("w") as file:
             words = ["uv", "run", "--quiet", "tensorcopy", *command.split()]

@@ -10,11 +10,10 @@ from tests.conftest import ROOT
 
 
 def test_paths_come_from_asvs_configuration(monkeypatch):
-    """asv.conf.json of the current folder names them; it has comments. What asv reads lies in a folder that git ignores."""
+    """asv.conf.json of the current folder names them; it has comments."""
     monkeypatch.chdir(ROOT)
     paths = configuration.paths()
     assert (paths.results, paths.html, paths.environments) == (ROOT / "results", ROOT / "site", ROOT / ".asv" / "env")
-    assert paths.projection == ROOT / ".asv" / "results"
     assert paths.pythons == ("3.11", "3.9")
 
 

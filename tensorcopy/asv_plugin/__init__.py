@@ -1,7 +1,7 @@
 """What asv is taught: torch releases as commits, asv's commands on launches, pages.
 
-Only this folder imports asv, which finds its classes among the subclasses of `Repo`, `Environment` and `OutputPublisher`. asv's `run`,
-`continuous` and `find` let releases take turns, and the commands that read results read a projection of the launches.
+Only this folder imports asv, which finds its classes among the subclasses of `Repo` and `Environment`. asv's `run`, `continuous` and `find`
+let releases take turns, `asv publish` writes the pages, and `asv show` reads a projection of the launches.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from functools import cache
+from itertools import chain
 from os.path import relpath
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,13 +13,11 @@ from typing import Any, NoReturn
 from asv import environment
 from asv.commands.asv_profiling import Profile
 from asv.commands.check import Check
-from asv.commands.publish import Publish
 from asv.commands.rm import Rm
 from asv.commands.setup import Setup
 from asv.commands.show import Show
 from asv.commands.update import Update
 from asv.console import log
-from asv.plugins.github import GithubPages
 
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import projection
@@ -28,7 +28,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import revisions
 from tensorcopy.results import reader
 
-READERS = (GithubPages, Publish, Show)  # commands that read results
 KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
 
@@ -55,43 +54,26 @@ def _warn(text: str) -> None:
 
 
 def paths_of(conf: Any) -> Paths:
-    """Return the folders of asv's configuration; that of results is the one with launches. Ends asv where it is damaged."""
+    """Return the folders of asv's configuration. Ends asv where it is damaged."""
     with exit_on_error():
-        return configuration.paths({**vars(conf), "results_dir": getattr(conf, "launches_dir", conf.results_dir)})
-
-
-def project(conf: Any, *, with_revisions: bool = False) -> None:
-    """Let asv read a projection of the launches, and log a warning for each that cannot be read."""
-    paths, releases = paths_of(conf), campaign().releases
-    with exit_on_error():
-        folders = [paths.results, *([revisions.results_of(paths)] if with_revisions else [])]
-        conf.launches_dir, conf.results_dir = str(paths.results), str(projection.folder_of(folders, paths.projection, releases))
-        for folder in folders:
-            for problem in reader.load_results(folder, releases).problems:
-                log.warning(str(problem))
+        return configuration.paths(vars(conf))
 
 
 def prepare(read_campaign: Callable[[Path], Campaign]) -> None:
-    """Let asv's commands read launches, and end with exit code 2, before they do anything, where they do not suit them.
+    """Let asv's commands read launches, and end with exit code 2, before they do anything, where releases do not suit them.
 
     read_campaign : returns the campaign of a folder
     """
     global _read
     _read = read_campaign
-    for command in READERS:
-
-        def read(conf: Any, options: Any, command: Any = command, run: Any = command.run_from_conf_args) -> Any:
-            project(conf, with_revisions=command is Show)
-            return run(conf, options)
-
-        command.run_from_conf_args = read
     for command, refused in REFUSED.items():
 
         def refuse(conf: Any, options: Any, refused: Any = refused) -> NoReturn:
             raise refused(conf, options)
 
         let(command, refuse)
-    Setup.run_from_conf_args = _setup
+    let(Setup, _setup)
+    let(Show, _show)
     class_by_name = environment.get_environment_class_by_name
 
     def of_torch(kind: str) -> Any:
@@ -163,3 +145,17 @@ def _setup(conf: Any, options: Any) -> int:
     if not environments:
         log.error("No environments selected")
     return 0 if environments else 1
+
+
+def _show(conf: Any, options: Any, show: Any = Show.run_from_conf_args) -> int:
+    """Let `asv show` read a projection of the launches of releases and git revisions, and log a warning for each that cannot be read."""
+    own, paths = campaign(), paths_of(conf)
+    loaded = [reader.load_results(folder, own.releases) for folder in (paths.results, revisions.results_of(paths))]
+    for problem in chain(*(each.problems for each in loaded)):
+        log.warning(str(problem))
+    with tempfile.TemporaryDirectory() as folder:
+        launches = [*chain(*(each.launches for each in loaded))]
+        projection.write(projection.documents(chain(*(each.results for each in loaded)), launches), Path(folder))
+        conf.results_dir = folder
+        show(conf, options)
+    return 0

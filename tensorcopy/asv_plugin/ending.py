@@ -5,7 +5,6 @@ It is imported first, and imports little: until `end_in_one_line` is called, Ctr
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -52,13 +51,6 @@ def let(command: Any, act: Callable[[Any, Namespace], int]) -> None:
             return act(conf, options)
 
     command.run_from_conf_args = acted
-
-
-def end() -> None:
-    """End the process with exit code 2, also where asv would end with 0: at exit, an exception would not change the code."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(2)
 
 
 def end_in_one_line() -> None:

@@ -1,21 +1,15 @@
-"""asv's JSON as a projection of launch files, made when a command of asv needs it.
+"""asv's JSON as a projection of launch files, made when asv prints results.
 
 asv stores one file for each release and environment, and rewrites it with each run. Launches hold many releases and are never changed. So
 what asv reads is computed from all of them: of each case the time at the machine's usual speed, with the interval that follows from its
-error over launches. The folder is named by the set of launches: the same set is not projected again, and a folder is whole or absent.
+error over launches.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
-import tempfile
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, timezone
-from itertools import chain
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -25,9 +19,6 @@ from asv.machine import Machine
 from asv.results import Results as AsvResults
 from asv.results import get_filename
 
-from tensorcopy import __version__
-from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results import reader
 from tensorcopy.results.cases import Case, names_of, stored_cases
 from tensorcopy.results.launches import Launch, Suite, newest_suites
 from tensorcopy.results.result import Result, in_order
@@ -37,38 +28,8 @@ COLUMNS = (
     *("stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat"),
 )
 LEVELS = 0.99, 0.5  # of asv's two intervals
-KEPT_SECONDS = 3600.0  # a projection of other launches may still be read by an asv that has begun with it
 
 Columns = list[Any]  # the columns of a benchmark
-
-
-def folder_of(folders: Sequence[Path], projections: Path, releases: ReleaseIndex) -> Path:
-    """Return the folder with asv's files for the launches in `folders`; it is written below `projections` unless it is there."""
-    states = [(folder.absolute(), reader.folder_state(folder)) for folder in folders]
-    known = states, [release.sha for release in releases], __version__
-    folder = projections / hashlib.sha256(repr(known).encode()).hexdigest()[:16]
-    if folder.exists():
-        folder.touch()  # it is in use, see `_remove_old`
-        return folder
-    projections.mkdir(parents=True, exist_ok=True)
-    _remove_old(projections)
-    draft = Path(tempfile.mkdtemp(dir=projections, prefix="."))
-    try:
-        loaded = [reader.load_results(folder, releases) for folder in folders]
-        write(documents(chain(*(each.results for each in loaded)), [*chain(*(each.launches for each in loaded))]), draft)
-        with suppress(OSError):  # another asv was faster
-            draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return folder
-
-
-def _remove_old(projections: Path) -> None:
-    """Remove the projections of other sets of launches, and the drafts of killed processes."""
-    for other in projections.iterdir():
-        with suppress(OSError):
-            if other.stat().st_mtime < time.time() - KEPT_SECONDS:
-                shutil.rmtree(other)
 
 
 def write(files: Mapping[str, Any], folder: Path) -> None:
@@ -88,16 +49,15 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
         assert result.release
         release = result.release
         commit = result.revision or result.sha
-        machine = _machine(result)
         identity, name = result.series_key.identity, result.machine  # which may have a suffix to its folder's
         own = [each for each in launches if each.identity == identity and (name == each.machine or name.startswith(f"{each.machine}-"))]
         midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
-        files[f"{result.machine}/machine.json"] = {**machine, "version": Machine.api_version}
+        files[f"{result.machine}/machine.json"] = {"machine": result.machine, "version": Machine.api_version}
         files[get_filename(result.machine, commit, result.environment)] = {
             "commit_hash": commit,
             "env_name": result.environment,
             "date": int(midnight.timestamp() * 1000),
-            "params": {**machine, "python": result.python, "build": result.build},
+            "params": {"machine": result.machine, "python": result.python, "build": result.build},
             "python": result.python,
             "requirements": {"build": result.build},
             "env_vars": {},
@@ -133,20 +93,6 @@ def _benchmarks(suites: Mapping[str, Suite]) -> dict[str, dict[str, Any]]:
             "timeout": 60.0,
         }
         for name, suite in sorted(suites.items())
-    }
-
-
-def _machine(result: Result) -> dict[str, str]:
-    """Return asv's fields of a machine. None of them varies from launch to launch: asv's graphs begin a new line at any change."""
-    provenance = result.provenance
-    memory = provenance.get("hardware", {}).get("memory_gib")
-    return {
-        "machine": result.machine,
-        "os": str(provenance.get("os", "")),
-        "arch": str(provenance.get("arch", "")),
-        "cpu": str(provenance.get("cpu", "")),
-        "num_cpu": str(provenance.get("cores", "")),
-        "ram": f"{memory} GiB" if memory else "",
     }
 
 

@@ -42,20 +42,11 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def pull(self) -> None:
         """Do nothing: the table is in this checkout."""
 
-    def get_range_spec(self, commit_a: str, commit_b: str) -> str:
-        return f"{commit_a}..{commit_b}"
-
-    def get_new_range_spec(self, latest_result: str, branch: str | None = None) -> str:
-        return f"{latest_result}..{self.get_branch_name(branch)}"
-
     def get_date(self, hash: str) -> int:
         found = self._find(hash)
         if isinstance(found, str):
             return git.date(found) * 1000
         return int(datetime.combine(found.date, time(), timezone.utc).timestamp() * 1000)
-
-    def get_date_from_name(self, name: str) -> int:
-        return self.get_date(name)
 
     def get_hashes_from_range(self, range: str) -> list[str]:
         """Return the SHAs of a range, newest first.
@@ -105,14 +96,8 @@ class TorchReleases(Repo):  # type: ignore[misc]
         release = self._releases.of(commit)
         return release.tag if release else None
 
-    def get_tags(self) -> dict[str, str]:
-        return {release.tag: release.sha for release in self._releases}
-
     def get_branch_commits(self, branch: str) -> list[str]:
         return self._hashes(list(self._releases))
-
-    def get_revisions(self, commits: set[str]) -> dict[str, int]:
-        return {release.sha: index for index, release in enumerate(self._releases) if release.sha in commits}
 
     def _find(self, name: str | None) -> Release | str:
         """Return a release, or the SHA of a git revision, by a name that asv passes.

@@ -31,6 +31,7 @@ WORKING = {  # with a regular expression of what is printed
         ["find", f"{BEFORE}..{TAG}", f"{COPY}('tensor', 16)"],
         rf"'tensor', 16\): 1\.2\d \(1\.\d+ to 1\.\d+\) from torch 2.14.1.* of box\n(.*\n)*.*Regression found: d0f2af8b <{TAG}>",
     ),
+    "publish": (["publish", "-o", "pages", "--no-pull"], r"^· Writing \S+/pages$"),
     "setup": (["setup"], r"^· Creating environments\n· py3\.11-\w+(\n· py3\.9-\w+)?$"),  # as far as there are these Pythons
 }
 REFUSED = {  # with parts of the last line
@@ -74,6 +75,7 @@ REFUSED = {  # with parts of the last line
     "an unknown environment": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
     "an unknown release": (["compare", "v9", TAG], ["unknown torch release or git revision: got 'v9'"]),
     "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
+    "publish a range": (["publish", RELEASE], ["asv publish has no range", f"got {RELEASE};", "next: asv publish"]),
     "publish into a link": (["publish", "-o", "benchmarks"], ["benchmarks, a link"]),  # as `checkout_in` makes it
     "publish over the results": (["publish", "-o", "."], ["replaces the folder of the site", ", a folder that has"]),
     "publish over the environments": (["publish", "-o", ".asv"], ["replaces the folder of the site", ".asv, a folder that has"]),

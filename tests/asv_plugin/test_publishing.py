@@ -1,10 +1,12 @@
-"""How tensorcopy ends asv, and what `dashboard` says of one that has failed."""
+"""The site that `asv publish` writes, how it ends, and what `dashboard` says of one that has failed."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,50 +44,93 @@ def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path):
 def site(tmp_path, monkeypatch) -> Path:
     """The folder of a site, in a project."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(publishing, "campaign", shipped)
     (tmp_path / "site").mkdir()
-    for name in (*publishing.OF_A_SITE, "index.html"):
+    for name in publishing.OF_A_SITE:
         (tmp_path / "site" / name).write_text("old")
     return tmp_path / "site"
 
 
-def publish(site: Path, run: Callable[..., object]) -> SimpleNamespace:
-    """Publish by a stand-in for asv, which writes into the folder that it is told; return asv's configuration."""
+def publish(site: Path, write: publishing.Writer) -> None:
+    """Let asv publish what `write` writes."""
     conf = SimpleNamespace(html_dir=str(site), results_dir="results", env_dir=".asv/env", pythons=["3.11"])
-    publishing._run(conf, run=run)
-    return conf
+    publishing._publish(conf, None, write)
+
+
+def texts(site: Path) -> list[str]:
+    """Return the texts of the site; no other folder of a site is beside it."""
+    assert sorted(path.name for path in site.parent.iterdir()) == [".asv", "site"]
+    return [path.read_text() for path in site.iterdir()]
 
 
 def test_a_site_is_replaced_when_the_new_one_is_whole(site):
-    """Until then readers have the old one."""
+    """Until then readers have the old one. Nothing else is written, neither asv's graphs nor its feed."""
 
-    def write(conf, **_):
-        Path(conf.html_dir).mkdir()
-        (Path(conf.html_dir) / "index.html").write_text("new")
+    def write(campaign, results, new):
+        (new / "index.html").write_text("new")
         assert (site / "index.html").read_text() == "old"
+        assert (campaign, results) == (shipped(), site.parent / "results")
+        return [], []
 
-    conf = publish(site, write)
-    assert [path.read_text() for path in site.iterdir()] == ["new"]
-    assert sorted(path.name for path in site.parent.iterdir()) == [".asv", "site"]
-    assert conf.html_dir == str(site)
+    publish(site, write)
+    assert texts(site) == ["new"]
 
 
 def test_a_site_stays_where_publishing_fails(site):
-    def fail(conf, **_):
-        Path(conf.html_dir).mkdir()
+    def fail(campaign, results, new):
+        (new / "index.html").write_text("new")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         publish(site, fail)
+    assert {*texts(site)} == {"old"}
+
+
+def test_a_site_without_what_cannot_be_read_is_written_and_ends_asv_with_exit_code_2(site, caplog):
+    """`asv gh-pages` pushes none of it. A warning changes no exit code."""
+
+    def write(campaign, results, new, problems=()):
+        for name in publishing.OF_A_SITE:
+            (new / name).write_text("new")
+        return problems, [TensorcopyError("a warning", got="a", allowed="b", next="c")]
+
+    publish(site, write)
+    with pytest.raises(SystemExit) as caught:
+        publish(site, partial(write, problems=[TensorcopyError("damaged", got="a", allowed="b", next="c")]))
+    assert caught.value.code == 2
+    assert [record.getMessage()[:9] for record in caplog.records if record.levelname != "INFO"] == ["a warning", "a warning", "damaged: "]
+    assert {*texts(site)} == {"new"}
+
+
+KILLED = """
+import os, signal
+from tests.asv_plugin.test_publishing import Path, publish, publishing, shipped
+publishing.campaign = shipped
+publish(Path("site"), lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL)))
+"""
+
+
+def test_a_site_stays_where_publishing_is_killed(site):
+    """The next one takes the lock and removes what is half written."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    assert subprocess.run([sys.executable, "-c", KILLED], env=environment, check=False).returncode == -signal.SIGKILL
     assert {path.read_text() for path in site.iterdir()} == {"old"}
-    assert sorted(path.name for path in site.parent.iterdir()) == [".asv", "site"]
+    assert [path.name for path in (site.parent / ".site.new").iterdir()] == ["half"]
+
+    def write(campaign, results, new):
+        assert [*new.iterdir()] == []
+        return [], []
+
+    publish(site, write)
+    assert texts(site) == []
 
 
-def test_two_programs_do_not_publish_at_once(site, capsys):
+def test_two_programs_do_not_publish_at_once(site):
     """The second ends in one line."""
 
-    def write(conf, **_):
-        with pytest.raises(SystemExit):
-            publish(site, lambda **_: pytest.fail("it ran"))
-        Path(conf.html_dir).mkdir()
+    def write(campaign, results, new):
+        with pytest.raises(TensorcopyError, match="another asv publish is running"):
+            publish(site, lambda *_: pytest.fail("it ran"))
+        return [], []
 
     publish(site, write)

@@ -151,9 +151,9 @@ def test_no_time_is_called_slower_or_faster_without_evidence(published_site):
 
 
 def test_the_site_is_small(published_site, shipped_results):
-    """It has 18 MB for 33 results, and as much more as there are more; tests/site/test_render.py limits single pages."""
+    """It has 17.6 MB for 33 results, and as much more as there are more; tests/site/test_render.py limits single pages."""
     size = sum(path.stat().st_size for path in published_site.rglob("*") if path.is_file())
-    assert size + 400_000 <= 18_000_000 * max(33, len(shipped_results.results)) / 33  # asv's own graphs are 0.4 MB
+    assert size <= 17_600_000 * max(33, len(shipped_results.results)) / 33
 
 
 def test_every_page_is_valid_html(published_site):
