@@ -573,7 +573,7 @@ def test_a_benchmark_that_asv_cannot_make_is_named(sides, body, got):
     """Of the hundreds that a suite may have."""
     (sides[0].suites / "bad.py").write_text(f"class Bad:\n    {body}\n\n    def time_call(self, *size):\n        pass\n")
     with pytest.raises(SideFailed, match=rf"got ValueError: bad\.Bad\.time_call: {got}"):
-        launch.suites_of(sides[0])
+        side_benchmarks.suites_of(sides[0])
 
 
 def test_a_side_whose_interpreter_is_gone_is_named_and_the_other_ends(sides):
