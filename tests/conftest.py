@@ -131,10 +131,15 @@ LONGEST = (
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import a file without a test of the one mark that is asked for: importing all of them takes each process seconds."""
+    """Do not import a file without a test of the marks that are asked for: importing all of them takes each process seconds."""
     mark = config.option.markexpr
-    is_marked = not mark.isidentifier() or collection_path.suffix != ".py" or f"mark.{mark}" in collection_path.read_text(encoding="utf-8")
-    return None if is_marked else True
+    if collection_path.suffix != ".py" or not mark:
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    if mark.isidentifier():
+        return None if f"mark.{mark}" in text else True
+    of_all_tests = re.findall(r"^pytestmark = .*\bmark\.(slow|timed|weekly)\b", text, re.MULTILINE)
+    return True if " or " not in mark and any(f"not {each}" in mark for each in of_all_tests) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,8 @@ import pytest
 from tests import recompute
 from tests.conftest import SHIPPED
 
+pytestmark = pytest.mark.slow
+
 LEAST = {  # numbers that are recomputed, at least
     "verdicts": 8000,
     "times": 9000,
@@ -21,7 +23,6 @@ LEAST = {  # numbers that are recomputed, at least
 }
 
 
-@pytest.mark.slow
 def test_every_number_follows_from_the_launches(published_site):
     """Verdicts, sizes, intervals and p-values of neighbours, times, steps, open regressions, upgrades and the README's table."""
     lines, checked = recompute.differences(published_site)
@@ -29,7 +30,6 @@ def test_every_number_follows_from_the_launches(published_site):
     assert {what: number for what, number in LEAST.items() if checked[what] < number} == {}
 
 
-@pytest.mark.slow
 def test_another_number_is_found(published_site):
     """A time, an end of an interval, and a verdict that are not those of the launches."""
     machine = recompute.Machine(SHIPPED)

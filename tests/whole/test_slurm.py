@@ -8,10 +8,11 @@ import pytest
 from tensorcopy.results import reader
 from tests.ci.test_pull_request import Repository
 
+pytestmark = pytest.mark.weekly
+
 SUITES = r"^copies\.BySize.*clone.*, 16\)"
 
 
-@pytest.mark.weekly
 def test_the_tasks_of_a_job_array_share_the_launches(workshop, tmp_path):
     """At once, each on another node; no launch is lost, or half written. Submitted again, a task takes none: there are enough."""
     repository = Repository(tmp_path / "submitted", workshop)
