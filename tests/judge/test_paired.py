@@ -61,9 +61,8 @@ def test_equal_sides_give_no_more_false_alarms_than_promised():
     assert alarms <= 100 * ALPHA + 3 * (100 * ALPHA * (1 - ALPHA)) ** 0.5
 
 
-@pytest.mark.parametrize("size", [0.0, 0.02, 0.1])
-def test_intervals_cover_the_truth_as_often_as_they_say(size):
-    random = np.random.default_rng(2)
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    random, size = np.random.default_rng(2), 0.02
     effects = np.zeros((2, CASES))
     effects[1] = np.log1p(size)
     intervals = [change.interval for _ in range(40) for change in changes(launches(random, effects)).values()]
@@ -280,10 +279,10 @@ def test_looks_that_share_the_chance_of_a_false_alarm_give_no_more_of_them():
     """Judged by the last look, on as many launches as each case was left with: so whoever reads them later judges."""
     random, looks = np.random.default_rng(21), (4, 8, 16)
     alpha = ALPHA / len(looks)
-    judged = [[*at_looks(launches(random, np.zeros((2, 20)), count=16, layout=0.02), looks, alpha)] for _ in range(300)]
+    judged = [[*at_looks(launches(random, np.zeros((2, 20)), count=16, layout=0.02), looks, alpha)] for _ in range(200)]
     assert {change.launches[0] for each in judged for change in each} > {*looks}
     alarms = sum(any(change.p <= alpha for change in each) for each in judged)
-    assert alarms <= 300 * ALPHA + 3 * (300 * ALPHA * (1 - ALPHA)) ** 0.5
+    assert alarms <= 200 * ALPHA + 3 * (200 * ALPHA * (1 - ALPHA)) ** 0.5
 
 
 def test_each_look_but_the_last_tells_what_it_leaves_undecided():
@@ -301,7 +300,7 @@ def test_each_look_but_the_last_tells_what_it_leaves_undecided():
 
 def test_launches_again_of_wide_intervals_need_no_share_of_the_chance_of_a_false_alarm():
     """Unlike a choice by the verdict: the second stage of `measure` chooses by the width alone."""
-    random, case, repetitions = np.random.default_rng(22), Case("copies.BySize.time_copy", (("numel", "16"),)), 100
+    random, case, repetitions = np.random.default_rng(22), Case("copies.BySize.time_copy", (("numel", "16"),)), 50
     alarms, again, covered = 0, [], []
     for _ in range(repetitions):
         logs = launches(random, np.zeros((2, CASES)), count=24, layout=0.014)
@@ -312,6 +311,7 @@ def test_launches_again_of_wide_intervals_need_no_share_of_the_chance_of_a_false
         again += chosen
         covered += [change.interval[0] <= 1 <= change.interval[1] for change in judged]
     assert 0.3 < np.mean(again) < 0.7
+    assert max((high / low) ** 0.5 for low, high in (change.interval for change in judged)) < 1.03, "exact, all of them"
     assert 0.93 <= np.mean(covered) <= 0.97
     assert alarms <= repetitions * ALPHA + 3 * (repetitions * ALPHA * (1 - ALPHA)) ** 0.5
 
@@ -356,15 +356,15 @@ def test_a_tracked_value_is_likely_higher_where_its_own_interval_excludes_no_cha
 UNEQUAL = [(1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (5, 5), (2, 12), (3, 12)]
 
 
-@pytest.mark.parametrize("launches", UNEQUAL, ids=lambda launches: "{} against {}".format(*launches))
+@pytest.mark.parametrize("launches", [(1, 2), (2, 2), (3, 3), (2, 12)], ids=lambda launches: "{} against {}".format(*launches))
 def test_a_tracked_value_that_only_varies_is_seldom_called_higher_or_lower(launches):
     """In at most 5 of 100 families, however few launches tell how much it varies: here each family is a single value."""
-    random, families = np.random.default_rng(21), 2000
+    random, families = np.random.default_rng(21), 1000
     sides = [(list(random.normal(100, 1, launches[0])), list(random.normal(100, 1, launches[1]))) for _ in range(families)]
-    alarms = sum(paired.tracked({0: ("nats", before, after)})[0].verdict is not Verdict.UNKNOWN for before, after in sides)
-    swapped = sum(paired.tracked({0: ("nats", after, before)})[0].verdict is not Verdict.UNKNOWN for before, after in sides)
-    assert alarms == swapped
-    assert 0.015 <= alarms / families <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / families) ** 0.5
+    alarms = [paired.tracked({0: ("nats", before, after)})[0].verdict is not Verdict.UNKNOWN for before, after in sides]
+    swapped = [paired.tracked({0: ("nats", after, before)})[0].verdict is not Verdict.UNKNOWN for before, after in sides[:200]]
+    assert alarms[:200] == swapped
+    assert 0.015 <= np.mean(alarms) <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / families) ** 0.5
 
 
 @pytest.mark.parametrize("launches", [each for each in UNEQUAL if min(each) > 1], ids=lambda launches: "{} against {}".format(*launches))
