@@ -79,6 +79,7 @@ print(json.dumps([read_too_early, a.tolist(), b.tolist(), len(addresses), observ
 """
 
 
+@pytest.mark.slow
 def test_pinned_memory_is_safe_to_read_after_the_wait_only(emulated_cuda):
     """Before it, the ndarray has what its memory had. With the wait, promises are kept, and memory of earlier calls is reused."""
     done = emulated_cuda.run("-c", PINNED, OPERATION_US=20_000)

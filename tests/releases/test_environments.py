@@ -88,6 +88,7 @@ def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
     assert installed == ["", "cu126", ""]
 
 
+@pytest.mark.slow
 def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     """Not when a build, a measurement or an environment has written beside them. The provenance tells which files were installed."""
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\nrequires = ["."]\n')
@@ -183,7 +184,9 @@ def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
 
 
 HANGING = """
+import sys
 from time import sleep
+sys.modules["torch"] = type(sys)("torch")
 from tensorcopy.worker import processes, provenance
 provenance.LONGEST, provenance.collect = 0.1, lambda: sleep(60)
 processes.run_probe(provenance.__name__, [])

@@ -52,12 +52,16 @@ def following(project, capsys):
     [
         ("compare 2.14.1 2.15.0 --explain nope", "tensorcopy compare 2.14.1 2.15.0 --all"),
         ("compare 2.14.1 2.15.0 --metric bytes --explain nope", "tensorcopy compare 2.14.1 2.15.0 --metric bytes --all"),
-        ("compare 2.14.1 1a2b3c4d", "tensorcopy list releases"),
     ],
 )
 def test_a_command_is_typed_as_it_is(following, line, typed):
     assert following(line).removesuffix(" lists the cases") == typed
     assert cli.main(typed.split()[1:]) == 0
+
+
+def test_an_unknown_release_leads_to_the_list_of_releases(following):
+    """Which tests/cli/test_cli.py prints: it asks uv for each Python."""
+    assert following("compare 2.14.1 1a2b3c4d") == "tensorcopy list releases"
 
 
 def test_an_unknown_side_leads_to_one_of_its_release(following):
