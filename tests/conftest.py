@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
+from xdist.scheduler import LoadFileScheduling
 
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
@@ -34,7 +35,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
-from tensorcopy.site import render, writer
+from tensorcopy.site import publisher, render, writer
 from tensorcopy.site.content import Content
 from tensorcopy.worker import operations
 from tensorcopy.worker.operations import Operation
@@ -121,13 +122,31 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(4, cores) if "not slow" in config.option.markexpr else min(4, cores + 2)
 
 
+# the files that use `shipped_content`: they run in one process, which makes it once
+OF_SHIPPED_CONTENT = (
+    *("copying/test_anatomy", "site/test_regressions", "site/test_release_pairs_means", "whole/test_changes_of_a_case"),
+    "whole/test_device_axis",
+)
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
+    *OF_SHIPPED_CONTENT,
     *("whole/test_the_whole_way", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
     *("copying/test_profiler", "whole/test_package"),
     *("ci/test_pull_request_of_a_project", "asv_plugin/test_finding", "copying/test_own", "asv_plugin/test_commands"),
     *("whole/test_no_traceback", "site/test_render", "measure/test_taking"),
 )
+
+
+class ByFile(LoadFileScheduling):
+    """The tests of a file run in one process; those of the files that use `shipped_content`, in one together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return OF_SHIPPED_CONTENT[0] if file.removeprefix("tests/").removesuffix(".py") in OF_SHIPPED_CONTENT else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    return ByFile(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -233,6 +252,12 @@ def shipped_results() -> Results:
 
 
 @pytest.fixture(scope="session")
+def shipped_content(shipped_results: Results) -> Content:
+    """The content of the pages of the shipped results, judged once: its files run in one test process. No test changes it."""
+    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
+
+
+@pytest.fixture(scope="session")
 def newest(shipped_results: Results) -> Result:
     """The newest of the shipped results on the CPU."""
     return select.newest(shipped_results.results, machine=SHIPPED.name)
@@ -278,8 +303,6 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
 
     No test changes it.
     """
-    from tensorcopy.site import publisher
-
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()

@@ -1,18 +1,17 @@
 """The anatomy of a call: its components add up to its instructions, and each leads to its functions."""
 
 import re
+from copy import copy
 from html import unescape
 
 import pytest
 
 from tensorcopy.copying import anatomy
 from tensorcopy.copying.pages import method_pages
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import function_changes
 from tensorcopy.results import function_profiles
 from tensorcopy.site import render
 from tensorcopy.site.pages import histories
-from tests.conftest import with_cases
 from tests.whole.test_claims import text_of
 
 CASES = {  # the page of the case whose anatomy a method's page has, without grad or with grad
@@ -20,30 +19,20 @@ CASES = {  # the page of the case whose anatomy a method's page has, without gra
     ("clone_detach", 1): "copies.ByGrad/clone_detach-1-True.html",
     ("numpy", 0): "primitives.BySize/numpy-1.html",
 }
-METHODS = ("detach_clone", "clone_detach", "numpy")
 WHOLE = "whole call"
 LINK = "Where its instructions go: "
 COUNTED_ONLY = "instructions.ByDtype/detach_clone-1024-bool.html"
 
 
 @pytest.fixture(scope="module")
-def content(shipped_results):
-    """Return the content of three methods of the shipped results, without the comparisons and functions of pages, which take long."""
-    content = render.content(
-        shipped(), [with_cases(result, lambda case: dict(case.parameters).get("method") in METHODS) for result in shipped_results.results]
-    )
-    content.__dict__["comparisons"] = {}
-    content.machine.__dict__["causes"] = {}
-    return content
-
-
-@pytest.fixture(scope="module")
-def pages(content) -> dict[str, str]:
+def pages(shipped_content) -> dict[str, str]:
     """Return some pages of cases, and those of methods, by the end of their address."""
-    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
-    addresses = {content.machine.case_address(case).removeprefix("history/epyc-2core/"): case for case in content.machine.cases}
-    shown = [histories._case_page(content, places, addresses[address]) for address in (*CASES.values(), COUNTED_ONLY)]
-    listed = [*shown, *(page for page in method_pages.pages(content) if page.address.startswith("methods/"))]
+    templates, machine = render.templates_of(shipped_content), shipped_content.machine
+    places = histories.Places.of_machine(machine, ())
+    addresses = {machine.case_address(case).removeprefix("history/epyc-2core/"): case for case in machine.cases}
+    shown = [histories._case_page(shipped_content, places, addresses[address]) for address in (*CASES.values(), COUNTED_ONLY)]
+    of_methods = {f"methods/{method}.html" for method, _ in CASES}
+    listed = [*shown, *(page for page in method_pages.pages(shipped_content) if page.address in of_methods)]
     return {page.address.removeprefix("history/epyc-2core/"): render.page_text(templates, page) for page in listed}
 
 
@@ -112,7 +101,7 @@ def test_the_table_of_a_method_has_the_numbers_of_its_key(pages):
 
 
 @pytest.mark.parametrize(("method", "number"), CASES)
-def test_a_component_leads_to_its_functions(content, pages, method, number):
+def test_a_component_leads_to_its_functions(shipped_content, pages, method, number):
     """To the heaviest ones of the newest release, each of which belongs to it."""
     html = section(pages, method, number)
     listed = re.findall(r'<details class="p\d+"><summary>(.*?)<b>.*?</p><ul>(.*?)</ul>', html)
@@ -123,21 +112,21 @@ def test_a_component_leads_to_its_functions(content, pages, method, number):
         assert 0 < sum(own for own, _ in costs) <= components(html)[component][1] + len(costs)
         known = {
             name
-            for profiles in content.machine.profiles.values()
+            for profiles in shipped_content.machine.profiles.values()
             for library, name in map(tuple, profiles.functions)
             if function_changes.group_of((library, name)) == component
         }
         assert {name for _, name in costs} - {function_changes.LEFT_OUT} <= known
 
 
-def test_a_change_is_that_of_each_python_for_itself(content, pages):
+def test_a_change_is_that_of_each_python_for_itself(shipped_content, pages):
     """Another Python takes other instructions for its own part of a call."""
     html = section(pages, "numpy")
     totals = {
         (series.environment, result.version): profiles.cases["numpy 1 float32 contiguous"].instructions
-        for series in content.machine.series
+        for series in shipped_content.machine.series
         for result in series.results
-        if (profiles := content.machine.profiles.get(result.place))
+        if (profiles := shipped_content.machine.profiles.get(result.place))
     }
     newer, older = ([total for (environment, _), total in totals.items() if environment == each] for each in ("py3.11-cuda", "py3.9-cuda"))
     change = newer[-1] - newer[0] + older[-1] - older[0]
@@ -145,12 +134,12 @@ def test_a_change_is_that_of_each_python_for_itself(content, pages):
     assert amount(re.search(r"Since torch 1.12.1, ([\d ]+) more: ", text_of(html))[1]) == round(change)
 
 
-def test_a_release_without_functions_is_a_gap(content, pages):
+def test_a_release_without_functions_is_a_gap(shipped_content, pages):
     """It has no bar, and a label says why; the bars stand on each other without a hole."""
     html = section(pages, "detach_clone")
-    counted = {result.version for result in content.machine.results if result.place in content.machine.profiles}
+    counted = {result.version for result in shipped_content.machine.results if result.place in shipped_content.machine.profiles}
     names = releases(html)
-    assert names == [release for release in content.machine.releases if release in counted]
+    assert names == [release for release in shipped_content.machine.releases if release in counted]
     assert html.count(">not counted</text>") == 4
     ends: dict[int, int] = {}
     for path in re.findall(r'<path class="p\d+" d="M?(.*?)"/>', html):
@@ -162,16 +151,21 @@ def test_a_release_without_functions_is_a_gap(content, pages):
     assert len(ends) == len(names)
 
 
-def test_a_case_without_functions_shows_nothing(content, monkeypatch):
+def test_a_case_without_functions_shows_nothing(shipped_content):
     """Nor do those of another case stand in its place, and no page of a case leads to them."""
-    case = next(case for case in content.machine.cases if function_profiles.name_of(case))
-    assert anatomy.of_case(content.machine, case)
-    monkeypatch.setitem(content.machine.__dict__, "profiles", {})
-    counted_methods = type(content.machine).counted_methods.func(content.machine)
-    monkeypatch.setitem(content.machine.__dict__, "counted_methods", counted_methods)
-    assert anatomy.of_case(content.machine, case) is None
-    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
-    assert LINK not in render.page_text(templates, histories._case_page(content, places, case))
+    machine = copy(shipped_content.machine)
+    case = next(case for case in machine.cases if function_profiles.name_of(case))
+    templates = render.templates_of(shipped_content)
+
+    def page() -> str:
+        return render.page_text(templates, histories._case_page(shipped_content, histories.Places.of_machine(machine, ()), case))
+
+    assert anatomy.of_case(machine, case)
+    assert LINK in page()
+    machine.__dict__["profiles"] = {}  # of the copy alone
+    del machine.__dict__["counted_methods"]
+    assert anatomy.of_case(machine, case) is None
+    assert LINK not in page()
 
 
 def test_a_counted_case_leads_to_the_page_of_its_method(pages):

@@ -8,32 +8,16 @@ import feedparser
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge.groups import by_age
 from tensorcopy.judge.series import LAST, Age
-from tensorcopy.site import addresses, data_files, documents, publisher, render
+from tensorcopy.site import addresses, data_files, documents, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.pages import regressions
-from tests.conftest import ROOT, with_cases
+from tests.conftest import ROOT
 from tests.whole.test_changes_of_a_case import elements, texts_of
 from tests.whole.test_claims import holds, text_of
-
-SIZES = ("1", "1048576")
-
-
-@pytest.fixture(scope="module")
-def whole(shipped_results) -> Content:
-    """Return the content of the shipped results."""
-    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
-
-
-@pytest.fixture(scope="module")
-def content(shipped_results) -> Content:
-    """Return the content of the smallest and of large tensors of the shipped results."""
-    results = [with_cases(result, lambda case: dict(case.parameters).get("numel", "1") in SIZES) for result in shipped_results.results]
-    return render.content(shipped(), results, publisher.documentation(ROOT))
 
 
 def page_of(content: Content) -> str:
@@ -48,8 +32,8 @@ def sections_of(page: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def page(content) -> str:
-    return page_of(content)
+def page(shipped_content) -> str:
+    return page_of(shipped_content)
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +41,9 @@ def sections(page) -> dict[str, str]:
     return sections_of(page)
 
 
-def test_the_worst_method_of_each_age_comes_first(page, content, sections):
+def test_the_worst_method_of_each_age_comes_first(page, shipped_content, sections):
     """In the table and in the sections; every open case stands in one of them, with a cost in its own interval, the largest first."""
-    results = content.devices[0]
+    results = shipped_content.devices[0]
     table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
     assert re.findall(r'href="#([^"]+)"', table) == list(sections)
     groups, left, listed = by_age(results.regressions), dict(sections), []
@@ -85,10 +69,10 @@ def test_the_worst_method_of_each_age_comes_first(page, content, sections):
     assert "best release" not in text_of(page)  # a level is a median, and another release may have been faster by chance
 
 
-def test_the_slowdown_of_a_row_is_of_its_age(page, content):
+def test_the_slowdown_of_a_row_is_of_its_age(page, shipped_content):
     """Of the newest release, of another of the last eight, or earlier; or of no single release, but older."""
     table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
-    releases, ages = content.devices[0].releases, []
+    releases, ages = shipped_content.devices[0].releases, []
     for body in elements("tbody", table):
         rows = [texts_of("t[hd]", row)[2] for row in elements("tr", body)[1:]]
         ages.append(
@@ -117,12 +101,12 @@ def test_a_row_is_explained_by_slowdowns_that_are_open_in_it(page, sections):
     assert explained["numpy_from_dlpack"] == ["2.9.1"]
 
 
-def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(content, sections):
+def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(shipped_content, sections):
     """Where these are known: of `x.numpy()`, which became slower where one Python ends and another begins, all are.
 
     A finding is a section of a file of the repository; where that is unknown, it is text.
     """
-    published = replace(content, web=WebAddresses("https://example.org/t"))
+    published = replace(shipped_content, web=WebAddresses("https://example.org/t"))
     in_repository = sections_of(page_of(published))
     known = {finding.code: finding for finding in documents.findings(published)}
     for anchor, code in (("numpy", "x.numpy()"), ("cpu", "x.cpu()"), ("numpy_from_dlpack", "np.from_dlpack(x)")):
@@ -147,25 +131,25 @@ def test_a_finding_is_about_the_releases_between_which_the_change_came(content, 
 
 
 @pytest.mark.slow
-def test_the_commands_have_the_methods_and_the_issues_of_the_page(whole, monkeypatch, capsys):
+def test_the_commands_have_the_methods_and_the_issues_of_the_page(shipped_content, monkeypatch, capsys):
     """An issue is of the change whose functions are shown, also where those are of another case than the largest slowdown."""
     monkeypatch.chdir(ROOT)
-    assert main(["history", "--open", "--machine", whole.machine.name]) == 0
+    assert main(["history", "--open", "--machine", shipped_content.machine.name]) == 0
     shown = re.findall(r"^(\w+): (?:up to )?\+", capsys.readouterr().out, re.MULTILINE)
-    of_page = [part.method for of_age in by_age(whole.devices[0].regressions).values() for part in of_age]
+    of_page = [part.method for of_age in by_age(shipped_content.devices[0].regressions).values() for part in of_age]
     assert shown == of_page
-    sections = sections_of(page_of(whole))
+    sections = sections_of(page_of(shipped_content))
     for method, before, after in (("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")):
-        assert main(["why", method, before, after, "--machine", whole.machine.name, "--issue"]) == 0
+        assert main(["why", method, before, after, "--machine", shipped_content.machine.name, "--issue"]) == 0
         issue = capsys.readouterr().out
         shown = re.search(r'<pre class="issue"[^>]*>(.*?)</pre>', sections[method], re.DOTALL)[1]
         assert unescape(shown).strip() == issue.strip()
         assert re.search(r"and [\d.]+ % more time \(95 % interval \+[\d.]+ to", issue)
 
 
-def test_a_closed_slowdown_is_not_open(page, content):
+def test_a_closed_slowdown_is_not_open(page, shipped_content):
     """Each is listed with the release that took it back; the same one is not open in part."""
-    standings = content.machine.standings.values()
+    standings = shipped_content.machine.standings.values()
     closed = sum(len(standing.closed) for standing in standings)
     table = page.partition('id="fixed"')[2]
     rows = [texts_of("t[hd]", row) for row in elements("tr", table)][1:]
@@ -177,19 +161,21 @@ def test_a_closed_slowdown_is_not_open(page, content):
     assert all(step.until is None for standing in standings for step in standing.open)
 
 
-def test_the_feed_and_the_badge_have_the_methods_of_the_page(content, sections):
+def test_the_feed_and_the_badge_have_the_methods_of_the_page(shipped_content, sections):
     """Each entry leads to its method on the page, and is dated by the launch that showed its largest slowdown."""
-    number, releases = len(content.machine.regressions), content.machine.newest.version
-    assert data_files.open_message(content.devices) == f"{number} methods on torch {releases} (cpu), 0 methods on torch 2.15.0 (cuda)"
-    feed = feedparser.parse(dict(feeds(content))[addresses.OPEN_FEED].encode())
+    machine = shipped_content.machine
+    number = len(machine.regressions)
+    message = f"{number} methods on torch {machine.newest.version} (cpu), 0 methods on torch 2.15.0 (cuda)"
+    assert data_files.open_message(shipped_content.devices) == message
+    feed = feedparser.parse(dict(feeds(shipped_content))[addresses.OPEN_FEED].encode())
     by_anchor = {entry.link.partition("#")[2]: entry for entry in feed.entries}
     assert by_anchor.keys() <= sections.keys()
     assert len(by_anchor) == number < len(sections)
-    new = {regressions.anchor(content.devices[0], each) for each in by_age(content.machine.regressions)[Age.NEW]}
+    new = {regressions.anchor(shipped_content.devices[0], each) for each in by_age(machine.regressions)[Age.NEW]}
     assert {*[*by_anchor][: len(new)]} == new
-    for regression in content.machine.regressions:
+    for regression in machine.regressions:
         newest_age = next(iter(regression.by_age.values()))
-        entry, worst = by_anchor[regressions.anchor(content.devices[0], newest_age)], regression.worst
+        entry, worst = by_anchor[regressions.anchor(shipped_content.devices[0], newest_age)], regression.worst
         sides = worst.series.sides(worst.largest.index if worst.largest else worst.newest)
         assert entry.updated[:10] == max(launch for side in sides for launch in side.launches)[:10]
         assert entry.summary.endswith(f", since {', '.join(worst.since)}" if worst.since else worst.best_release)

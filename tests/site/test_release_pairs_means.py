@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.report import sentences
 from tensorcopy.results import suite_specs
 from tensorcopy.site import addresses, render
@@ -19,15 +18,10 @@ CELL = re.compile(r'<td(?: class="(\w+)")? title="([^"]*)" aria-label="([^"]*): 
 
 
 @pytest.fixture(scope="module")
-def content(shipped_results):
-    return render.content(shipped(), shipped_results.results)
-
-
-@pytest.fixture(scope="module")
-def tables(content) -> dict[str, list[tuple[str, list[tuple[str, ...]]]]]:
+def tables(shipped_content) -> dict[str, list[tuple[str, list[tuple[str, ...]]]]]:
     """Return the rows of each table: the comparison's address, and the colour, the evidence, the code and the text of each cell."""
-    templates = render.templates_of(content)
-    index = next(page for page in release_pairs.pages(content) if page.address == addresses.COMPARISONS)
+    templates = render.templates_of(shipped_content)
+    index = next(page for page in release_pairs.pages(shipped_content) if page.address == addresses.COMPARISONS)
     found = TABLE.findall(render.page_text(templates, index))
     return {
         name: [(f"compare/{link}", [tuple(map(text_of, cell)) for cell in CELL.findall(cells)]) for link, cells in ROW.findall(body)]
@@ -35,11 +29,11 @@ def tables(content) -> dict[str, list[tuple[str, list[tuple[str, ...]]]]]:
     }
 
 
-def test_there_is_a_table_for_each_device(tables, content):
+def test_there_is_a_table_for_each_device(tables, shipped_content):
     """That of the CPU is first; every release but the first has a row, the newest first, and each method a cell."""
     assert list(tables) == ["epyc-2core-cpu", "h200-16core-cuda"]
-    for (name, rows), machine in zip(tables.items(), content.by_device.values()):
-        assert [content.comparisons[address].after.version for address, _ in rows] == machine.releases[:0:-1], name
+    for (name, rows), machine in zip(tables.items(), shipped_content.by_device.values()):
+        assert [shipped_content.comparisons[address].after.version for address, _ in rows] == machine.releases[:0:-1], name
         assert {len(cells) for _, cells in rows} == {9}
         assert {cells[-1][2] for _, cells in rows} == {"all copies"}
 
@@ -56,12 +50,12 @@ def test_a_cell_is_coloured_by_the_verdict_on_its_mean(tables):
     assert min(coloured.count(colour) for colour in ("", "slower", "faster")) > 10
 
 
-def test_a_cell_is_the_mean_over_the_sizes_of_a_method(tables, content):
+def test_a_cell_is_the_mean_over_the_sizes_of_a_method(tables, shipped_content):
     """Recomputed from the launches; a case that was not compared, such as one of two launches, is left out."""
     counts = set()
     for device, rows in zip(BY_SIZE, tables.values()):
         for address, cells in rows:
-            comparison = content.comparisons[address]
+            comparison = shipped_content.comparisons[address]
             before, after = comparison.before.column, comparison.after.column
             sizes = [
                 case
@@ -77,18 +71,18 @@ def test_a_cell_is_the_mean_over_the_sizes_of_a_method(tables, content):
     assert counts == {8, 5}
 
 
-def test_the_last_column_is_what_the_comparison_says_of_all_copies(tables, content):
+def test_the_last_column_is_what_the_comparison_says_of_all_copies(tables, shipped_content):
     """As `tensorcopy compare` does."""
     for name, rows in tables.items():
         for address, cells in rows:
             group = "all copies" if name.endswith("cpu") else "all copies on cuda"
-            assert f"{group}: {cells[-1][1]}" in sentences.mean_lines(content.comparisons[address])
+            assert f"{group}: {cells[-1][1]}" in sentences.mean_lines(shipped_content.comparisons[address])
 
 
-def test_a_comparison_shows_its_means(content):
+def test_a_comparison_shows_its_means(shipped_content):
     """On its page, all of them."""
-    address = next(reversed(content.comparisons))
-    page = render.page_text(render.templates_of(content), release_pairs._comparison_page(content, address))
-    lines = sentences.mean_lines(content.comparisons[address])
+    address = next(reversed(shipped_content.comparisons))
+    page = render.page_text(render.templates_of(shipped_content), release_pairs._comparison_page(shipped_content, address))
+    lines = sentences.mean_lines(shipped_content.comparisons[address])
     assert len(lines) == 3
     assert [text_of(item) for item in re.findall(r"<li>(all .*?)</li>", page)] == lines

@@ -15,6 +15,7 @@ from tensorcopy.numbers import change_size, duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
 from tensorcopy.report.sentences import step_size
+from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.feeds import feeds
@@ -22,34 +23,30 @@ from tensorcopy.site.machine import machines
 from tensorcopy.site.page import circumstances
 from tensorcopy.site.pages import histories
 from tests import launch_files
-from tests.conftest import measured, with_cases
+from tests.conftest import measured
 from tests.whole.test_claims import false_lines, holds, text_of
 
 CSV = "data/epyc-2core.csv"
 CELL = re.compile(r'<td><a href="([^"]*)">([^<]*)</a>\s*(<small.*?</small>)')  # of the index of histories
 METHODS = ("detach_clone", "tensor", "detach_numpy_copy", "numpy", "cpu")
-SAMPLE = 5  # one of their case pages in so many is rendered
+SAMPLE = 5  # one of their case pages in so many is rendered, and one comparison in so many
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 
 
-@pytest.fixture(scope="module")
-def content(shipped_results):
-    """Return the content of some methods of the shipped results, without the functions behind changes, which take long."""
-    some = [with_cases(result, lambda case: dict(case.parameters).get("method") in METHODS) for result in shipped_results.results]
-    content = render.content(shipped(), some)
-    content.machine.__dict__["causes"] = {}
-    return content
+def of_methods(case: Case) -> bool:
+    """Return whether a case is of one of `METHODS`."""
+    return dict(case.parameters).get("method") in METHODS
 
 
 @pytest.fixture(scope="module")
-def site(content) -> dict[str, str]:
+def site(shipped_content) -> dict[str, str]:
     """Return the index of histories, a sample of case pages, and the CSV of all, by address."""
-    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
-    index = next(histories.machine_pages(content, content.machine))
-    cases = [case for case in content.machine.cases if case not in content.machine.timed_by_count]
-    case_pages = [histories._case_page(content, places, case) for case in cases[::SAMPLE]]
+    templates, places = render.templates_of(shipped_content), histories.Places.of_machine(shipped_content.machine, ())
+    index = next(histories.machine_pages(shipped_content, shipped_content.machine))
+    cases = [case for case in shipped_content.machine.cases if of_methods(case) and case not in shipped_content.machine.timed_by_count]
+    case_pages = [histories._case_page(shipped_content, places, case) for case in cases[::SAMPLE]]
     texts = {page.address: render.page_text(templates, page) for page in (index, *case_pages)}
-    return {**texts, CSV: machine_csv(content.machine)}
+    return {**texts, CSV: machine_csv(shipped_content.machine)}
 
 
 def elements(tag: str, html: str) -> list[str]:
@@ -147,16 +144,18 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
     return faults
 
 
-def test_every_place_of_a_case_shows_the_same_changes(site, content):
+def test_every_place_of_a_case_shows_the_same_changes(site, shipped_content):
     """Release and size; the words slower and faster stand only where the history changed."""
     assert len(site) > 20
-    assert any(changes for case, changes in content.machine.case_changes.items() if content.machine.case_address(case) in site)
-    assert disagreements(site, content.machine) == []
+    assert any(
+        changes for case, changes in shipped_content.machine.case_changes.items() if shipped_content.machine.case_address(case) in site
+    )
+    assert disagreements(site, shipped_content.machine) == []
 
 
-def test_the_csv_names_the_release_that_each_change_is_from(site, content):
+def test_the_csv_names_the_release_that_each_change_is_from(site, shipped_content):
     """The one before it, or an earlier one where those between were not measured."""
-    rows, machine = csv.DictReader(StringIO(site[CSV])), content.machine
+    rows, machine = csv.DictReader(StringIO(site[CSV])), shipped_content.machine
     expected = {
         (case.name, case.spec.metric, change.release): change.step.against
         or machine.history[case].releases[machine.history[case].releases.index(change.release) - 1]
@@ -168,9 +167,9 @@ def test_the_csv_names_the_release_that_each_change_is_from(site, content):
     assert {key: row["from"] for key, row in by_row.items()} == {key: expected[key] for key in by_row}
 
 
-def test_the_index_shows_where_each_case_stands(site, content):
+def test_the_index_shows_where_each_case_stands(site, shipped_content):
     """What it costs against the best one where that is slower, or else its newest change; no other is coloured."""
-    machine, page = content.machine, site["history/index.html"]
+    machine, page = shipped_content.machine, site["history/index.html"]
     cells = {link: (text_of(value), text_of(state), state) for link, value, state in CELL.findall(page)}
     timed = [case for case in machine.cases if case.spec.timed]
     assert len(cells) == len(timed)
@@ -191,12 +190,12 @@ def test_the_index_shows_where_each_case_stands(site, content):
     assert set(told) == {"open", "changed", "?", "="}
 
 
-def test_the_feed_repeats_the_changes_of_cases(content):
+def test_the_feed_repeats_the_changes_of_cases(shipped_content):
     """An entry's largest changes are those of the cases' own histories."""
-    text = dict(feeds(content))[addresses.FEED]
+    text = dict(feeds(shipped_content))[addresses.FEED]
     entries = re.findall(r"<title>torch ([\d.]+) on \w+: .*?largest: (.*?)</summary>", text, re.DOTALL)
     by_name: dict[str, list] = {}
-    for each in content.machines:
+    for each in shipped_content.machines:
         for case, changes in each.case_changes.items():
             by_name.setdefault(f"{each.case_code(case)}, {circumstances(case)}", []).extend(changes)
     assert entries
@@ -268,14 +267,15 @@ def test_a_change_after_a_release_without_the_case_has_its_interval(tmp_path):
     assert re.search(rf"slower by [\d.]+ % \([\d.]+ to [\d.]+ %\) than {versions[1]}\.", text_of(page).replace("\u202f", " "))
 
 
-def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(content):
-    """In the histories of all cases, in what is open, and in the comparison of each release with the one before, as text and Markdown."""
-    history = {case: series for case, series in content.machine.history.items() if case.spec.timed}
+def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(shipped_content):
+    """In the histories of all cases, in what is open, and in comparisons of releases with the one before, as text and Markdown."""
+    history = {case: series for case, series in shipped_content.machine.history.items() if case.spec.timed and of_methods(case)}
     console = Console(file=StringIO(), width=200)
     console.print(terminal.summary_text(history, all_cases=True))
     for series in list(history.values())[::SAMPLE]:
         console.print(terminal.case_table(series))
-    neighbours = [comparisons.between(Question(*pair)) for series in content.machine.series for pair in pairwise(series.results)]
+    pairs = [pair for series in shipped_content.machine.series for pair in pairwise(series.results)]
+    neighbours = [comparisons.between(Question(*pair)) for pair in pairs[::SAMPLE]]
     texts = [terminal.open_text(history, all_cases=True).text, *map(formats.markdown, neighbours)]
     texts += [terminal.overview(comparison, all_cases=True, width=80).text for comparison in neighbours]
     assert false_lines("\n".join([console.file.getvalue(), *texts]), 1500) == []

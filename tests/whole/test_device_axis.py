@@ -348,11 +348,10 @@ def test_the_index_of_comparisons_has_every_device(site):
 
 
 @pytest.fixture(scope="module")
-def landing_page(shipped_results) -> str:
+def landing_page(shipped_content) -> str:
     """The landing page of the shipped results."""
-    content = render.content(shipped(), shipped_results.results)
-    page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
-    return render.page_text(render.templates_of(content), page)
+    page = next(page for page in landing.pages(shipped_content) if page.address == addresses.LANDING)
+    return render.page_text(render.templates_of(shipped_content), page)
 
 
 @pytest.mark.slow
