@@ -76,20 +76,6 @@ def test_an_acknowledged_slowdown_has_its_reason_and_is_not_worse():
     assert (row.cells()[-1], comparing._summary([row])) == ("a; acknowledged: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
 
 
-def test_the_table_names_the_level_of_its_own_intervals(capsys):
-    """Three looks share the chance of a false alarm; a table without intervals names none."""
-    options = Namespace(only_changed=False, sort="default", split=False)
-    for changes, header in (
-        ([SLOWER], "Ratio (95 % interval) "),
-        ([replace(SLOWER, level=1 - 0.05 / 3)], "Ratio (98.3 % interval) "),
-        ([ADDED], "Ratio "),
-    ):
-        comparing._print_changes(
-            [comparing._CaseLine("+", "a", change, 1.1) for change in changes], [("a" * 40, "v1"), ("b" * 40, "v2")], options
-        )
-        assert f"| {header}" in capsys.readouterr().out
-
-
 def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):
     """As in `asv run`, and not an exit code alone."""
     monkeypatch.setattr(now, "judged", lambda *_, **__: None)

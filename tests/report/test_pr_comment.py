@@ -84,14 +84,6 @@ def test_an_acknowledged_slowdown_is_shown_with_its_reason(comparison, tmp_path)
     assert formats.markdown(known).count("acknowledged: `a check '@x', pytorch#1`") == 1
 
 
-def test_the_comment_names_the_level_of_its_intervals(comparison, tmp_path):
-    """Where several looks share the chance of a false alarm."""
-    for looks, noted in ((1, False), (3, True)):
-        changes = {case: replace(change, level=1 - 0.05 / looks) for case, change in comparison.changes.items()}
-        text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes=changes)))))
-        assert ("98.3 % intervals: several looks at the launches share the 5 %" in text) is noted
-
-
 def test_a_revision_that_failed_is_named_with_its_error(tmp_path):
     """It does not count as faster."""
     line = "tensorcopy: asv run failed: got ModuleNotFoundError: No module named 'tensercopy'"

@@ -572,9 +572,16 @@ def compare(made: Made, run: Run, *options: str) -> tuple[int, str]:
     return run("compare", *made.set.sides, *options)
 
 
+def level_is_named(made: Made, text: str) -> None:
+    """Assert that a text names the level of its intervals where it is not the usual one."""
+    note = f"{100 * (1 - made.comparison.question.alpha):.1f} % intervals: several looks at the launches share the 5 %"
+    assert (note in text) is made.set.looks
+
+
 def terminal(made: Made, run: Run) -> Output:
     """Read `compare`."""
     code, text = compare(made, run, "--fail-on", "slower")
+    level_is_named(made, text)
     return Output(_lines_of(text), (*CHANGED, *LIKELY), headline_of(text), code == 1)
 
 
@@ -620,6 +627,7 @@ def markdown(made: Made, run: Run) -> Output:
 def _of_markdown(made: Made, text: str) -> Output:
     """Read the tables of a comment, and the numbers of its headline and of its folds."""
     text = text.replace("&nbsp;", " ")
+    level_is_named(made, text)
     said = {}
     for sign, name, ratio, sentence in re.findall(r"^\| (🔴 |🟢 |)`(.*?)` \|.*\|\s(\S*?) ?\| ([^|]*) \|$", text, re.MULTILINE):
         each = of_sentence(re.sub(r"\\|`", "", sentence))
@@ -639,7 +647,9 @@ def _of_markdown(made: Made, text: str) -> Output:
 def as_json(made: Made, run: Run) -> Output:
     """Read `compare --format json`."""
     code, text = compare(made, run, "--format", "json", "--fail-on", "slower")
-    document = json.loads(text)
+    document, alpha = json.loads(text), made.comparison.question.alpha
+    assert (document["alpha"], document["looks"]) == (pytest.approx(alpha), 3 if made.set.looks else 1)
+    assert all(six(1 - alpha) == row["level"] for row in document["changes"] if row["time_low"])
     return Output({row["case"]: _of_row(row) for row in document["changes"]}, (), +Counter(document["counts"]), code == 1)
 
 
@@ -730,6 +740,8 @@ def _of_asv(made: Made, text: str) -> dict[str, Said]:
     """Read asv's table."""
     launches = reader.load_results(made.folder / "results", made.campaign.releases).launches
     names, said = {text: case.name for case, text in projection.names(launches).items()}, {}
+    level = f"{100 * (1 - made.comparison.question.alpha):.3g} % interval"
+    assert (f"Ratio ({level})" in text) is any(change.interval for change in made.names.values())
     for mark, ratio, last in re.findall(r"^\| ([+!?^v -]) +\|[^|]*\|[^|]*\| ~?(\S.*?) +\| (\S.*?) +\|$", text, re.MULTILINE):
         name, _, acknowledged = last.partition("; acknowledged: ")
         verdicts = MARKS[mark]
@@ -750,6 +762,7 @@ def page(made: Made, run: Run) -> Output:
     html = Html(render.text_of(made.templates, release_pairs._comparison_page(made.content, address)))
     by_link, said = made.by_link(), dict[str, Said]()
     counts = headline_of(" ".join(text for kind, text, _ in html.parts if kind in ("p lead", "p")))
+    assert any("Intervals are at 98.3 %" in text for _, text, _ in html.parts) is made.set.looks
     tally = [cells for kind, cells in html.rows if kind.startswith("tally")]
     if tally:
         words = [text.partition(" ")[2] for text, _ in tally[1]]

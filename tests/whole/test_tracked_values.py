@@ -63,11 +63,9 @@ def test_a_tracked_value_is_higher_or_lower_where_launches_tell(folder, capsys):
     assert all(text in lines for text in JUDGED.values())
 
 
-def test_looks_at_the_launches_widen_the_interval_of_a_value_and_its_level_is_named(folder, capsys):
+def test_looks_at_the_launches_widen_the_interval_of_a_value(folder, capsys):
     """As of a time: three looks share the chance of a false alarm."""
     launch_files.write(folder, {"several.time_kept": {BEFORE: 1.0, AFTER: 1.0}}, looks=3, start=launch_files.START + timedelta(days=1))
-    assert main(["compare", BEFORE, AFTER, "--case", "rate"]) == 0
-    assert "98.3 % intervals: several looks at the launches share the 5 %" in capsys.readouterr().out
     assert main(["compare", BEFORE, AFTER, "--case", "rate", "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["changes"]
     low, high = row["count"]["interval"]
