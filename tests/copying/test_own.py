@@ -112,21 +112,7 @@ name = "cut"
 code = "x +"
 
 [[operation]]
-name = "coloured"
-code = "x.clone()"
-colour = "red"
-
-[[operation]]
-name = "promised"
-code = "x.clone()"
-promise.plain = { colour = 1 }
-
-[[operation]]
 name = "detach"
-code = "x.clone()"
-
-[[operation]]
-name = "baseline"
 code = "x.clone()"
 
 [[operation]]
@@ -139,11 +125,8 @@ code = "x.clone()"
 """
 WHY = {
     "cut": "got code = 'x +': SyntaxError: invalid syntax (tensorcopy.toml, line 1); allowed: an expression of Python",
-    "coloured": "got colour; allowed: name, code, imports",
-    "promised": "got promise.plain = {'colour': 1}; allowed: a table with gives, warns, raises",
     "detach": "got the name of another method; allowed: a name of its own",
-    "baseline": "got the name of another method",
-    "good (row 7)": "got the name of an earlier row",
+    "good (row 4)": "got the name of an earlier row",
 }
 
 
