@@ -4,8 +4,6 @@ import csv
 import re
 from dataclasses import replace
 from io import StringIO
-from itertools import pairwise
-from math import log, log1p
 
 import numpy as np
 import pytest
@@ -74,40 +72,6 @@ def site(folder):
     """Return the files of the site by address, with the feeds."""
     content = render.content(shipped(), launch_files.load(folder))
     return {**dict(render.files(content)), **dict(feeds(content))}
-
-
-@pytest.fixture(scope="module")
-def histories(shipped_results):
-    machines = sorted({result.machine for result in shipped_results.results})
-    return {machine: series.joined(select.history(shipped_results.results, machine)) for machine in machines}
-
-
-def test_each_step_of_a_time_is_supported(histories):
-    """The comparison says the same, or the step has a mark, and is at least as large as the margin."""
-    steps = [(each, step) for by_case in histories.values() for each in by_case.values() if each.case.spec.timed for step in each.all_steps]
-    assert len(steps) > 1000
-    for each, step in steps:
-        change = changes_of(each, step)
-        assert step.ratio == pytest.approx(change.ratio)
-        assert abs(log(step.ratio)) >= log1p(change.margin)
-        assert step.by_levels is (change.verdict is Verdict.UNKNOWN)
-        assert step.by_levels or change.verdict is (Verdict.SLOWER if step.rises else Verdict.FASTER)
-    assert 0 < sum(step.by_levels for _, step in steps) < 10
-
-
-def test_each_significant_change_on_any_python_is_a_step(histories, shipped_results):
-    """Of releases that two Pythons measured, too: in the same direction, or as one that only the older Python shows."""
-    seen = {"": 0, "only": 0}
-    for machine, by_case in histories.items():
-        for axis in select.history(shipped_results.results, machine):
-            for before, after in pairwise(axis):
-                for case, change in comparisons.between(Question(before, after)).changes.items():
-                    if change.timed and change.verdict in CHANGED:
-                        steps = [step for step in by_case[case].all_steps if by_case[case].releases[step.index] == after.version]
-                        (step,) = [step for step in steps if step.rises is (change.verdict is Verdict.SLOWER)]
-                        seen["only" if step.only_on else ""] += 1
-                        assert step.only_on in ("", axis[0].python)
-    assert min(seen.values()) > 50
 
 
 @pytest.fixture
