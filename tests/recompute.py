@@ -551,30 +551,6 @@ def of_upgrades(site: Path, machine: Machine, checked: Checked) -> Iterator[str]
             yield f"upgrade from {version}: {ours}, printed {printed[:6]}"
 
 
-def of_readme(machine: Machine, checked: Checked) -> Iterator[str]:
-    """Yield a line for each time in the README's table of methods that is another one."""
-    codes = {method["code"]: name for each in machine.documents for name, method in each.get("methods", {}).items()}
-    newest = max(
-        (place for place in machine.places if place[1].count("-") == 1),
-        key=lambda place: (list(releases()).index(place[0]), python_of(place)),
-    )
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("docs/tools/readme.py: methods")[2].partition("<!-- end")[0]
-    rows = re.findall(r"^\| `(.*?)` \|.*?\| ([\d.]+) (.s) \(([\d.]+)×\) \| ([\d.]+) (.s) \(([\d.]+)×\) \|$", table, re.MULTILINE)
-    for column, numel in ((1, 2**10), (4, 2**20)):
-        seconds: dict[str, dict[str, float]] = {"copies.BySize.time_copy": {}, "conversions.BySize.time_conversion": {}}
-        for suite, of_suite in seconds.items():
-            for code, *_ in rows:
-                time = machine.times.get((newest, (suite, (("method", codes[code]), ("numel", str(numel))))))
-                of_suite |= {code: time} if time else {}
-        for row in rows:
-            of_suite = next(each for each in seconds.values() if row[0] in each)
-            time, fastest = of_suite[row[0]], min(of_suite.values())
-            amount = float(row[column]) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3}[row[column + 1]]
-            checked["times in the README"] += 1
-            if f"{time:.2e}" != f"{amount:.2e}" or f"{time / fastest:.2f}" != row[column + 2]:
-                yield f"README: {row[0]} at {numel}: {time} ({time / fastest:.3f}×), printed {row[column : column + 3]}"
-
-
 def differences(site: Path, results: Path = ROOT / "results") -> tuple[list[str], Checked]:
     """Return a line for each printed number that is another one, and how many were recomputed by kind."""
     checked: Checked = Counter()
@@ -584,7 +560,7 @@ def differences(site: Path, results: Path = ROOT / "results") -> tuple[list[str]
         rows = data_of(site, machine)
         lines += [*of_comparisons(machine, checked), *of_data(machine, rows, checked), *of_open(machine, rows, checked)]
     main = max(machines, key=lambda machine: len(machine.places))
-    lines += [*of_upgrades(site, main, checked), *of_readme(main, checked)]
+    lines += of_upgrades(site, main, checked)
     return lines, checked
 
 
