@@ -20,13 +20,11 @@ from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import NUMEL, N
-from tensorcopy.site.addresses import of_comparison, of_section, relative
+from tensorcopy.site.addresses import of_comparison, relative
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import CostTable, Machine, Series
 from tensorcopy.site.page import circumstances
 from tensorcopy.site.svg import (
-    LEFT,
-    RIGHT,
     Band,
     Bars,
     ChangeGrid,
@@ -42,15 +40,12 @@ from tensorcopy.site.svg import (
     RatioAxis,
     Rule,
     ValueAxis,
-    Whisker,
     outline,
     stretches,
 )
 
 COLOURS = 5
-EDGES = LEFT + RIGHT
 HEADROOM = 1.12  # of the axis of bars, for the label of a line above them
-WIDE = 960  # about the width of the plot of every case of a comparison
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
 SPARK_STRIDE, SPARK_HEIGHT, SPARK_MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
@@ -223,26 +218,6 @@ def of_sizes(table: CostTable, *, linear: bool, label: str = "") -> str:
         ValueAxis.around(values, linear=linear),
         lines,
     ).svg()
-
-
-def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], limit: float) -> str:
-    """Plot the ratio of each case with its interval, section by section.
-
-    sections : cases with an interval, in the order of the plot
-    limit : the end of the axis, as a share
-    """
-    whiskers: list[Whisker] = []
-    starts: list[Rule] = []
-    for name, cases in sections.items():
-        starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{of_section(name)}")] if cases else []
-        for case in cases:
-            change = comparison.changes[case]
-            low, high = change.interval or (1.0, 1.0)
-            whiskers.append(Whisker(len(whiskers), low, change.ratio or 1.0, high, change.verdict.value))
-    label = f"{len(whiskers)} cases: the change of each with its interval, from {comparison.labels[0]} to {comparison.labels[1]}"
-    positions = max(1, len(whiskers))
-    width = EDGES + positions * max(1, round((WIDE - EDGES) / positions))  # positions at whole numbers
-    return Plot(label, NameAxis(("",) * positions), RatioAxis(limit), sections=starts, whiskers=whiskers, width=width, kind="changes").svg()
 
 
 def by_method(

@@ -1,4 +1,4 @@
-"""Small plots as SVG: axes, lines, bands, levels, whiskers and marks. Pure.
+"""Small plots as SVG: axes, lines, bands, levels, marks and grids of changes. Pure.
 
 The SVG is written by hand because the site has hundreds of plots: Vega-Lite takes 0.16 s and 60 kB for each, this module a few milliseconds
 and 6 kB. Elements have classes and no colours; the stylesheet colours them, light and dark. Text stays text. A mark shows its value to a
@@ -16,16 +16,12 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
-from tensorcopy.numbers import count, quantity, rounded, signed_percent, size
+from tensorcopy.numbers import count, quantity, rounded, size
 
 STYLESHEET = Path(__file__).parent / "static" / "tensorcopy.css"
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10
 CHARACTER = 6.2  # width of a letter at font size 11
-LABEL_CHARACTER, LABEL_ROW = (
-    10.5,
-    17,
-)  # of a section's label on a phone, whose font is larger (see the stylesheet), in the widest usual font
 TICK = 8  # height of a row of ticks, and width of a tick
 RISES = ("slower", "more", "higher")  # kinds of changes whose tick points up
 SLANTED_GAP = 11  # between slanted names, their font size
@@ -156,44 +152,19 @@ class ValueAxis:
 
 @dataclass(frozen=True)
 class RatioAxis:
-    """A vertical logarithmic axis of ratios, from minus to plus `limit`, a share.
+    """A logarithmic axis of ratios, from minus to plus `limit`, a share."""
 
-    Ticks are changes in per cent.
-    """
-
-    low: ClassVar[float] = 1.0
     limit: float
 
     def share(self, value: float) -> float:
         """Return the position of a ratio; no change is in the middle."""
         return 0.5 + log10(value) / log10(1 + self.limit) / 2
 
-    def ticks(self) -> list[Tick]:
-        """Return round changes in both directions."""
-        step = _round_step(self.limit / 3)
-        shares = [n * step for n in range(floor(self.limit / step) + 1)]
-        ratios = [1 + share for share in shares] + [1 / (1 + share) for share in shares[1:]]
-        return [(ratio, signed_percent(ratio, 0) if ratio != 1 else "0") for ratio in ratios]
-
 
 def _round_step(about: float) -> float:
     """Return 1, 2 or 5 times a power of ten, at least `about`."""
     decade = floor(log10(about))
     return next(step for step in (float(f"{n}e{decade}") for n in (1, 2, 5, 10)) if step >= about * 0.999)
-
-
-@dataclass(frozen=True)
-class Whisker:
-    """A vertical line from low to high with a dot; an end outside the axis is drawn as an arrow.
-
-    kind : a class, such as a verdict
-    """
-
-    x: float
-    low: float
-    middle: float
-    high: float
-    kind: str
 
 
 @dataclass(frozen=True)
@@ -256,9 +227,9 @@ class Bars:
 class Rule:
     """A vertical line with a label, or the tick of a detected change, whose label is what it shows to a pointer.
 
-    kind : of a tick the verdict, such as "slower"; "section"; "before" for what ends there, with its label to the left; "gap" has its label
+    kind : of a tick the verdict, such as "slower"; "before" for what ends there, with its label to the left; "gap" has its label
         upright, and no line
-    href : where a tick or a section leads
+    href : where a tick leads
     """
 
     x: float
@@ -280,23 +251,18 @@ class Plot:
     """A plot; `label` describes it in a sentence.
 
     ticks : changes, below the axis: those up in one row, those down in the next
-    sections : their labels are above the values, in as many rows as they need
-    kind : an additional class: the script shows the row of a position of a "case" or of "changes"
+    kind : an additional class: the script shows the rows of a position of a "case"
     """
 
     label: str
     x: NameAxis | NumelAxis
-    y: ValueAxis | RatioAxis
+    y: ValueAxis
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
     bars: Sequence[Bars] = ()
     dots: Sequence[Dots] = ()
     rules: Sequence[Rule] = ()
     ticks: Sequence[Rule] = ()
-    sections: Sequence[Rule] = ()
-    whiskers: Sequence[Whisker] = ()
-    width: int = WIDTH
-    height: int = HEIGHT
     kind: str = ""
 
     def svg(self) -> str:
@@ -306,36 +272,14 @@ class Plot:
         parts += [_dots(self, dots) for dots in self.dots if dots.points]
         parts += [_line(self, line) for line in self.lines]
         parts += [_ticks(self)] if self.ticks else []
-        parts += [_sections(self)] if self.sections else []
         parts += [_marks(self, line) for line in self.lines]
-        kinds = dict.fromkeys(whisker.kind for whisker in self.whiskers)
-        parts += [_whiskers(self, [whisker for whisker in self.whiskers if whisker.kind == kind]) for kind in kinds]
-        attributes = (
-            f'xmlns="http://www.w3.org/2000/svg" class="plot{_kind(self.kind)}" viewBox="0 0 {self.width} {self.height + self.top - TOP}"'
-        )
+        attributes = f'xmlns="http://www.w3.org/2000/svg" class="plot{_kind(self.kind)}" viewBox="0 0 {WIDTH} {HEIGHT}"'
         return f"<svg {attributes} aria-label={quoteattr(self.label)}>{''.join(parts)}</svg>"
-
-    @cached_property
-    def placed_sections(self) -> list[tuple[Rule, int]]:
-        """Each section with the row of its label, so that no two overlap."""
-        ends: list[float] = []
-        placed = []
-        for section in self.sections:
-            left, right = _label_span(self, section)
-            row = next((index for index, end in enumerate(ends) if end <= left), len(ends))
-            ends[row : row + 1] = [right]
-            placed.append((section, row))
-        return placed
-
-    @cached_property
-    def top(self) -> float:
-        """Where the values begin, below the labels of sections."""
-        return TOP + LABEL_ROW * (max((row for _, row in self.placed_sections), default=-1) + 1)
 
     @cached_property
     def bottom(self) -> float:
         """Where the values end, above the horizontal axis' texts."""
-        return self.height + self.top - TOP - self.x.below - self.below_ticks
+        return HEIGHT - self.x.below - self.below_ticks
 
     @property
     def below_ticks(self) -> int:
@@ -344,11 +288,11 @@ class Plot:
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return the coordinates of a value."""
-        return self.across(x), self.bottom - (self.bottom - self.top) * min(1.0, max(0.0, self.y.share(y)))
+        return self.across(x), self.bottom - (self.bottom - TOP) * min(1.0, max(0.0, self.y.share(y)))
 
     def across(self, x: float) -> float:
         """Return the horizontal coordinate of a value."""
-        return LEFT + (self.width - LEFT - RIGHT) * self.x.share(x)
+        return LEFT + (WIDTH - LEFT - RIGHT) * self.x.share(x)
 
 
 @dataclass(frozen=True)
@@ -475,7 +419,7 @@ def _size_beside(cell: GridCell, zero: int, y: int) -> str:
 def _grid(plot: Plot) -> list[str]:
     """Return the horizontal lines with their values, and the axis with its names."""
     ticks = [(_number(plot.at(plot.x.low if isinstance(plot.x, NumelAxis) else 0, value)[1]), text) for value, text in plot.y.ticks()]
-    right = plot.width - RIGHT
+    right = WIDTH - RIGHT
     lines = "".join(f"M{LEFT} {y}H{right}" for y, _ in ticks)
     texts = "".join(f'<text x="{LEFT - 6}" y="{y}">{escape(text)}</text>' for y, text in ticks)
     axis = f'<path class="axis" d="M{LEFT} {_number(plot.bottom)}H{right}"/>'
@@ -566,27 +510,6 @@ def _bars(plot: Plot) -> str:
     return f'<g class="bars" stroke-width="{_number(width)}">{"".join(paths)}</g>'
 
 
-def _whiskers(plot: Plot, whiskers: Sequence[Whisker]) -> str:
-    """Draw whiskers of one kind, with their dots above them."""
-    lines = _joined([stroke for whisker in whiskers for stroke in _whisker(plot, whisker)])
-    dots = _points([_place(plot, whisker.x, whisker.middle) for whisker in whiskers])
-    return f'<g class="whisker{_kind(whiskers[0].kind)}"><path d="{lines}"/><path class="dot" d="{dots}"/></g>'
-
-
-def _whisker(plot: Plot, whisker: Whisker) -> list[Stroke]:
-    """Return a whisker, and an arrow at each end outside the axis."""
-    (x, bottom), (_, top) = _place(plot, whisker.x, whisker.low), _place(plot, whisker.x, whisker.high)
-    strokes = [Stroke((x, bottom), f"v{top - bottom}", (x, top))]
-    for is_outside, edge, arrow in (
-        (plot.y.share(whisker.low) < 0, bottom, ARROW),
-        (plot.y.share(whisker.high) > 1, top, -ARROW),
-    ):
-        if is_outside:
-            path = f"l{_step((0, 0), (ARROW, arrow))}l{_step((0, 0), (ARROW, -arrow))}"
-            strokes.append(Stroke((x - ARROW, edge - arrow), path, (x + ARROW, edge - arrow)))
-    return strokes
-
-
 def _joined(strokes: Sequence[Stroke]) -> str:
     """Return a path of strokes, each relative to the one before, which takes less text."""
     first, *others = strokes
@@ -604,8 +527,8 @@ def _rule(plot: Plot, rule: Rule) -> str:
     x = plot.across(rule.x)
     if rule.kind == "gap":
         return f'<text class="gap" transform="rotate(-90)" x="{_number(6 - plot.bottom)}" y="{_number(x)}">{escape(rule.label)}</text>'
-    line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {_number(plot.top)}V{_number(plot.bottom)}"/>'
-    return f'{line}<text class="rule end" x="{_number(x - 4)}" y="{_number(plot.top + 8)}">{escape(rule.label)}</text>'
+    line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {TOP}V{_number(plot.bottom)}"/>'
+    return f'{line}<text class="rule end" x="{_number(x - 4)}" y="{TOP + 8}">{escape(rule.label)}</text>'
 
 
 def _ticks(plot: Plot) -> str:
@@ -621,26 +544,6 @@ def _ticks(plot: Plot) -> str:
             plain[tick.kind] = plain.get(tick.kind, "") + path
     parts += [f'<path class="{kind}" d="{path}"/>' for kind, path in plain.items()]
     return f'<g class="ticks">{"".join(parts)}</g>'
-
-
-def _sections(plot: Plot) -> str:
-    """Draw the label of each section above the values, and a line down to the axis."""
-    lines = "".join(
-        f"M{_number(plot.across(section.x))} {_number(TOP + LABEL_ROW * row + 2)}V{_number(plot.bottom)}"
-        for section, row in plot.placed_sections
-    )
-    texts = []
-    for section, row in plot.placed_sections:
-        place = f'x="{_label_span(plot, section)[0]:.0f}" y="{_number(TOP + LABEL_ROW * row)}"'
-        texts.append(f"<a href={quoteattr(section.href)}><text {place}>{escape(section.label)}</text></a>")
-    return f'<path class="rule" d="{lines}"/><g class="sections">{"".join(texts)}</g>'
-
-
-def _label_span(plot: Plot, section: Rule) -> tuple[float, float]:
-    """Return the left and right end of a section's label, which begins at its line where there is room."""
-    width = (len(section.label) + 0.6) * LABEL_CHARACTER  # with a gap
-    left = min(plot.across(section.x), plot.width - width)
-    return left, left + width
 
 
 def stretches(points: Sequence[T | None]) -> list[list[T]]:

@@ -5,11 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.copying.shipped import shipped
-from tensorcopy.site import render, svg
-from tests import launch_files
-from tests.conftest import write_pages
-
 pytestmark = pytest.mark.slow
 
 CASE = "history/epyc-2core/copies.BySize/detach_clone-16384.html"
@@ -116,19 +111,6 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     expect(page.locator(".tip:visible")).to_contain_text("2.15.0, Python 3.11: ")
     page.mouse.click(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
     page.wait_for_url("**#2.15.0")
-
-
-def test_a_plot_of_all_cases_leads_to_the_case_under_the_pointer(page, tmp_path):
-    """Of a suite without methods, as others' are."""
-    launch_files.write(tmp_path / "results", {f"several.time_{name}": {"2.14.1": 1.0, "2.15.0": 1.1} for name in ("one", "other")})
-    site = write_pages(tmp_path / "site", render.content(shipped(), launch_files.load(tmp_path / "results")), "release_pairs")
-    page.goto((site / "compare/box/py3.11-cuda/2.14.1..2.15.0.html").as_uri())
-    plot = page.locator(".plot.changes")
-    plot.scroll_into_view_if_needed()
-    box, width = plot.bounding_box(), plot.evaluate("plot => plot.viewBox.baseVal.width")
-    page.mouse.click(box["x"] + box["width"] * (svg.LEFT + 1) / width, box["y"] + box["height"] / 2)
-    page.wait_for_url("**#c1")
-    assert page.locator("#c1").count() == 1
 
 
 @pytest.mark.parametrize("width", [1280, 360])

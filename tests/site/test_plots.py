@@ -18,6 +18,9 @@ from tensorcopy.site import plots
 from tensorcopy.site.machine import series_of_results
 from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, spark_span, sparkline
 from tensorcopy.site.svg import (
+    ChangeGrid,
+    GridCell,
+    GridRow,
     Line,
     NameAxis,
     NumelAxis,
@@ -26,7 +29,6 @@ from tensorcopy.site.svg import (
     RatioAxis,
     Rule,
     ValueAxis,
-    Whisker,
 )
 from tests import launch_files
 
@@ -105,11 +107,16 @@ def test_sizes_are_powers_of_two():
     assert [text for _, text in NumelAxis(1, 2**14, linear=True).ticks()] == ["0", "4 Ki", "8 Ki", "12 Ki", "16 Ki"]
 
 
+def drawn_grid(cells: list[GridCell]) -> ElementTree.Element:
+    grid = ChangeGrid("a grid", [""] * len(cells), "others", {"Copies": [GridRow("x.clone()", "a.html", cells)]}, RatioAxis(0.1))
+    return ElementTree.fromstring(grid.svg())
+
+
 def test_intervals_of_a_comparison_are_drawn_around_no_change():
     """A ratio of 1 is in the middle."""
     assert RatioAxis(0.1).share(1.0) == 0.5
-    whiskers = [Whisker(0, 0.95, 0.97, 1.0, "faster"), Whisker(1, 1.0, 1.05, 1.08, "slower"), Whisker(2, 0.95, 0.98, 1.0, "faster")]
-    root = drawn(x=NameAxis(("",) * 3), y=RatioAxis(0.1), whiskers=whiskers)
+    cells = [GridCell(0.95, 0.97, 1.0, "faster"), GridCell(1.0, 1.05, 1.08, "slower"), GridCell(0.95, 0.98, 1.0, "faster")]
+    root = drawn_grid(cells)
     counts = {
         group.get("class"): [path.get("d").lower().count("m") for path in group]
         for group in root.iter(f"{SVG}g")
@@ -123,21 +130,9 @@ def test_intervals_of_a_comparison_are_drawn_around_no_change():
 )
 def test_an_interval_that_ends_outside_has_an_arrow(low, high, arrows):
     """At each edge that cuts it, and nowhere else."""
-    root = drawn(x=NameAxis(("",)), y=RatioAxis(0.1), whiskers=[Whisker(0, low, (low + high) / 2, high, "slower")])
+    root = drawn_grid([GridCell(low, (low + high) / 2, high, "slower")])
     (line, _) = next(group for group in root.iter(f"{SVG}g") if "whisker" in group.get("class"))
     assert line.get("d").count("m") == arrows
-
-
-def test_labels_of_neighbouring_sections_do_not_overlap():
-    """They stand above the values, in as many rows as they need; the plot grows by these."""
-    sections = [Rule(place, "Copies", "section", "#copies") for place in (0.5, 1.0, 1.5)]
-    plot = Plot("", NameAxis(tuple("abcdefghijklmnop")), ValueAxis(1e-6, 1e-4), sections=sections)
-    assert [row for _, row in plot.placed_sections] == [0, 1, 2]
-    assert [row for _, row in Plot("", NameAxis(tuple("abc")), ValueAxis(1e-6, 1e-4), sections=sections[::2]).placed_sections] == [0, 0]
-    root = ElementTree.fromstring(plot.svg())
-    assert [link.find(f"{SVG}text").text for link in root.iter(f"{SVG}a")] == ["Copies"] * 3
-    assert {link.get("href") for link in root.iter(f"{SVG}a")} == {"#copies"}
-    assert plot.top > Plot("", NameAxis(("a",)), ValueAxis(1e-6, 1e-4)).top
 
 
 def spark_series(*values: float | None, steps: tuple[Step, ...] = ()) -> CaseSeries:

@@ -52,3 +52,12 @@ def test_the_pages_of_releases_lead_to_each_other_and_to_their_comparisons(tmp_p
     assert 'name="description" content="What torch 2.14.1 made slower and faster' in page
     comparison = files["compare/box/py3.11-cuda/2.13.0..2.14.1.html"]
     assert 'href="../../../releases/2.14.1.html">2.14.1 on every device</a>' in comparison
+
+
+def test_a_comparison_says_how_it_was_measured(tmp_path):
+    """Below the picture's title, or as a sentence where nothing was timed by size."""
+    launch_files.write(tmp_path, {"several.time_one": {"2.14.1": 1.0, "2.15.0": 1.1}})
+    files = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    page = text_of(files["compare/box/py3.11-cuda/2.14.1..2.15.0.html"])
+    assert "<svg" not in page
+    assert re.search(r"\d+ launches: both sides took turns", page)

@@ -240,14 +240,10 @@ def _tally(device: str, changes: Sequence[Change]) -> Tally:
 
 @dataclass(frozen=True)
 class ComparedCase:
-    """A case with its change.
-
-    anchor : of its cell in the table of every case, where the plot of all cases leads to it; "" elsewhere
-    """
+    """A case with its change."""
 
     case: Case
     change: Change
-    anchor: str
 
     @property
     def is_changed(self) -> bool:
@@ -270,15 +266,14 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
 def _comparison_page(content: Content, address: str) -> Page:
     comparison = content.comparisons[address]
     before, after, changes = comparison.before, comparison.after, comparison.changes
-    machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
+    machine = content.machine_of(after)
     series = next(series for series in machine.series if after in series.results)
     by_section = group_by_section(machine, [case for case, change in changes.items() if change.timed])
     is_release = (before, after) in pairwise(series.results)
     apart = [(case, change) for case, change in changes.items() if change.reason in APART]
     tracked = [(case, change) for case, change in ordered(changes.items()) if not change.timed and (case, change) not in apart]
     grids = _grids(content, comparison, by_section, is_release=is_release)
-    plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()} if not grids else {}
-    rows = _compared(comparison, plotted)
+    rows = {case: ComparedCase(case, change) for case, change in changes.items() if change.timed}
     words = [word for word in words_of(TIME, by_word(row.change for row in rows.values())) if word not in UNMEASURED]
     shown = [_section(machine, name, [rows[case] for case in cases], words) for name, cases in by_section.items()]
     values = {
@@ -302,9 +297,7 @@ def _comparison_page(content: Content, address: str) -> Page:
         "seen": sensitivity_text(comparison),
         "reasons": reasons(comparison),
         "evidence": "; ".join(sentences.launch_lines(comparison)),
-        "limit": limit,
         "grids": grids,
-        "svg": Markup(plots.of_changes(comparison, plotted, limit)) if any(plotted.values()) else "",  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
         "releases": [release for release in series.releases if release.sha == after.sha],
         "release": after.version if is_release else "",
@@ -354,22 +347,6 @@ def axis_limit(changes: list[Change]) -> float:
     """
     ends = sorted(max(change.interval[1], 1 / change.interval[0]) - 1 for change in changes if change.interval)
     return max(0.1, ends[int(0.9 * (len(ends) - 1))]) if ends else 0.1
-
-
-def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:
-    """Return the cases that have an interval, the largest speedup first."""
-    judged = [case for case in cases if comparison.changes[case].interval and comparison.changes[case].ratio]
-    return sorted(judged, key=lambda case: comparison.changes[case].ratio or 1.0)
-
-
-def _compared(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> dict[Case, ComparedCase]:
-    """Return the row of each case; the plotted ones are numbered in the order of the plot."""
-    timed = [case for case, change in comparison.changes.items() if change.timed]
-    numbers = {case: number for number, case in enumerate((case for cases in plotted.values() for case in cases), 1)}
-    return {
-        case: ComparedCase(case, comparison.changes[case], f"c{numbers[case]}" if case in numbers else "")
-        for case in dict.fromkeys([*numbers, *timed])
-    }
 
 
 def _section(machine: Machine, name: str, rows: Sequence[ComparedCase], words: Sequence[str]) -> dict[str, Any]:

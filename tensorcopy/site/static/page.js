@@ -222,23 +222,17 @@ function across(plot, event) {
   return ((event.clientX - box.left) * plot.viewBox.baseVal.width) / box.width;
 }
 
-/* A position in a plot of cases shows the text of its rows; a click leads to the first of them. */
+/* A position in the plot of a case shows the text of its rows; a click leads to the first of them. */
 
-const EDGES = [52, 10]; // of the values in a plot, from the left and the right; see plots.py
+const EDGES = [52, 10]; // of the values in a plot, from the left and the right; see svg.py
 
 function rowsAt(plot, share) {
-  if (plot.classList.contains("changes")) {
-    const rows = [...document.querySelectorAll("[id^=c]")].filter((row) => /^c\d+$/.test(row.id));
-    const drawn = plot.querySelectorAll(".dot").length && [...plot.querySelectorAll(".dot")].reduce((sum, dot) => sum + dot.getAttribute("d").split("h0").length - 1, 0);
-    return rows.filter((row) => row.id === `c${Math.floor(share * drawn) + 1}`);
-  }
   const names = [...plot.closest("figure").querySelectorAll(".n text")].map((text) => text.textContent);
   return [...document.querySelectorAll(".releases tbody tr")].filter((row) => row.cells[0].textContent === names[Math.floor(share * names.length)]);
 }
 
 function textOf(row) {
-  const cells = row.cells ? [...row.cells].map((cell) => cell.textContent.trim()) : namesOf(row);
-  if (!row.closest(".releases")) return cells.slice(0, 4).filter(Boolean).join("  ");
+  const cells = [...row.cells].map((cell) => cell.textContent.trim());
   const launches = cells.find((cell) => /^\d+: /.test(cell));
   return `${cells[0]}, Python ${cells[1]}: ${cells[2]}${launches ? `, launches ${launches.split(": ")[1]}` : ""}`;
 }
@@ -361,7 +355,7 @@ document.querySelectorAll("table[data-filter]").forEach(addFilter);
 document.querySelectorAll("[data-search]").forEach(addCaseFilter);
 document.querySelectorAll("table[data-sort]").forEach(addSorting);
 document.querySelectorAll("table[data-bars]").forEach(addBars);
-document.querySelectorAll(".plot.case, .plot.changes").forEach(addReading);
+document.querySelectorAll(".plot.case").forEach(addReading);
 document.querySelectorAll(".anatomy").forEach(addNumbers);
 document.querySelectorAll("form[data-pairs]").forEach(addPairs);
 document.querySelectorAll(".upgrade > script").forEach(addUpgrades);
