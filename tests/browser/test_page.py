@@ -125,7 +125,7 @@ def test_pages_can_be_used_by_keyboard(offline, published_site):
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     reached = set()
-    for _ in range(100):  # there are ticks, siblings and the components of a call before the table
+    for _ in range(100):  # there are ticks and the components of a call before the table
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.closest('svg.plot') ? 'plot' : document.activeElement.tagName.toUpperCase()"))
     assert {"A", "DIV", "plot"} <= reached

@@ -28,9 +28,8 @@ COUNTED_ONLY = "instructions.ByDtype/detach_clone-1024-bool.html"
 def pages(shipped_content) -> dict[str, str]:
     """Return some pages of cases, and those of methods, by the end of their address."""
     templates, machine = render.templates_of(shipped_content), shipped_content.machine
-    places = histories.Places.of_machine(machine, ())
     addresses = {machine.case_address(case).removeprefix("history/epyc-2core/"): case for case in machine.cases}
-    shown = [histories._case_page(shipped_content, places, addresses[address]) for address in (*CASES.values(), COUNTED_ONLY)]
+    shown = [histories._case_page(shipped_content, machine, (), addresses[address]) for address in (*CASES.values(), COUNTED_ONLY)]
     of_methods = {f"methods/{method}.html" for method, _ in CASES}
     listed = [*shown, *(page for page in method_pages.pages(shipped_content) if page.address in of_methods)]
     return {page.address.removeprefix("history/epyc-2core/"): render.page_text(templates, page) for page in listed}
@@ -158,7 +157,7 @@ def test_a_case_without_functions_shows_nothing(shipped_content):
     templates = render.templates_of(shipped_content)
 
     def page() -> str:
-        return render.page_text(templates, histories._case_page(shipped_content, histories.Places.of_machine(machine, ()), case))
+        return render.page_text(templates, histories._case_page(shipped_content, machine, (), case))
 
     assert anatomy.of_case(machine, case)
     assert LINK in page()

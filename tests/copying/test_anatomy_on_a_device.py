@@ -111,8 +111,8 @@ def test_what_no_launch_tells_is_not_profiled_yet(content, pages):
 
 @pytest.mark.parametrize(("case", "leads"), [(SMALL, True), (OTHER, False), (IN_A_ROW, False)])
 def test_a_case_with_parts_leads_to_them(content, case, leads):
-    templates, places = render.templates_of(content), histories.Places.of_machine(content.machine, ())
-    page = render.page_text(templates, histories._case_page(content, places, launch_files.case(case)))
+    templates = render.templates_of(content)
+    page = render.page_text(templates, histories._case_page(content, content.machine, (), launch_files.case(case)))
     assert ('Where its time goes: <a href="../../../methods/clone_detach.html">' in page) is leads
 
 

@@ -41,10 +41,10 @@ def of_methods(case: Case) -> bool:
 @pytest.fixture(scope="module")
 def site(shipped_content) -> dict[str, str]:
     """Return the index of histories, a sample of case pages, and the CSV of all, by address."""
-    templates, places = render.templates_of(shipped_content), histories.Places.of_machine(shipped_content.machine, ())
+    templates = render.templates_of(shipped_content)
     index = next(histories.machine_pages(shipped_content, shipped_content.machine))
     cases = [case for case in shipped_content.machine.cases if of_methods(case) and case not in shipped_content.machine.timed_by_count]
-    case_pages = [histories._case_page(shipped_content, places, case) for case in cases[::SAMPLE]]
+    case_pages = [histories._case_page(shipped_content, shipped_content.machine, (), case) for case in cases[::SAMPLE]]
     texts = {page.address: render.page_text(templates, page) for page in (index, *case_pages)}
     return {**texts, CSV: machine_csv(shipped_content.machine)}
 

@@ -809,9 +809,9 @@ def history(made: Made, run: Run) -> Output:
 
 def history_page(made: Made, run: Run) -> Output:
     """Read the row of the release on the page of each case: its change and its interval."""
-    places, said = histories.Places.of_machine(made.machine, ()), {}
+    said = {}
     for name, case in made.followed.items():
-        html = Html(render.text_of(made.templates, histories._case_page(made.content, places, case)))
+        html = Html(render.text_of(made.templates, histories._case_page(made.content, made.machine, (), case)))
         row = next(
             (cells for kind, cells in html.rows if kind.startswith("releases") and cells[0][0] == made.comparison.after.version), None
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,7 @@ from markupsafe import Markup
 
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.judge.series import CaseSeries, Standing, releases_of
-from tensorcopy.numbers import count, duration_range, quantity, value_range
+from tensorcopy.numbers import duration_range, quantity, value_range
 from tensorcopy.report.sentences import device_lines, no_change_of_case, over_releases
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
@@ -25,7 +24,7 @@ from tensorcopy.site.documents import Finding, findings
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages import explorer, regressions
-from tensorcopy.site.pages.explorer import BY_N, Place, group_by_section, place_of
+from tensorcopy.site.pages.explorer import group_by_section, place_of
 
 TITLE = "History over torch releases"
 MOST_ROWS = 30  # that an index shows without being opened, beside the first table of each section
@@ -159,14 +158,13 @@ def _cell(machine: Machine, case: Case) -> CaseCell:
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
     """Yield the indices of a machine, and a page for each case; one whose count is on the page of a time has none."""
     yield from _indices(content, machine)
-    places = Places.of_machine(machine, findings(content))
+    known = findings(content)
     for case in machine.cases:
         if case not in machine.timed_by_count:
-            yield _case_page(content, places, case)
+            yield _case_page(content, machine, known, case)
 
 
-def _case_page(content: Content, places: Places, case: Case) -> Page:
-    machine = places.machine
+def _case_page(content: Content, machine: Machine, known: Sequence[Finding], case: Case) -> Page:
     counted = machine.count_of(case)
     rows = _release_rows(content, machine, case, counted)
     history = machine.history[case]
@@ -176,7 +174,6 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         "histories": content.histories_address(machine),
         "case": case,
         "suite": case.spec.label,
-        "siblings": places.siblings(case),
         "machines": other_machines(content.machines, machine, case),
         "explorer": explorer.link(machine, case) if place_of(machine, case) else "",
         "unit": case.spec.unit,
@@ -188,9 +185,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Page:
         if case in machine.open_cases
         else "",
         "seen": next(((row.release, row.pair.detectable) for row in rows if row.pair and row.pair.detectable), None),
-        "findings": [
-            finding for finding in places.findings if any(finding.is_about(machine.case_code(case), *versions) for versions in changed)
-        ],
+        "findings": [finding for finding in known if any(finding.is_about(machine.case_code(case), *versions) for versions in changed)],
         "count_changes": machine.case_changes[counted] if counted else (),
         "counted": counted,
         "anatomy_of": "instructions"
@@ -310,82 +305,10 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
     return sorted(rows, key=lambda row: order[row.release], reverse=True)
 
 
-AXIS_NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call otherwise
-OMITTED_AXES = ("group",)  # its methods differ
 OTHER_MACHINES = 4  # that a page links to: no page grows with the number of machines
-MOST_SIBLINGS = 40  # values of an axis that a page links to, those next to its own: no page grows with the number of cases
-GRAD = {"no": "no grad", "yes": "requires grad"}
 
 
-@dataclass(frozen=True)
-class Sibling:
-    """A value of an axis, with the case that has it.
-
-    code : whether the label is code
-    """
-
-    label: str
-    address: str
-    code: bool
-    current: bool
-
-
-@dataclass(frozen=True)
-class Places:
-    """The cases of a machine by place, so that siblings are found without a search."""
-
-    machine: Machine
-    cases: Mapping[Place, Sequence[Case]]
-    values: Mapping[str, Mapping[Any, int]]  # of each axis, in order, with their numbers
-    findings: tuple[Finding, ...]
-
-    @classmethod
-    def of_machine(cls, machine: Machine, findings: tuple[Finding, ...]) -> Places:
-        """Return the places of all cases of a machine."""
-        cases: dict[Place, list[Case]] = {}
-        for case in machine.cases:
-            if place := place_of(machine, case):
-                cases.setdefault(place, []).append(case)
-        axes = [name for name in Place._fields if name not in OMITTED_AXES]
-        values = {axis: list(dict.fromkeys(getattr(place, axis) for place in cases)) for axis in axes}
-        ordered = {**values, "numel": sorted(values["numel"])}
-        numbered = {axis: {value: number for number, value in enumerate(row)} for axis, row in ordered.items()}
-        return cls(machine, cases, numbered, findings)
-
-    def siblings(self, case: Case) -> list[tuple[str, list[Sibling]]]:
-        """Return the siblings of a case by axis, with the case itself; axes with one value are omitted."""
-        place = place_of(self.machine, case)
-        rows = {axis: self._along(case, place, axis) for axis in self.values} if place else {}
-        return [(AXIS_NAMES.get(axis, axis), row) for axis, row in rows.items() if len(row) > 1]
-
-    def _along(self, case: Case, place: Place, axis: str) -> list[Sibling]:
-        """Return the cases that differ from a case in one axis."""
-        row: dict[str, Sibling] = {}
-        numbers = self.values[axis]
-        start = max(0, min(numbers[getattr(place, axis)] - MOST_SIBLINGS // 2, len(numbers) - MOST_SIBLINGS))
-        for value in islice(numbers, start, start + MOST_SIBLINGS):
-            cases = self.cases.get(place._replace(**{axis: value}), ())
-            if cases:
-                nearest = min(cases, key=lambda other: (other != case, other.suite != case.suite, other.spec.rank > 0))
-                address = self.machine.case_address(nearest)
-                by_n = place.group.endswith(BY_N)
-                label = self.machine.code(value, place.device) if axis == "method" else _axis_label(axis, value, by_n=by_n)
-                sibling = Sibling(label, address, axis == "method", nearest == case)
-                row.setdefault(address.partition("#")[0], sibling)  # times before the counts on the same page
-        return list(row.values())
-
-
-def other_machines(machines: Sequence[Machine], machine: Machine, case: Case) -> list[Sibling]:
-    """Return the same case on other machines, and the list of all when there are more of them."""
-    others = [other for other in machines if other is not machine and other.has(case)]
-    row = [Sibling(other.name, other.case_address(case), code=False, current=False) for other in others[:OTHER_MACHINES]]
-    more = [Sibling("all machines", addresses.HISTORIES, code=False, current=False)] if len(others) > OTHER_MACHINES else []
-    return [Sibling(machine.name, machine.case_address(case), code=False, current=True), *row, *more] if row else []
-
-
-def _axis_label(axis: str, value: Any, *, by_n: bool) -> str:
-    if axis == "numel":
-        return f"n={value}" if by_n else count(value)
-    if axis == "grad":
-        return GRAD[value]
-    return str(value)
+def other_machines(machines: Sequence[Machine], machine: Machine, case: Case) -> list[tuple[str, str]]:
+    """Return the name of each other machine with the address of the same case, and the list of all when there are more of them."""
+    others = [(other.name, other.case_address(case)) for other in machines if other is not machine and other.has(case)]
+    return others if len(others) <= OTHER_MACHINES else [*others[:OTHER_MACHINES], ("all machines", addresses.HISTORIES)]
