@@ -134,12 +134,10 @@ class Machine:
     """A machine with its results.
 
     series : the first has the newest release on the newest Python
-    with_numpy_2 : results of releases that were also measured beside numpy 2
     verdicts : of the campaign
     """
 
     series: tuple[Series, ...]
-    with_numpy_2: tuple[Result, ...] = ()
     verdicts: Verdicts = NO_VERDICTS
 
     @property
@@ -444,8 +442,7 @@ def machines(results: Sequence[Result], verdicts: Verdicts = NO_VERDICTS) -> lis
     by_machine: dict[str, list[Series]] = {}
     for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
-    beside = [result for result in results if result.series_key.has_numpy_2]
-    return [Machine(tuple(group), tuple(each for each in beside if each.machine == name), verdicts) for name, group in by_machine.items()]
+    return [Machine(tuple(group), verdicts) for group in by_machine.values()]
 
 
 def longest_history(measured: Sequence[Machine], device: str = "") -> Machine | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.results.cases import baseline_case, nbytes
 from tensorcopy.results.effects import Timing
 from tensorcopy.site.machine import machines
-from tensorcopy.site.pages import costs
 from tests import launch_files
 from tests.conftest import NEW, OLD, SHIPPED, measured
 from tests.launch_files import case
@@ -87,13 +88,13 @@ def test_unknown_caches_have_no_name():
     assert measured(OLD, {}, gpu_cache_mib=None).bytes_in(copy) == ""
 
 
-def test_conversions_with_numpy_2_are_on_the_page_of_sizes_and_in_no_history(shipped_results):
-    """Paired with the same release beside the history's numpy."""
-    machine = next(machine for machine in machines(shipped_results.results) if machine.name == SHIPPED.name)
-    assert [result.series_key.build for result in machine.with_numpy_2] == ["cuda-numpy2"]
-    assert not any(result.series_key.has_numpy_2 for result in machine.results)
-    comparison = costs.numpy_2(machine, machine.result)
-    assert comparison.labels == tuple(f"torch {machine.result.provenance['torch']}, numpy {numpy}" for numpy in ("1.26.4", "2.4.6"))
+def test_conversions_with_numpy_2_are_compared_with_the_same_release_and_in_no_history(shipped_results):
+    """That which was measured beside the history's numpy."""
+    (beside,) = [result for result in shipped_results.results if result.series_key.has_numpy_2]
+    assert (beside.machine, beside.series_key.build) == (SHIPPED.name, "cuda-numpy2")
+    assert not any(result.series_key.has_numpy_2 for machine in machines(shipped_results.results) for result in machine.results)
+    result = next(each for each in shipped_results.results if each.sha == beside.sha and each.python == beside.python and each != beside)
+    comparison = comparisons.between(Question(result, beside))
+    assert comparison.labels == tuple(f"torch {result.provenance['torch']}, numpy {numpy}" for numpy in ("1.26.4", "2.4.6"))
     judged = [case for case, change in comparison.changes.items() if change.interval and case.spec.module == "conversions"]
     assert len(judged) >= 50
-    assert costs.numpy_2(machine, machine.results[0]) is None

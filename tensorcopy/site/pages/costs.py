@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import log
 
 from markupsafe import Markup
 
-from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import counted
-from tensorcopy.report.sentences import levels
-from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import CostTable, Machine, all_costs
+from tensorcopy.site.machine import Machine, all_costs
 from tensorcopy.site.page import Page, environment_text, waiting
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -41,32 +35,8 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
         yield _sizes_page(machine, result, (*results[max(0, index - 1) : index], *results[index + 1 : index + 2]))
 
 
-def numpy_2(machine: Machine, result: Result) -> Comparison | None:
-    """Return the comparison of a result with the same release beside numpy 2; None where it was not measured."""
-    measured = [each for each in machine.with_numpy_2 if (each.sha, each.python, each.build) == (result.sha, result.python, result.build)]
-    return comparisons.between(Question(result, measured[0], machine.verdicts)) if measured else None
-
-
-def _changes(table: CostTable, comparison: Comparison) -> list[list[Change | None]]:
-    """Return how the time of each method changes, by size; nothing for a table of which the later side has no time."""
-    is_measured = any(case in comparison.after.timings for row in table.cases for case in row)
-    return [[comparison.changes.get(case) for case in row] for row in table.cases] if is_measured else []
-
-
-def _other_changes(table: CostTable, comparison: Comparison) -> list[tuple[Case, Change]]:
-    """Return what else is slower or faster in the suites of a table's group: other layouts and dtypes, the largest change first."""
-    module = table.cases[0][0].spec.module
-    changed = [
-        (case, change)
-        for case, change in comparison.changes.items()
-        if case.spec.module == module and case.spec.rank and change.verdict in (Verdict.SLOWER, Verdict.FASTER)
-    ]
-    return sorted(changed, key=lambda each: -abs(log(each[1].ratio or 1.0)))
-
-
 def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Page:
     tables = all_costs(result)
-    beside = numpy_2(machine, result)
     values = {
         "result": result,
         "tables": tables,
@@ -75,10 +45,6 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "waiting": lambda table: waiting(table.cases[0][0]),
         "neighbours": [(f"torch {neighbour.version}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := result.wait_alone(device))},
-        "numpy_2": beside,
-        "levels": levels(beside.changes.values()) if beside else "",
-        "changes": lambda table: _changes(table, beside) if beside else [],
-        "others": lambda table: _other_changes(table, beside) if beside else [],
         "machine": machine,
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
     }
