@@ -28,21 +28,17 @@ from tensorcopy.worker.devices import DEVICES
 def compared_pairs(all_series: Sequence[Series]) -> list[tuple[Result, Result]]:
     """Return the pairs of results that have a comparison page, the earlier first.
 
-    In each series every release with the one before it and, where its newest release is the machine's, with that; for the newest release
-    that both have, each other series of a machine with its first one. The pages grow in proportion to the results. The explorer compares
-    any other releases, `tensorcopy compare` also those of two machines.
+    In each series every release with the one before it and, where its newest release is the machine's, with that. The pages grow in
+    proportion to the results. The explorer compares any other releases, `tensorcopy compare` also those of two Pythons or machines.
     """
     by_machine: dict[str, list[Series]] = {}
     for series in all_series:
         by_machine.setdefault(series.machine, []).append(series)
     pairs: list[tuple[Result, Result]] = []
-    for first, *others in by_machine.values():
-        for series in (first, *others):
+    for of_machine in by_machine.values():
+        for series in of_machine:
             pairs += pairwise(series.results)
-            pairs += [(before, series.newest) for before in series.results[:-2] if series.newest.sha == first.newest.sha]
-        by_sha = {result.sha: result for result in first.results}
-        for series in others:
-            pairs += [(result, by_sha[result.sha]) for result in series.results if result.sha in by_sha][-1:]
+            pairs += [(before, series.newest) for before in series.results[:-2] if series.newest.sha == of_machine[0].newest.sha]
     return pairs
 
 

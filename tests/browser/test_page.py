@@ -26,7 +26,6 @@ KINDS = [
     "regressions/index.html",
     "compare/index.html",
     "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html",
-    "compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.8.0.html",
     "sizes/index.html",
     "sizes/epyc-2core/py3.11-cuda/2.15.0.html",
     "article.html",

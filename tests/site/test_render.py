@@ -379,7 +379,7 @@ def test_published_addresses_exist(shipped):
         index.html ja/index.html choose/index.html ja/choose/index.html choose/cpu-tensor-own-cut-grad-131072.html
         choose/cpu-ndarray-own-plain-1024.html history/index.html history/epyc-2core/copies.BySize/detach_clone-1024.html
         history/epyc-2core/conversions.ByLayout/detach_numpy_copy-131072-strided.html compare/index.html
-        compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.8.0.html
+        compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html
         sizes/index.html sizes/epyc-2core/py3.11-cuda/2.15.0.html methods/detach_clone.html semantics.html article.html ja/article.html
         memory.html machines.html report-card.html glossary.html ja/glossary.html docs/index.html docs/guide.html
         ja/docs/guide.html docs/changelog.html data.html

@@ -47,7 +47,7 @@ from tensorcopy.worker.devices import DEVICES
 class PairLink:
     """A comparison's page and its counts of cases.
 
-    name : of the other side: "2.14.1", or "torch 2.8.0 on Python 3.9"
+    name : of the other release
     tallies : of each device
     """
 
@@ -103,7 +103,6 @@ def pages(content: Content) -> Iterator[Page]:
 
     An index has the means of each device.
     """
-    across = [each for each in content.comparisons.values() if each.before.series_key != each.after.series_key]
     means = {
         (machine.name, device): table
         for machine in content.machines
@@ -117,9 +116,7 @@ def pages(content: Content) -> Iterator[Page]:
         for machine in content.machines
     ]
     for shown, address, tables in [*indices, (of_devices, addresses.COMPARISONS, by_device)]:
-        environments = [
-            (machine, series, _pair_rows(content, series), _beside(series, across)) for machine in shown for series in machine.series
-        ]
+        environments = [(machine, series, _pair_rows(content, series)) for machine in shown for series in machine.series]
         values = {
             "machine": shown[0] if shown else None,
             "shown": shown,
@@ -209,17 +206,6 @@ def _pair_rows(content: Content, series: Series) -> list[tuple[str, PairLink | N
         to_newest = link(result, series.newest, series.newest.version) if index < len(results) - 2 else None
         rows.append((result.version, from_before, to_newest))
     return rows[::-1]
-
-
-def _beside(series: Series, across: Sequence[Comparison]) -> list[PairLink]:
-    """Return the comparisons of a series with others, for a release that both have."""
-    links = []
-    for comparison in across:
-        for result, other in ((comparison.before, comparison.after), (comparison.after, comparison.before)):
-            if result in series.results:
-                build = f" {other.series_key.build}" if other.series_key.build != result.series_key.build else ""
-                links.append(_pair_link(comparison, f"torch {result.version} on Python {other.python}{build}"))
-    return links
 
 
 def _pair_link(comparison: Comparison, name: str) -> PairLink:
