@@ -40,12 +40,6 @@ BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
 MISSING = "404.html"  # what a web server answers for an address without a page
 ACCURACY = "docs/measurement.html#accuracy"
-MOVED = {
-    "memory.html": "docs/memory.html",
-    "report-card.html": ACCURACY,
-    "docs/changelog.html": DOCS,
-    "ja/choose/index.html": CHOOSER,
-}  # old addresses, with those that have their content
 
 MAX_SLUG = 60  # characters
 

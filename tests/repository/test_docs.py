@@ -110,7 +110,6 @@ def test_every_drawing_is_generated_and_shown(newest, site):
 
 def test_links_lead_to_every_page(site):
     """They start at the first page."""
-    moved = {address for address, page in site.items() if 'http-equiv="refresh"' in page}
     reached, ahead = set(), [addresses.DOCS, addresses.of_doc("guide.ja")]
     while ahead:
         address = ahead.pop()
@@ -118,7 +117,7 @@ def test_links_lead_to_every_page(site):
             reached.add(address)
             links = re.findall(r'<a href="([^"#]+)', site[address].split("<main")[1])
             ahead += [resolved(address, link) for link in links if not link.startswith("http")]
-    assert reached == set(site) - moved
+    assert reached == set(site)
     assert len(reached) == len(docs.PAGES)
 
 
@@ -147,15 +146,6 @@ def test_links_lead_to_a_page_or_to_the_repository(newest):
         page, *_ = docs.pages(replace(content, web=addresses.WebAddresses(source)))
         for link in (*links, '<a href="https://asv.readthedocs.io">asv</a>', '<a href="reading.html#two">page</a>'):
             assert link in str(page.values["text"])
-
-
-def test_the_address_of_a_document_without_a_page_leads_to_the_repository(newest):
-    """Other sites link to it; where the repository is unknown, to the page that lists the documents."""
-    content = render.content(shipped(), (newest,), DOCS)
-    for source, target in (("", "index.html"), ("https://example.org/t", "https://example.org/t/blob/HEAD/docs/memory.md")):
-        shown = replace(content, web=addresses.WebAddresses(source))
-        (moved,) = [page for page in docs.pages(shown) if page.address == "docs/memory.html"]
-        assert f'http-equiv="refresh" content="0; url={target}"' in render.page_text(render.templates_of(shown), moved)
 
 
 def test_lines_of_japanese_are_joined_without_a_space(newest):

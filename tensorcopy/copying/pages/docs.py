@@ -29,9 +29,9 @@ MIN_DESCRIPTION = 12  # characters: the link to another language is shorter
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield a page for each document of `PAGES`, and at the other documents' addresses one that leads to the repository.
+    """Yield a page for each document of `PAGES`.
 
-    Raises TensorcopyError for a dead link.
+    Raises TensorcopyError for a dead link in any document.
     """
     drawings = draw_methods(content.methods)  # each gets its label from the document
     parsed = {name: documents.parse(text) for name, text in content.docs.items()}
@@ -40,13 +40,11 @@ def pages(content: Content) -> Iterator[Page]:
         stem, _, language = name.partition(".")
         files = {language: stem if language == "en" else f"{stem}.{language}" for language in LANGUAGES}
         languages = {language: addresses.of_doc(file) for language, file in files.items() if file in content.docs and file in PAGES}
-        address = addresses.of_doc(name)
         _resolve_links(tokens, name, content.web, anchors)
         if name not in PAGES:
-            yield _moved(address, content.web.of_file(f"docs/{name}.md") or addresses.DOCS)
             continue
         yield Page(
-            address,
+            addresses.of_doc(name),
             "manual.html",
             next((text for _, text in documents.headings(tokens, "h1")), stem),
             {"text": _rendered(tokens, drawings, language or "en"), "sections": list(documents.headings(tokens, "h2"))},
@@ -54,14 +52,6 @@ def pages(content: Content) -> Iterator[Page]:
             languages if len(languages) > 1 else {},
             _description(tokens),
         )
-    written = set(map(addresses.of_doc, content.docs))
-    for old, new in addresses.MOVED.items():
-        if not new.startswith("docs/") or new.partition("#")[0] in written:
-            yield _moved(old, new)
-
-
-def _moved(old: str, new: str) -> Page:
-    return Page(old, "moved.html", "This page has moved", {"target": new}, description=f"{old} is now {new}.")
 
 
 def _description(tokens: Sequence[Token]) -> str:
