@@ -1,8 +1,8 @@
-"""What each method does: a page of all, with the releases at which they changed, and a page for each with its time on every machine."""
+"""What each method does: a page of all, and a page for each, with its releases and its time on every machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from tensorcopy.copying import anatomy, recommend
@@ -22,7 +22,7 @@ from tensorcopy.site.pages import explorer
 
 SEMANTICS_TITLE = "What each method does"
 SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on torch since 1.9."
-INPUTS = {"with_grad": "leaf that requires grad", "plain": "tensor without grad"}
+INPUTS = ("with_grad", "plain")  # a leaf that requires grad, and a tensor without
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -39,7 +39,6 @@ def pages(content: Content) -> Iterator[Page]:
                 if device in (row.get("observed") or {})
             ],
             "code": recommend.code,
-            "changes": _changes(machine),
         }
     yield Page(addresses.SEMANTICS, "semantics.html", SEMANTICS_TITLE, values, description=SEMANTICS_DESCRIPTION)
     yield from _method_pages(content)
@@ -49,33 +48,7 @@ def observed(result: Result, method: str, kind: str, device: str = "cpu") -> dic
     """Return a method's outcome on a device; None when it was not observed."""
     row = result.methods.get(method) or {}
     outcomes = (row.get("observed") or {}).get(device)
-    return {"unobserved": [], **outcomes[kind]} if outcomes else None  # earlier results do not have it
-
-
-def _changes(machine: Machine) -> list[dict[str, str]]:
-    """Return the releases from which a method behaves differently, the newest first, for each kind of input."""
-    results, changes = machine.by_release, []
-    for method in machine.methods:
-        for kind, words in INPUTS.items():
-            before: dict[str, Any] | None = None
-            for place, result in enumerate(results):
-                after = observed(result, method, kind)
-                if before is not None and after is not None and after != before:
-                    texts = {"before": _difference(before, after), "after": _difference(after, before)}
-                    names = {"release": result.version, "method": method, "code": result.methods[method]["code"], "input": words}
-                    changes.append((place, {**names, **texts}))
-                before = after or before
-    return [change for _, change in sorted(changes, key=lambda change: change[0], reverse=True)]
-
-
-def _difference(shown: Mapping[str, Any], compared: Mapping[str, Any]) -> str:
-    """Return an outcome in words with its warning.
-
-    When the words of both outcomes are equal, add every differing field.
-    """
-    texts = [f"{describe(dict(seen))}: {seen['warns']}" if seen["warns"] else describe(dict(seen)) for seen in (shown, compared)]
-    fields = ", ".join(f"{name}: {value}" for name, value in shown.items() if value != compared.get(name))
-    return texts[0] if texts[0] != texts[1] else f"{texts[0]} ({fields})"
+    return outcomes[kind] if outcomes else None
 
 
 def _method_pages(content: Content) -> Iterator[Page]:
