@@ -23,7 +23,6 @@ from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe
-from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
@@ -34,15 +33,13 @@ from tensorcopy.results import reader
 from tensorcopy.results.effects import Timing
 from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
-from tensorcopy.site import addresses, data_files, render
+from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import WebAddresses
-from tensorcopy.site.content import Content
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine
 from tensorcopy.site.svg import STYLESHEET, colours
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
 PART = re.compile(f"{BEGIN.format('([a-z_]+)')}\n(.*?)\n{END}", re.DOTALL)
-BADGE = Path("docs/badge.svg")
 WANTS = {
     "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
     "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
@@ -60,10 +57,9 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     advices = shipped({device: each.result for device, each in content.by_device.items()})
     of_accelerators = {name: row for name, row in content.methods.items() if "devices" in row}
     drawings = draw_methods({**machine.result.methods, **of_accelerators})  # for readers of the Markdown
-    parts = {**PARTS, "badges": lambda _: badges(content), "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
+    parts = {**PARTS, "badges": lambda _: badges(), "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
-        BADGE: data_files.badge(landing.BADGE_LABEL, landing.badge_message(content)),
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
         words.CODES: codes(),
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
@@ -126,18 +122,16 @@ def with_parts(text: str, machine: Machine, parts: Mapping[str, Callable[[Machin
     return PART.sub(replaced, text)
 
 
-def badges(content: Content, web: WebAddresses | None = None) -> str:
-    """Return the badge of the recommended copy, that of the tests where the repository is known, and the published site's address.
+def badges(web: WebAddresses | None = None) -> str:
+    """Return the badge of the tests where the repository is known, and the published site's address.
 
     web : the addresses that asv.conf.json names, by default
     """
     web = web or addresses.WebAddresses.of_configuration(*configuration.web_addresses())
-    text = escaped(f"{landing.BADGE_LABEL}: {landing.badge_message(content)}")
-    lines = [f"[![{text}]({web.absolute(addresses.BADGE) or BADGE})]({web.site or 'docs/guide.md'})"]
-    if web.source:
-        workflow = f"{web.source}/actions/workflows/ci.yml"
-        lines.append(f"[![tests of main]({workflow}/badge.svg)]({workflow})")
-    return "\n".join([*lines, *(["", f"The pages of this repository: <{web.site}>"] if web.site else [])])
+    workflow = f"{web.source}/actions/workflows/ci.yml"
+    badge = f"[![tests of main]({workflow}/badge.svg)]({workflow})" if web.source else ""
+    site = f"The pages of this repository: <{web.site}>" if web.site else ""
+    return "\n\n".join(filter(None, [badge, site]))
 
 
 def answer(machine: Machine) -> str:

@@ -66,10 +66,6 @@ class Content:
         package = import_module(self.campaign.pages) if self.campaign.pages else None
         return [import_module(module.name) for module in iter_modules(package.__path__, f"{package.__name__}.")] if package else []
 
-    def own_badges(self) -> list[tuple[str, str, str]]:
-        """Return the address, the label and the message of each badge that only this campaign has."""
-        return [badge for module in self.own_pages() for badge in getattr(module, "badges", lambda _: ())(self)]
-
     @property
     def site_name(self) -> str:
         """The name in the head of every page."""

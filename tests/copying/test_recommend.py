@@ -108,10 +108,9 @@ def test_the_answers_to_the_article_s_questions(newest):
 
 
 def test_one_answer_is_shown_everywhere(newest):
-    """Landing page, badge, first page of the chooser, README and `advise` recommend the same code, for an independent tensor."""
+    """Landing page, first page of the chooser, README and `advise` recommend the same code, for an independent tensor."""
     content = render.content(shipped(), (newest,))
     option = recommend.recommended(content.machine.result, recommend.common_request("tensor", "cpu"))
-    assert landing.badge_message(content).startswith(f"{option.code} on torch ")
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
     assert escape(option.code) in str(landing_page.values["blocks"][0]["answer"]).replace("<wbr>", "")
     first = next(page for page in chooser.pages(content) if page.address == addresses.CHOOSER)

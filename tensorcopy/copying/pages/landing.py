@@ -26,7 +26,6 @@ from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of, recent
-from tensorcopy.site.data_files import NOT_MEASURED
 from tensorcopy.site.machine import CostTable, DeviceResults, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator, with_links
 from tensorcopy.site.pages import explorer, regressions
@@ -38,7 +37,6 @@ REGRESSIONS = 5  # open ones that are listed, for the same reason; at least one 
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
 NUMEL = 2**14  # of the article's largest tensor, and of the chart on the landing page
-BADGE_LABEL = "tensorcopy"
 COPIES, CONVERSIONS = "copies", "conversions"  # the modules of suites that are counted, each apart
 
 
@@ -512,18 +510,3 @@ def _comparison_of(content: Content, machine: Machine, before: str, after: str) 
         if before in results and after in results and (address := content.comparison_address(results[before], results[after])):
             return address
     return ""
-
-
-def badges(content: Content) -> list[tuple[str, str, str]]:
-    """Return the address, the label and the message of the badge of the recommended copy."""
-    return [(addresses.BADGE, BADGE_LABEL, badge_message(content))]
-
-
-def badge_message(content: Content) -> str:
-    """Return the recommended copy's code with its release, and the devices on which it is recommended."""
-    devices: dict[str, list[str]] = {}
-    for each in content.devices:
-        option = recommend.recommended(each.result, recommend.common_request("tensor", each.device))
-        if option:
-            devices.setdefault(f"{option.code} on torch {each.newest.version}", []).append(each.device)
-    return "; ".join(f"{message} ({', '.join(on)})" for message, on in devices.items()) or NOT_MEASURED

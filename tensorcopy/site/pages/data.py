@@ -45,18 +45,14 @@ def pages(content: Content) -> Iterator[Page | File]:
         releases = counted(row["releases"], "torch release")
         description = f"{machine.name}, {machine.result.processors}: what its times depend on; {releases}, last measured on {row['last']}."
         yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values, description=description)
-    badges = [*content.own_badges(), (addresses.OPEN_BADGE, OPEN_LABEL, open_message(content.devices))]
     for address, text in feeds(content):
         yield File(address, text)
-    for address, label, message in badges:
-        yield File(address, badge(label, message))
+    message = open_message(content.devices)
+    yield File(addresses.BADGE, badge(OPEN_LABEL, message))
     yield File(addresses.SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n")
-    shown = [
-        (address, f"{label}: {message}", addresses.REGRESSIONS if address == addresses.OPEN_BADGE else "")
-        for address, label, message in badges
-    ]
-    description = "Files with all times, counts and changes, feeds of the changes, badges, and the schema of a launch."
-    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": shown}, description=description)
+    description = "Files with all times, counts and changes, feeds of the changes, a badge, and the schema of a launch."
+    values = {"files": _listed(content), "badge": addresses.BADGE, "badge_text": f"{OPEN_LABEL}: {message}"}
+    yield Page(addresses.DATA, "data.html", "Data", values, description=description)
 
 
 def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:
@@ -88,8 +84,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
         (addresses.FEED, "Atom feed: every change, slower or faster"),
         (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
         (addresses.NEW_FEED, "Atom feed: slowdowns that the newest release brought, one entry for each device"),
-        *((address, f"{label}: {message}, as an SVG") for address, label, message in content.own_badges()),
-        (addresses.OPEN_BADGE, "how many methods have an open regression on each device, as an SVG"),
+        (addresses.BADGE, "how many methods have an open regression on each device, as an SVG"),
     ]
     files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]
     return [*files, (addresses.SCHEMA, "JSON schema of a launch, a file in results/")]
