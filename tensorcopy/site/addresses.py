@@ -34,7 +34,6 @@ GLOSSARY = "glossary.html"
 DOCS = "docs/index.html"
 DATA = "data.html"
 FEED = "changes.xml"
-OPEN_FEED = "regressions.xml"  # in place of asv's own feed, which is not judged
 NEW_FEED = "slowdowns.xml"
 BADGE = "regressions.svg"
 SCHEMA = "launch.schema.json"

@@ -1,4 +1,4 @@
-"""The Atom feeds of changes, of open regressions, and of the slowdowns that the newest release brought (RFC 4287). Pure."""
+"""The Atom feeds of changes, and of the slowdowns that the newest release brought (RFC 4287). Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from tensorcopy import __version__
 from tensorcopy.judge.groups import by_age
 from tensorcopy.judge.series import Age
 from tensorcopy.numbers import counted
-from tensorcopy.report.sentences import acknowledged_text, cost_text, extent_text, step_size
+from tensorcopy.report.sentences import acknowledged_text, step_size
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
-from tensorcopy.site.content import Content, MachineChange, changes_of, found
-from tensorcopy.site.machine import Machine
+from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.page import circumstances, environment_text
-from tensorcopy.site.pages import regressions
 from tensorcopy.worker.devices import DEVICES
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -34,16 +32,11 @@ class Entry(NamedTuple):
 
 
 def feeds(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each feed: all changes, what is slower than with an earlier release, and what of it is new."""
+    """Yield the address and the text of each feed: all changes, and the slowdowns with the newest release."""
     changes = [change for machine in content.machines for change in changes_of(content, machine)]
     changes.sort(key=lambda change: DEVICES.index(change.change.group.device))  # of one day, those of the CPU first
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)
     yield addresses.FEED, _feed(content, addresses.FEED, "changes", addresses.HISTORIES, [_change(change) for change in changes])
-    still = [each for machine in content.machines for each in _open(content, machine)]
-    still.sort(key=lambda each: DEVICES.index(each[1].device))
-    still.sort(key=lambda each: each[1].day, reverse=True)
-    still.sort(key=lambda each: [*Age].index(each[0]))
-    yield addresses.OPEN_FEED, _feed(content, addresses.OPEN_FEED, "regressions", addresses.REGRESSIONS, [entry for _, entry in still])
     yield addresses.NEW_FEED, _feed(content, addresses.NEW_FEED, "slowdowns", addresses.REGRESSIONS, [*_new(content)])
 
 
@@ -69,29 +62,6 @@ def _change(change: MachineChange) -> Entry:
         f"{change.series.newest.hardware(group.device)} ({change.series.machine}), {environment_text(change.series.environment)}: "
         f"{change.text}; largest: {largest}",
     )
-
-
-def _open(content: Content, machine: Machine) -> Iterator[tuple[Age, Entry]]:
-    """Yield an entry for each method that has an open regression, with the newest age of its cases."""
-    for regression in machine.regressions:
-        worst, largest = regression.worst, regression.worst.largest
-        age, of_age = next(iter(regression.by_age.items()))
-        series = worst.series
-        release = series.releases[largest.index if largest else worst.newest]
-        since = f", since {', '.join(worst.since)}" if worst.since else ""
-        device, results = series.case.device, machine.devices[series.case.device]
-        text = f"{machine.case_code(series.case)}: {extent_text(regression)} against its lowest level"
-        yield (
-            age,
-            Entry(
-                ("open", machine.name, device, regression.method, release),
-                device,
-                found(*series.sides(largest.index if largest else worst.newest)),
-                f"torch {results.newest.version} on {device}: {text}",
-                regressions.row_address(content, results, of_age),
-                f"{results.hardware} ({machine.name}): {text}; largest: {circumstances(series.case)}, {cost_text(worst)}{since}",
-            ),
-        )
 
 
 def _new(content: Content) -> Iterator[Entry]:

@@ -1,10 +1,9 @@
-"""The page of open regressions: what it lists, in which order, and where it leads; its feed, its badge and `history --open` agree."""
+"""The page of open regressions: what it lists, in which order, and where it leads; its badge and `history --open` agree."""
 
 import re
 from dataclasses import replace
 from html import unescape
 
-import feedparser
 import pytest
 
 from tensorcopy.cli import main
@@ -13,7 +12,6 @@ from tensorcopy.judge.series import LAST, Age
 from tensorcopy.site import addresses, data_files, documents, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.feeds import feeds
 from tensorcopy.site.pages import regressions
 from tests.conftest import ROOT
 from tests.whole.test_changes_of_a_case import elements, texts_of
@@ -161,21 +159,10 @@ def test_a_closed_slowdown_is_not_open(page, shipped_content):
     assert all(step.until is None for standing in standings for step in standing.open)
 
 
-def test_the_feed_and_the_badge_have_the_methods_of_the_page(shipped_content, sections):
-    """Each entry leads to its method on the page, and is dated by the launch that showed its largest slowdown."""
-    machine = shipped_content.machine
-    number = len(machine.regressions)
-    message = f"{number} methods on torch {machine.newest.version} (cpu), 0 methods on torch 2.15.0 (cuda)"
-    assert data_files.open_message(shipped_content.devices) == message
-    feed = feedparser.parse(dict(feeds(shipped_content))[addresses.OPEN_FEED].encode())
-    by_anchor = {entry.link.partition("#")[2]: entry for entry in feed.entries}
-    assert by_anchor.keys() <= sections.keys()
-    assert len(by_anchor) == number < len(sections)
-    new = {regressions.anchor(shipped_content.devices[0], each) for each in by_age(machine.regressions)[Age.NEW]}
-    assert {*[*by_anchor][: len(new)]} == new
-    for regression in machine.regressions:
-        newest_age = next(iter(regression.by_age.values()))
-        entry, worst = by_anchor[regressions.anchor(shipped_content.devices[0], newest_age)], regression.worst
-        sides = worst.series.sides(worst.largest.index if worst.largest else worst.newest)
-        assert entry.updated[:10] == max(launch for side in sides for launch in side.launches)[:10]
-        assert entry.summary.endswith(f", since {', '.join(worst.since)}" if worst.since else worst.best_release)
+def test_the_badge_has_the_methods_of_the_page(shipped_content, sections):
+    """Some are in several sections, one for each age of their cases."""
+    number, release = len(shipped_content.machine.regressions), shipped_content.machine.newest.version
+    assert data_files.open_message(shipped_content.devices) == f"{number} methods on torch {release} (cpu), 0 methods on torch 2.15.0 (cuda)"
+    newest = {regressions.anchor(shipped_content.devices[0], next(iter(each.by_age.values()))) for each in shipped_content.machine.regressions}
+    assert newest <= sections.keys()
+    assert len(newest) == number < len(sections)

@@ -381,7 +381,7 @@ def test_published_addresses_exist(shipped):
         compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html
         sizes/index.html sizes/epyc-2core/py3.11-cuda/2.15.0.html methods/detach_clone.html semantics.html article.html ja/article.html
         machines.html glossary.html ja/glossary.html docs/index.html docs/guide.html ja/docs/guide.html data.html
-        data/epyc-2core.csv launch.schema.json changes.xml regressions.xml regressions.svg
+        data/epyc-2core.csv launch.schema.json changes.xml slowdowns.xml regressions.svg
     """
     assert set(listed.split()) <= set(shipped)
 
@@ -563,7 +563,7 @@ def test_a_change_of_the_machine_is_no_change_of_torch(monkeypatch):
     ]
     site = dict(render.files(render.content(campaign.shipped(), results)))
     assert "unknown: measured under different conditions (hugepages: never → always)" in site["history/box/copies.BySize/a-16.html"]
-    assert site["changes.xml"].count("<entry>") == site["regressions.xml"].count("<entry>") == 0
+    assert site["changes.xml"].count("<entry>") == site["slowdowns.xml"].count("<entry>") == 0
     assert "No change detected" in site["history/index.html"]
 
 

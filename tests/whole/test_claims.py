@@ -130,7 +130,7 @@ def test_a_case_with_other_instructions_and_the_same_time_is_not_called_faster_o
     (pair,) = [text for address, text in site.items() if f"{RELEASES[2]}..{RELEASES[3]}.html" in address]
     assert "Time: 3 unchanged, 0 unknown." in pair
     assert "Instructions: more in {}, fewer in {} of 3 timed cases.".format(*((0, 3) if word == "fewer" else (3, 0))) in pair
-    assert site["changes.xml"].count("<entry>") == site["regressions.xml"].count("<entry>") == 0
+    assert site["changes.xml"].count("<entry>") == site["slowdowns.xml"].count("<entry>") == 0
     assert f"{word} instructions in 3 of 3 cases" in text_of(site["history/counts.html"])
     monkeypatch.chdir(tmp_path)
     compared = [["compare", *RELEASES[2:4], "--format", form] for form in ("text", "markdown", "json", "csv")]

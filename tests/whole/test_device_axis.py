@@ -140,7 +140,6 @@ def test_a_change_is_in_every_view_of_its_device_alone(site, device, here, elsew
     for name, view in {
         "landing": re.search(r'<table class="fit open">.*?</table>', site.block(device), re.DOTALL)[0],
         "page": re.search(r'<table class="fit open">.*?</table>', site.regressions(device), re.DOTALL)[0],
-        "feed": "\n".join(site.titles(addresses.OPEN_FEED, device)),
     }.items():
         text = text_of(view)
         assert all(re.search(rf"{re.escape(CODES[method])}[^x]*\{size}", text) for method, size in still.items()), (name, text)

@@ -82,7 +82,6 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     """Return the address and the description of each file."""
     files = [
         (addresses.FEED, "Atom feed: every change, slower or faster"),
-        (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
         (addresses.NEW_FEED, "Atom feed: slowdowns that the newest release brought, one entry for each device"),
         (addresses.BADGE, "how many methods have an open regression on each device, as an SVG"),
     ]
