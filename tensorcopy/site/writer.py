@@ -1,4 +1,4 @@
-"""Write the site: stylesheets and scripts, then the pages of one machine after another, by several processes.
+"""Write the site: stylesheets and scripts, then the pages, by several processes.
 
 On Linux a process is forked, and reads the content where it is; elsewhere it is started afresh and gets a copy. It ends with its work, so
 that the memory which it has touched is free again. What is written does not depend on the number of processes. uPlot, which draws the
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import re
 import shutil
 import sys
@@ -24,7 +23,6 @@ from importlib import import_module
 from importlib.metadata import distribution
 from multiprocessing import get_context
 from pathlib import Path
-from traceback import format_exception
 from typing import Any
 
 from jinja2 import Environment
@@ -46,9 +44,7 @@ UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 ASSETS = (STYLESHEET, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
 LONGEST = ("history", "functions", "comparisons", "costs")  # modules whose pages take longest
-FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
-VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages
-MOST_PROCESSES, MAX_PROCESSES = 8, 256  # by default, as each takes some 100 MB; that the variable may ask for
+MOST_PROCESSES = 8  # each takes some 100 MB
 GARBAGE = 200_000  # new values between two searches for garbage, of which there is little: most values stay until the site is written
 START = "fork" if sys.platform == "linux" else "spawn"
 
@@ -66,9 +62,6 @@ class Site:
         """The templates, compiled."""
         return render.templates_of(self.content)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "templates"}  # its filters cannot be pickled
-
 
 def write(
     campaign: Campaign,
@@ -81,11 +74,9 @@ def write(
 ) -> None:
     """Write pages, data files, stylesheet and scripts into `directory`, which exists.
 
-    Many machines are written one after another, so that the memory of only one is copied.
-
     campaign : whose pages they are
     docs : Markdown by file name, as in `Content`
-    processes : how many write pages; 0 for as many as there are cores
+    processes : how many write pages; 0 for as many as there are cores, at most `MOST_PROCESSES`
     problems : of results that could not be read or do not count, which every page names
     """
     usual = gc.get_threshold()
@@ -94,18 +85,13 @@ def write(
         write_assets(directory)
         content = replace(render.content(campaign, results, docs), web=web, problems=tuple(problems))
         site = Site(content, directory)
-        missing = render.page_text(site.templates, render.MISSING_PAGE)  # compiles the templates before the processes start
+        missing = render.page_text(site.templates, render.MISSING_PAGE)
         (directory / addresses.MISSING).write_text(missing, encoding="utf-8")
-        count = processes or available()
-        tasks, are_few = [], len(content.machines) <= FEW_MACHINES
-        for number, machine in enumerate(content.machines):
-            # what several modules of pages need, so that their processes share it
+        for machine in content.machines:  # what several modules of pages need, so that their processes share it
             _ = machine.history, machine.case_changes, machine.changes_by_release, machine.standings, machine.causes, content.comparisons
-            tasks += _tasks(site, number)
-            if not are_few:
-                run(site, tasks, count)
-                tasks = []
-        run(site, [*tasks, *_tasks(site, None)], count if are_few else 1)
+        tasks = [task for number in (*range(len(content.machines)), None) for task in _tasks(site, number)]
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        run(site, tasks, processes or min(cores, MOST_PROCESSES))
     finally:
         gc.set_threshold(*usual)
 
@@ -137,22 +123,6 @@ def _write_pages(site: Site, name: str, number: int | None) -> None:
         path.write_text(render.text_of(site.templates, page), encoding="utf-8")
 
 
-def available() -> int:
-    """Return how many processes can run at a time, at most `MOST_PROCESSES`; or as many as the environment says.
-
-    Raises TensorcopyError for a number of processes that is none.
-    """
-    wanted = os.environ.get(VARIABLE)
-    if wanted is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(cores, MOST_PROCESSES)
-    if not (wanted.isascii() and wanted.isdecimal() and 0 < int(wanted) <= MAX_PROCESSES):
-        raise TensorcopyError(
-            f"{VARIABLE} is no number of processes", got=repr(wanted), allowed=f"1 to {MAX_PROCESSES}", next=f"{VARIABLE}=1 asv publish"
-        )
-    return int(wanted)
-
-
 def run(site: Site, tasks: Sequence[Task], processes: int) -> None:
     """Run each task's function with `site` and its arguments; an error is raised here, with its traceback."""
     if min(processes, len(tasks)) < 2 or (START == "fork" and threading.active_count() > 1):  # a fork would copy locks that threads hold
@@ -160,7 +130,7 @@ def run(site: Site, tasks: Sequence[Task], processes: int) -> None:
             function(site, *arguments)
         return
     gc.freeze()  # the collector of a process would else write to all memory that it shares, and so copy it
-    executor = ProcessPoolExecutor(min(processes, len(tasks)), get_context(START), _start, (site,))
+    executor = ProcessPoolExecutor(min(processes, len(tasks)), get_context(START), _start, (site.content, site.directory))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of numpy's threads, which a fork does not harm
@@ -172,7 +142,7 @@ def run(site: Site, tasks: Sequence[Task], processes: int) -> None:
             "a process that wrote pages was ended from outside",
             got="no answer from it",
             allowed=f"memory for {processes} processes",
-            next=f"{VARIABLE}=1 asv publish, which needs less memory",
+            next="taskset -c 0 asv publish, which writes them by one process",
         ) from error
     finally:
         executor.shutdown(cancel_futures=True)
@@ -182,21 +152,14 @@ def run(site: Site, tasks: Sequence[Task], processes: int) -> None:
 _site: Site | None = None  # in a process that runs tasks
 
 
-def _start(site: Site) -> None:
+def _start(content: Content, directory: Path) -> None:
     end_with_parent()
     global _site
-    _site = site
+    _site = Site(content, directory)
 
 
 def _answer(task: Task) -> None:
     """Run a task."""
     function, arguments = task
     assert _site is not None
-    try:
-        function(_site, *arguments)
-    except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
-        except Exception:
-            raise RuntimeError("".join(format_exception(error))) from None
-        raise
+    function(_site, *arguments)
