@@ -306,6 +306,12 @@ class Machine:
         first = {result.version: result for result in reversed(self.results)}
         return [first[release] for release in self.releases]
 
+    @cached_property
+    def with_sizes(self) -> dict[str, Result]:
+        """The results that have a page of time over size, by address: the newest one, and that of each device."""
+        results = [self.result, *(each.result for each in self.devices.values())]
+        return {addresses.of_sizes(result): result for result in results}
+
     @property
     def provenance(self) -> dict[str, Any]:
         """The environment of the newest result."""

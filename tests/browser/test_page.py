@@ -70,7 +70,7 @@ def visited(published_site: Path) -> list[str]:
     """Return every page, and of the many pages of one template (a case, a comparison, an answer, a method) one in twenty-four."""
     pages = [path for path in published_site.rglob("*.html") if path.name != addresses.MISSING]  # which looks at several depths
     pages = sorted(str(path.relative_to(published_site)) for path in pages)
-    many = [address for address in pages if re.match(r"choose/|methods/|sizes/|why/|(?:history|compare)/.*/.*/", address)]
+    many = [address for address in pages if re.match(r"choose/|methods/|why/|(?:history|compare)/.*/.*/", address)]
     skipped = {address for number, address in enumerate(many) if number % 24}
     return [address for address in pages if address not in skipped or address in KINDS]
 

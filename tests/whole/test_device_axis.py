@@ -296,6 +296,7 @@ def test_a_device_that_lags_behind_keeps_its_block(tmp_path):
     site = site_of(tmp_path)
     cuda = site.content.devices[1]
     assert (cuda.newest.version, cuda.releases[-1], len(cuda.releases)) == (BEFORE, BEFORE, len(RELEASES) - 1)
+    assert {addresses.of_sizes(each.result) for each in site.content.devices} <= site.files.keys()
     assert [each.method for each in cuda.regressions] == ["detach_clone"]
     for device, sides in (("cuda", (BEFORE, RELEASES[-3])), ("cpu", (NEWEST, BEFORE))):
         assert re.search(r"Time, torch {} against {}: \d+ un\w+, \d+ un\w+\.".format(*sides), site.block(device))

@@ -116,7 +116,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "drawings": {name: Markup(svg) for name, svg in drawings.items()},  # noqa: S704 - our own SVG
         "times": {group: times(content.by_device, group) for group in ("conversion", "copy")},
         "plot": lambda shown: Markup(plots.of_sizes(shown.table, linear=True, label=plot_label(shown, language))),  # noqa: S704 - our own SVG
-        "sizes": addresses.of_sizes,
+        "sizes": lambda shown: addresses.of_sizes(shown.result) if addresses.of_sizes(shown.result) in shown.machine.with_sizes else "",
         "concluded": _marked(str(translate("article_concluded"))),
         "fastest": lambda shown: fastest(shown, translate),
         "conclusion": lambda shown: conclusion(shown, translate),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from markupsafe import Markup
 
@@ -19,23 +19,22 @@ def pages(content: Content) -> Iterator[Page]:
     """Yield the index of time over size."""
     machines = [machine for machine in content.machines if has_sizes(content, machine)]
     if machines or content.campaign.pages:
-        description = "The time of each method over the size of a tensor, a page for each torch release and machine."
+        description = "The time of each method over the size of a tensor with the newest torch release, a page for each machine."
         yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": machines}, description=description)
 
 
 def has_sizes(content: Content, machine: Machine) -> bool:
-    """Return whether a machine has pages of time over size: one that measured methods, or to which a campaign's own pages link."""
+    """Return whether a machine has a page of time over size: one that measured methods, or to which a campaign's own pages link."""
     return bool(content.campaign.pages) or any(result.methods for result in machine.results)
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
-    """Yield a page for each release that a machine measured."""
-    results = machine.by_release if has_sizes(content, machine) else []
-    for index, result in enumerate(results):
-        yield _sizes_page(machine, result, (*results[max(0, index - 1) : index], *results[index + 1 : index + 2]))
+    """Yield the page of a machine's newest release, and of that of each device where it is another."""
+    for result in machine.with_sizes.values() if has_sizes(content, machine) else ():
+        yield _sizes_page(machine, result)
 
 
-def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Page:
+def _sizes_page(machine: Machine, result: Result) -> Page:
     tables = all_costs(result)
     values = {
         "result": result,
@@ -43,7 +42,6 @@ def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) 
         "codes": lambda table: [machine.code(method, table.device) for method in table.methods],
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
         "waiting": lambda table: waiting(table.cases[0][0]),
-        "neighbours": [(f"torch {neighbour.version}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := result.wait_alone(device))},
         "machine": machine,
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
