@@ -16,24 +16,6 @@ def page(offline):
     return offline()
 
 
-BARS = """() => [...document.querySelectorAll("[data-bars] tbody tr")].map((row) => [
-  row.cells[3].textContent, Number(row.querySelector("path").getAttribute("d").match(/h(-?\\d+)v/)[1])])"""
-
-
-def test_a_bar_is_as_long_as_its_change(page, published_site):
-    """To the left for fewer instructions; the largest change has the longest bar. A page without scripts has the numbers only."""
-    path = next((published_site / "why").rglob("detach_clone-*.html"))
-    assert "<svg" not in path.read_text(encoding="utf-8")
-    page.goto(path.as_uri())
-    rows = [(int(re.sub(r"\s", "", change).replace("−", "-")), width) for change, width in page.evaluate(BARS)]
-    largest = max(abs(change) for change, _ in rows)
-    assert len(rows) > 5
-    assert {change > 0 for change, _ in rows} == {True, False}
-    assert all(abs(width - 100 * change / largest) <= 0.51 for change, width in rows)
-    header = page.locator("[data-bars] thead th")
-    assert header.all_inner_texts() == ["function", "before", "after", "change", "fewer | more", "calls"]
-
-
 def test_versions_and_sizes_are_sorted_as_such(page, published_site):
     """2.9 is before 2.14, and 2⁴ before 2¹⁰."""
     page.goto((published_site / "regressions/index.html").as_uri())

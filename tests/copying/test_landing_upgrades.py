@@ -93,6 +93,7 @@ def test_a_machine_with_one_release_does_not_replace_a_history():
     site = dict(render.files(content))
     assert "All cases on box" in site["history/index.html"]
     assert re.findall(r'<option value="([^"]+)" selected', site["compare/index.html"]) == ["box/py3.11-cuda"]
+    assert '<a href="laptop/index.html">laptop</a>' in site["compare/index.html"]
 
 
 def test_a_release_that_the_history_lacks_has_no_ratio():

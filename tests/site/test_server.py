@@ -121,18 +121,7 @@ def links(page) -> list[str]:
 
 
 @pytest.mark.slow
-def test_an_old_comparison_leads_to_its_two_releases(project, browser):
-    """The page names both releases and links to Compare with them; its style is that of the site, whatever the depth."""
-    page = browser.new_page()
-    page.goto(f"{project}/{OLD_COMPARISON}")
-    assert "comparison of 2.3.1 with 2.9.1 on box/py3.11-cuda" in page.inner_text("main")
-    assert links(page)[0] == f"{project}/compare/index.html#from=2.3.1&to=2.9.1&on=box/py3.11-cuda"
-    assert page.evaluate("getComputedStyle(document.body).margin") == "0px"
-    page.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("address", ["gone.html", "history/box/copies.BySize/gone-16.html"])
+@pytest.mark.parametrize("address", ["gone.html", OLD_COMPARISON])
 def test_any_other_address_leads_to_the_sites_pages(project, browser, address):
     """Its links exist, at each depth."""
     page = browser.new_page()
@@ -142,6 +131,7 @@ def test_any_other_address_leads_to_the_sites_pages(project, browser, address):
     assert f"{project}/choose/index.html" in every, "the header of every page"
     assert all(page.request.get(link).ok for link in set(every))
     assert page.locator(".tools button").count() == 1, "its script"
+    assert page.evaluate("getComputedStyle(document.body).margin") == "0px", "its style"
     page.close()
 
 

@@ -187,20 +187,6 @@ function addSorting(table) {
   });
 }
 
-/* Draws a bar beside each change of a table, as long as it is large, in a column after that of the changes. */
-const CHANGES = 3, LONGEST_BAR = 100; // half the width of the drawing
-
-function addBars(table) {
-  table.tHead.rows[0].cells[CHANGES].after(element("th", { class: "w" }, table.dataset.bars));
-  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
-  const changes = rows.map((row) => valueOf(row.cells[CHANGES]) || 0);
-  const largest = Math.max(...changes.map(Math.abs)) || 1;
-  rows.forEach((row, number) => {
-    const width = Math.round((LONGEST_BAR * changes[number]) / largest);
-    row.insertCell(CHANGES + 1).innerHTML = `<svg aria-hidden="true"><path d="M0 1h${width}v8H0"/></svg>`;
-  });
-}
-
 /* ---- the reading of plots ---- */
 
 /** Show a text beside the pointer over a plot; `textAt` returns that of an event's place, "" for none. */
@@ -276,7 +262,7 @@ function addNumbers(section) {
 It opens its page, or the explorer with both releases marked. The fragment is #from=A&to=B&on=MACHINE/ENVIRONMENT. */
 
 function addPairs(form) {
-  const { on, from, to } = form.elements, here = on.value, note = form.querySelector("[role=status]");
+  const { on, from, to } = form.elements, note = form.querySelector("[role=status]");
   const target = () => {
     const { folder, python } = on.selectedOptions[0].dataset;
     const releases = [...from.options].map((option) => option.value);
@@ -292,12 +278,6 @@ function addPairs(form) {
     else if (permanent) note.textContent = `Opens the comparison of all cases, ${before} → ${after}, with verdicts.`;
     else note.textContent = `${before} → ${after} has no page of its own: opens the explorer with both releases marked.`;
   };
-  const elsewhere = (wanted) => {
-    const { page } = on.selectedOptions[0].dataset, releases = ["from", "to"].filter((name) => wanted[name]).map((name) => `${name}=${wanted[name]}&`);
-    const address = page && `${page}#${releases.join("")}on=${on.value}`;
-    if (page) on.value = here; // for the way back
-    return address;
-  };
   const fill = (wanted) => {
     const { releases } = on.selectedOptions[0].dataset;
     const names = releases.split(" ");
@@ -310,13 +290,9 @@ function addPairs(form) {
   const read = () => {
     const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
     if ([...on.options].some((option) => option.value === wanted.on)) on.value = wanted.on;
-    const address = elsewhere(wanted);
-    if (address) return location.replace(address);
     fill(wanted);
   };
   form.addEventListener("change", (event) => {
-    const address = elsewhere({ from: from.value, to: to.value });
-    if (address) return location.assign(address);
     if (event.target === on) fill({ from: from.value, to: to.value });
     else show();
     history.replaceState(null, "", `#from=${from.value}&to=${to.value}&on=${on.value}`);
@@ -354,7 +330,6 @@ document.querySelectorAll("[data-copy]").forEach(addCopying);
 document.querySelectorAll("table[data-filter]").forEach(addFilter);
 document.querySelectorAll("[data-search]").forEach(addCaseFilter);
 document.querySelectorAll("table[data-sort]").forEach(addSorting);
-document.querySelectorAll("table[data-bars]").forEach(addBars);
 document.querySelectorAll(".plot.case").forEach(addReading);
 document.querySelectorAll(".anatomy").forEach(addNumbers);
 document.querySelectorAll("form[data-pairs]").forEach(addPairs);
