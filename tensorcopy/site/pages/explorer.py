@@ -17,7 +17,7 @@ from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.numbers import duration, unbroken
 from tensorcopy.report.sentences import device_lines, over_releases, step_size
 from tensorcopy.results import suite_specs
-from tensorcopy.results.cases import Case, baseline_case, own_group, own_groups
+from tensorcopy.results.cases import Case, own_group, own_groups
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange
@@ -120,7 +120,6 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         code, on_device = machine.code(place.method), machine.code(place.method, "cuda")
         methods[place.method] = {"group": place.group, "code": code, **({"code_on_device": on_device} if on_device != code else {})}
     order = list(machine.methods)
-    baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := baseline_case(case))))
     suites = list(dict.fromkeys(case.suite for case in placed))
     return {
         "machine": machine.name,
@@ -132,8 +131,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
         "suites": [
             [suite_specs.find(suite).label, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites
         ],
-        "memcpy": [_by_python(all_series, memcpy, position, {}) for memcpy in baselines],
-        "cases": [_case(machine, case, place, all_series, position, judged, suites, baselines) for case, place in placed.items()],
+        "cases": [_case(machine, case, place, all_series, position, judged, suites) for case, place in placed.items()],
         "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
         "comparison_folders": {
             series.results[0].python: addresses.of_comparison(series.newest, series.newest).rpartition("/")[0] for series in all_series
@@ -163,10 +161,8 @@ def _case(
     position: Mapping[str, int],
     judged: Judged,
     suites: Sequence[str],
-    baselines: Sequence[Case],
 ) -> dict[str, Any]:
-    history, memcpy = machine.history[case], baseline_case(case)
-    axes = place._asdict()
+    history, axes = machine.history[case], place._asdict()
     pythons = {series.environment: series.newest.python for series in machine.series}
     joints = [  # release, older Python and factor, the newest first
         [position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")]
@@ -188,7 +184,6 @@ def _case(
         "suite": suites.index(case.suite),
         "page": addresses.of_case(machine.name, case).rpartition("/")[2].removesuffix(".html"),
         **({"at": machine.case_address(case)} if case in machine.timed_by_count else {}),  # a count on the page of its time
-        **({"memcpy": baselines.index(memcpy)} if memcpy else {}),
         "values": _by_python(all_series, case, position, judged),
         **({"joints": joints} if joints else {}),
         **({"steps": steps} if steps else {}),

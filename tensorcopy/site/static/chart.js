@@ -6,7 +6,7 @@ The state of the explorer is in the fragment of its address (docs/reading.md); w
   method=clone_detach,detach_clone    all methods of the group by default
   numel=16384  grad=yes  dtype=float16  layout=strided  device=cuda  timed=latency
   python=3.9                          one Python; by default the Pythons are joined on one axis
-  unit=memcpy                         time, memcpy, percent, instructions, allocated, peak, allocations, …
+  unit=percent                        time, percent, instructions, allocated, peak, allocations, …
   base=2.5.1  with=2.15.0             the releases that are compared; `base` is also the 100 % of unit=percent
   from=2.0.1  to=2.15.0               the releases between which the chart is zoomed
   scale=linear                        logarithmic by default
@@ -21,10 +21,10 @@ const tensorHistory = (() => {
     group: "copies", method: [], numel: "1024", grad: "no", dtype: "float32", layout: "contiguous", device: "cpu",
     timed: "throughput", python: "", unit: "time", base: "", with: "", from: "", to: "", scale: "log", over: "",
   };
-  const TIME_UNITS = ["time", "memcpy", "percent"];
+  const TIME_UNITS = ["time", "percent"];
   const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
   const UNIT = 1e3; // half widths of intervals and detectable changes are in these parts of the value
-  const LINE = ["drawn", "measured", "within", "detect", "python", "memcpy", "unpaired"]; // what a line has at every release
+  const LINE = ["drawn", "measured", "within", "detect", "python", "unpaired"]; // what a line has at every release
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
   /* ---- text ---- */
@@ -66,16 +66,9 @@ const tensorHistory = (() => {
     return `${Number(text) < 0 ? "−" : Number(text) ? "+" : ""}${text.replace("-", "")}${NARROW}%`;
   }
 
-  /** Format a ratio as numbers.py does: "1.25 ×", "0.0014 ×". */
-  function times(ratio) {
-    const text = ratio > 0 && ratio < 1 ? ratio.toFixed(Math.max(2, 1 - Math.floor(Math.log10(ratio)))) : threeFigures(ratio);
-    return `${text}${NARROW}×`;
-  }
-
   /** Format a value in a unit of the state. */
   function quantity(value, unit) {
     if (unit === "time") return duration(value);
-    if (unit === "memcpy") return times(value);
     if (unit === "percent") return percent(value);
     return /allocated$|peak$/.test(unit) ? bytes(value) : thousands(value);
   }
@@ -103,7 +96,6 @@ const tensorHistory = (() => {
       for (const row of data.cases) {
         const entry = { ...CASE, ...row, group: data.methods[row.method].group, numel: String(row.numel) };
         entry.columns = this.columns(row.values);
-        entry.memcpy = row.memcpy === undefined ? {} : this.columns(data.memcpy[row.memcpy]);
         [entry.suiteName, entry.suiteFolder] = data.suites[row.suite];
         this.cases.set(placeKey(entry, entry.method), entry);
       }
@@ -177,7 +169,6 @@ const tensorHistory = (() => {
     for (const name of LINE) line[name] = new Array(machine.releases.length).fill(null);
     const take = (name, factor, end) => {
       const [values, halves, detect] = entry.columns[name] || [[]];
-      const memcpy = (entry.memcpy[name] || [[]])[0];
       for (let index = 0; index < end; index++) {
         const value = values[index] ?? null;
         line.measured[index] = value;
@@ -185,7 +176,6 @@ const tensorHistory = (() => {
         line.within[index] = value === null ? null : 1 + (halves ? halves[index] : 0) / UNIT;
         line.detect[index] = detect && detect[index] ? 1 + detect[index] / UNIT : null;
         line.python[index] = value === null ? null : name;
-        line.memcpy[index] = memcpy[index] ?? null;
         line.unpaired[index] = (entry.unpaired || []).includes(index);
       }
     };
@@ -220,7 +210,6 @@ const tensorHistory = (() => {
 
   /** Return the values to draw in a unit, each null where it is unknown. */
   function valuesIn(line, unit, base) {
-    if (unit === "memcpy") return line.measured.map((value, index) => (value && line.memcpy[index] ? value / line.memcpy[index] : null));
     if (unit === "percent") return line.drawn.map((value, index) => (value && line.drawn[base] && comparable(line, index, base) ? value / line.drawn[base] : null));
     return line.drawn;
   }
@@ -313,7 +302,6 @@ const tensorHistory = (() => {
   function tickText(value, unit) {
     const plain = (amount) => String(+amount.toPrecision(3));
     if (unit === "time") return value ? duration(value, plain) : "0";
-    if (unit === "memcpy") return `${plain(value)}\u202f×`;
     if (unit === "percent") return Math.abs(value - 1) < 1e-9 ? "0" : `${value < 1 ? "−" : "+"}${plain(Math.abs(100 * (value - 1)))}\u202f%`;
     if (/allocated$|peak$/.test(unit)) return bytes(value);
     return value >= 1e6 ? `${plain(value / 1e6)} M` : value >= 1e4 ? `${plain(value / 1e3)} k` : plain(value);

@@ -27,7 +27,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     group: "what", numel: "size", grad: "grad", and: ", ", dtype: "dtype", layout: "layout", device: "device", timed: "timed",
     python: "Python", unit: "show", scale: "axis", over: "overlay", machine: "machine", joined: "joined", none: "none", yes: "yes", no: "no", log: "log", linear: "linear",
     copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", transfers: "transfers", own: "own operations", throughput: "in a row", latency: "waited for after each call",
-    time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
+    time: "time", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
     device_allocated: "device bytes", device_peak: "device peak", device_allocations: "device allocations", cuda_peak: "CUDA peak",
     more: "More", reset: "Show all releases", reader: "torch release", link: "Link to this chart", shown: (code) => `show ${code}`,
     shows: (what) => `shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
@@ -48,7 +48,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
   const JAPANESE = { // what the landing page shows; the explorer is in English
     group: "対象", numel: "要素数", grad: "勾配", unit: "表示", machine: "マシン", and: "、", none: "なし", yes: "あり", no: "なし",
     copies: "コピー", conversions: "ndarray への変換", primitives: "基本操作", alternatives: "代替手段", transfers: "転送", own: "独自の操作",
-    time: "時間", memcpy: "memcpy 比", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
+    time: "時間", instructions: "命令数", allocated: "割り当てバイト数", peak: "ピークメモリ", allocations: "割り当て回数",
     timed: "計測", throughput: "連続呼び出し", latency: "呼び出しごとに完了を待つ",
     device_allocated: "デバイスの割り当てバイト数", device_peak: "デバイスのピーク", device_allocations: "デバイスの割り当て回数", cuda_peak: "CUDA のピーク",
     reset: "全リリースを表示", reader: "torch のリリース", link: "このグラフへのリンク", shown: (code) => `${code} を表示`,
@@ -335,12 +335,11 @@ The state is in the fragment of the address, so that a chart that was chosen can
       if (this.link) this.link.href = this.host.dataset.explorer.replace(/#.*|$/, fragment);
     }
 
-    /** Return a state without a Python or a unit that none of its methods has. */
+    /** Return a state without a Python that none of its methods has. */
     withValues(state) {
       const entries = state.method.map((method) => this.machine.at(state, method));
       const python = entries.some((entry) => entry.columns[state.python]) ? state.python : "";
-      const unit = state.unit === "memcpy" && !entries.some((entry) => Object.keys(entry.memcpy).length) ? "time" : state.unit;
-      return { ...state, python, unit };
+      return { ...state, python };
     }
 
     /** Return a state without sizes, releases, Pythons and overlays that do not exist. */
@@ -382,7 +381,6 @@ The state is in the fragment of the address, so that a chart that was chosen can
       if (["scale", "over", "machine"].includes(name)) return { here: true };
       if (name === "python") return { here: !value || state.method.some((method) => machine.at(state, method).columns[value]), what: `${words.python} ${words.joined}` };
       if (name === "unit" && !TIME_UNITS.includes(value) && !machine.loaded.has("counts")) return { here: true };
-      if (name === "unit" && value === "memcpy") return this.state.method.some((method) => Object.keys((machine.at({ ...state, unit: "time" }, method) || { memcpy: {} }).memcpy).length) ? { here: true } : null;
       if (["group", "numel", "grad"].includes(name) && !machine.loaded.has("times")) return { here: true };
       if (name === "method") return machine.at(state, value) ? { here: true } : this.reachedMethod(value);
       const asked = { ...state, [name]: value, ...(name === "group" ? { method: [] } : {}) };
@@ -936,7 +934,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
     valueText(line, at) {
       const { unit } = this.state;
       if (line.y[at] === null || line.y[at] === undefined) return words.notMeasured;
-      return format.quantity(TIME_UNITS.includes(unit) && unit !== "time" ? line.y[at] : line.measured[at], unit);
+      return format.quantity(unit === "percent" ? line.y[at] : line.measured[at], unit);
     }
 
     readRow(line, at) {
@@ -944,7 +942,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
       const known = line.measured[at] !== null && line.measured[at] !== undefined;
       const step = line.steps.find((step) => step.release === at);
       const details = [];
-      if (known && (unit === "percent" || unit === "memcpy")) details.push(format.duration(line.measured[at]));
+      if (known && unit === "percent") details.push(format.duration(line.measured[at]));
       const factor = known ? line.drawn[at] / line.measured[at] : 1;
       if (Math.abs(factor - 1) > 0.0005) details.push(words.scaledBy(line.python[at], factor.toFixed(3)));
       const name = element("a", { href: line.address }, breakable(line.code));
@@ -1035,7 +1033,7 @@ The state is in the fragment of the address, so that a chart that was chosen can
         const result = element("td", { class: ratio === null || joint ? "" : this.verdictOf(ratio > 1) }, ratio === null ? (isCompared ? "" : words.apart) : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
         overlaps ||= joint;
         const unit = state.unit === "percent" ? "time" : state.unit;
-        const value = (at) => (line.y[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
+        const value = (at) => (line.y[at] === null ? "–" : format.quantity(line.measured[at], unit));
         return element("tr", {}, element("th", { scope: "row" }, markOf(line), breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
       });
       const heads = [words.line, this.axis[before], this.axis[after], words.ratio].map((word) => element("th", { scope: "col" }, word));
