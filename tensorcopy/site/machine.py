@@ -59,10 +59,24 @@ class Series:
         """The newest result."""
         return self.results[-1]
 
+    def complete(self, device: str = "") -> Result:
+        """Return the newest result with method rows and timed copies, on a device or any; without such a result, the newest of all."""
+        copied = [result for result in self.results if result.methods and any(case.spec.headline for case in _timed(result, device))]
+        return copied[-1] if copied else self.newest
+
+    def release_of(self, result: Result) -> Release:
+        """Return the release of one of its results."""
+        return next(release for release in self.releases if release.sha == result.sha)
+
     @cached_property
     def cases(self) -> frozenset[Case]:
         """The cases that have a history on it."""
         return frozenset(case_series.cases([self.results]))
+
+
+def _timed(result: Result, device: str) -> list[Case]:
+    """Return the compared cases of a result that were timed on a device; on any for ""."""
+    return [case for case in result.timings if case.spec.compared and device in ("", case.device)]
 
 
 def series_of_results(results: Sequence[Result]) -> list[Series]:
@@ -152,15 +166,13 @@ class Machine:
 
     @cached_property
     def result(self) -> Result:
-        """The newest result with method rows and timed copies; without such a result, the newest of all."""
-        results = self.series[0].results
-        complete = [result for result in results if result.methods and any(case.spec.headline for case in result.timings)]
-        return complete[-1] if complete else results[-1]
+        """The newest result of the first series, see `Series.complete`."""
+        return self.series[0].complete()
 
     @property
     def newest(self) -> Release:
         """The release of that result."""
-        return next(release for release in self.series[0].releases if release.sha == self.result.sha)
+        return self.series[0].release_of(self.result)
 
     @cached_property
     def methods(self) -> dict[str, Any]:
@@ -210,11 +222,6 @@ class Machine:
         """Each case over the releases, the Pythons joined."""
         joined = case_series.joined([series.results for series in self.joined_series], self.verdicts)
         return {case: joined[case] for case in self.cases}
-
-    @cached_property
-    def is_compared(self) -> bool:
-        """Whether a change of any time or tracked value could be seen."""
-        return any(each.is_compared for each in self.devices.values())
 
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
@@ -337,9 +344,9 @@ class Machine:
         method = dict(case.parameters).get("method", "")
         return self.code(method, case.device) if method and case.spec.shipped else case.spec.label
 
-    def launches_of(self, result: Result) -> str:
-        """Return in how many launches a case of a result was measured: "12", or "8 to 12"."""
-        return extent(timing.launches for case, timing in result.timings.items() if case.spec.compared)
+    def launches_of(self, result: Result, device: str = "") -> str:
+        """Return in how many launches a case of a result was measured, on a device or any: "12", or "8 to 12"."""
+        return extent(result.timings[case].launches for case in _timed(result, device))
 
 
 @dataclass(frozen=True)
@@ -371,15 +378,13 @@ class DeviceResults:
 
     @cached_property
     def result(self) -> Result:
-        """The newest result with method rows and timed copies on the device; without such a result, the newest of all."""
-        results = self.series.results
-        complete = [each for each in results if each.methods and any(case.spec.headline and self._has(case) for case in each.timings)]
-        return complete[-1] if complete else results[-1]
+        """The newest result on the device, see `Series.complete`."""
+        return self.series.complete(self.device)
 
     @property
     def newest(self) -> Release:
         """The release of that result."""
-        return next(release for release in self.series.releases if release.sha == self.result.sha)
+        return self.series.release_of(self.result)
 
     @cached_property
     def latest(self) -> Comparison | None:
@@ -392,7 +397,7 @@ class DeviceResults:
     @property
     def launches(self) -> str:
         """In how many launches a case of the newest result was measured: "12", or "8 to 12"."""
-        return extent(timing.launches for case, timing in self.result.timings.items() if self._has(case))
+        return self.machine.launches_of(self.result, self.device)
 
     @property
     def day(self) -> str:
