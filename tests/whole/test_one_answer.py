@@ -245,7 +245,7 @@ SETS = {
         times(copies("2.8.0@3.9", "2.8.0@3.11", new_tensor=(2.0, 2.5))),
         {"new_tensor": SLOWER},
         ("2.8.0@3.9", "2.8.0@3.11"),
-        ("asv compare", *OF_SERIES),
+        ("asv compare", "page", *OF_SERIES),
     ),
     "one launch": LaunchSet(times(copies(new_tensor=(2.0, 2.5)), launches=1), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
     "two launches": LaunchSet(times(copies(new_tensor=(2.0, 2.5)), launches=2), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
@@ -266,7 +266,9 @@ SETS = {
     "numpy 2": LaunchSet(
         _two_numpys, {"detach_numpy_copy": SLOWER}, (f"{B}@cuda", f"{B}@cuda-numpy2"), ("asv compare", "page", *OF_SERIES)
     ),
-    "an interpreter": LaunchSet(_interpreter, {"new_tensor": SLOWER}, (f"{B}@cuda-interpreter", f"{B}@cuda"), ("asv compare", *OF_SERIES)),
+    "an interpreter": LaunchSet(
+        _interpreter, {"new_tensor": SLOWER}, (f"{B}@cuda-interpreter", f"{B}@cuda"), ("asv compare", "page", *OF_SERIES)
+    ),
     "two machines": LaunchSet(_two_machines, {"new_tensor": SLOWER}, (f"{A}@box", f"{B}@other"), ("asv compare", "page", *OF_SERIES)),
     "launches of one side each": LaunchSet(_alone, {"new_tensor": SLOWER}),
     "by way of the reference": LaunchSet(_by_way_of_others, {"new_tensor": SLOWER}, without=("badge",)),
