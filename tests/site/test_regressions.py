@@ -161,8 +161,10 @@ def test_a_closed_slowdown_is_not_open(page, shipped_content):
 
 def test_the_badge_has_the_methods_of_the_page(shipped_content, sections):
     """Some are in several sections, one for each age of their cases."""
-    number, release = len(shipped_content.machine.regressions), shipped_content.machine.newest.version
-    assert data_files.open_message(shipped_content.devices) == f"{number} methods on torch {release} (cpu), 0 methods on torch 2.15.0 (cuda)"
-    newest = {regressions.anchor(shipped_content.devices[0], next(iter(each.by_age.values()))) for each in shipped_content.machine.regressions}
+    machine, devices = shipped_content.machine, shipped_content.devices
+    number = len(machine.regressions)
+    message = f"{number} methods on torch {machine.newest.version} (cpu), 0 methods on torch 2.15.0 (cuda)"
+    assert data_files.open_message(devices) == message
+    newest = {regressions.anchor(devices[0], next(iter(each.by_age.values()))) for each in machine.regressions}
     assert newest <= sections.keys()
     assert len(newest) == number < len(sections)
