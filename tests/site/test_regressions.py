@@ -121,9 +121,9 @@ def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(shipped_co
     ("before", "after", "is_about"),
     [("2.9.1", "2.10.0", True), ("2.5.1", "2.15.0", True), ("2.8.0", "2.9.1", False), ("2.10.0", "2.9.1", False)],
 )
-def test_a_finding_is_about_the_releases_between_which_the_change_came(content, before, after, is_about):
+def test_a_finding_is_about_the_releases_between_which_the_change_came(shipped_content, before, after, is_about):
     """Another change of the same method has another cause."""
-    (finding,) = [each for each in documents.findings(content) if each.title.startswith("detach() makes one TensorImpl")]
+    (finding,) = [each for each in documents.findings(shipped_content) if each.title.startswith("detach() makes one TensorImpl")]
     assert finding.is_about("x.detach()", before, after) is is_about
     assert not finding.is_about("x.clone()", before, after)
 
