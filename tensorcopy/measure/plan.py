@@ -1,4 +1,4 @@
-"""Plan launches: select releases and Pythons, group them, and count what is missing.
+"""Plan launches: select releases and Pythons, group them, and count the launches that are there.
 
 A launch has all selected releases of one Python as sides. The reference is a side of every launch: it joins those of several Pythons, and
 those of the groups into which a small disk divides the releases. Starts no process except uv's search for Pythons, the probe of a named

@@ -1,5 +1,6 @@
 """Which GPUs a build of torch has kernels for, which cases are on a device, and which device a command asks for."""
 
+import json
 import re
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability, has_kernels
+from tests.conftest import ROOT
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 
@@ -36,6 +38,15 @@ CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 def test_machine_code_runs_within_a_major_version_and_ptx_on_everything_newer(architectures, capability, runs):
     """NVIDIA's rules of compatibility: an A100 or H200 cannot run torch 1.9's wheel for CUDA 10.2."""
     assert has_kernels(architectures, capability) is runs
+
+
+def test_every_device_has_its_tab_and_its_choice_on_the_pages():
+    """A block of the landing page is hidden until its tab is chosen, by a rule for each device; the explorer offers all of them."""
+    static = ROOT / "tensorcopy" / "site" / "static"
+    tabs = re.findall(r'\[value="(\w+)"\]:checked\) \[data-device~="(\w+)"\]', (static / "tensorcopy.css").read_text(encoding="utf-8"))
+    assert tabs == [(device, device) for device in devices.DEVICES]
+    (offered,) = re.findall(r"const ALWAYS = { device: (\[[^]]*\])", (static / "explorer.js").read_text(encoding="utf-8"))
+    assert json.loads(offered) == [*devices.DEVICES]
 
 
 class DelayedError(Exception):
