@@ -1,7 +1,7 @@
 """A campaign says what is measured and how it is judged. The command line makes it once, from tensorcopy.toml, and passes it on.
 
 docs/own-operation.md and docs/measurement.md show the tables of the file. One with [project] or [suites] is a campaign of its own: its
-operations and suites, and nothing else. Any other adds its operations and verdicts to the shipped campaign.
+operations and suites, and nothing else. Any other adds its operations and rules to the shipped campaign.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ Pattern = Annotated[str, Meta(min_length=1, max_length=300)]
 
 
 @dataclass(frozen=True)
-class Verdicts:
-    """What a campaign says of verdicts.
+class VerdictRules:
+    """The rules of verdicts that a campaign declares.
 
     margins : the smallest slowdown that counts, as a share of the time, by a regular expression on cases; of several, the last counts
     acknowledged : regular expression on cases, the last release whose slowdown is acknowledged, and why
@@ -83,7 +83,7 @@ class Verdicts:
         return next((why for why, pattern in rows if pattern.search(name)), "")
 
 
-NO_VERDICTS = Verdicts()
+NO_RULES = VerdictRules()
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Campaign:
     """What is measured, and how it is judged.
 
     name : of asv's project, in the head of every page
-    title : the heading of its landing page
+    title : the heading of a project's landing page; that of the shipped one is `question` in words.toml
     folder : of tensorcopy.toml
     releases : those of the package's table, and of `table`, whose rows replace those of the same version
     table : the file that a user adds releases to; it may not exist yet
@@ -101,7 +101,7 @@ class Campaign:
     suites : the folder of an asv suite; None where the operations are all that is measured
     requires : packages for the environment of every release; one that begins with "." is the folder of a package
     threads : of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
-    verdicts : margins, and acknowledged slowdowns
+    rules : margins, and acknowledged slowdowns
     pins_numpy : whether the table of releases chooses numpy, not what is required
     is_shipped : whether it is the one of this package: commits of its repository are commits of this program
     observers : arguments of the probe of an environment: the module that observes what methods do, and "--own-only" without a registry
@@ -121,7 +121,7 @@ class Campaign:
     suites: Path | None = None
     requires: tuple[str, ...] = ()
     threads: int = 0
-    verdicts: Verdicts = NO_VERDICTS
+    rules: VerdictRules = NO_RULES
     pins_numpy: bool = False
     is_shipped: bool = False
     observers: tuple[str, ...] = ()
@@ -185,7 +185,7 @@ def read(folder: Path, shipped: Campaign | None = None, methods: frozenset[str] 
     else:
         raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
     operations, left_out = _operations(document, path, methods)
-    return replace(made, operations=operations, methods=methods, left_out=left_out, verdicts=_verdicts(document, path, made.releases))
+    return replace(made, operations=operations, methods=methods, left_out=left_out, rules=_rules(document, path, made.releases))
 
 
 def _operations(
@@ -364,7 +364,7 @@ class _Tables(Struct, frozen=True):
     acknowledged: list[_Acknowledged] = []
 
 
-def _verdicts(document: Mapping[str, Any], path: Path, releases: ReleaseIndex) -> Verdicts:
+def _rules(document: Mapping[str, Any], path: Path, releases: ReleaseIndex) -> VerdictRules:
     try:
         tables = msgspec.convert({name: document[name] for name in _Tables.__struct_fields__ if name in document}, _Tables)
         margins = tuple((re.compile(pattern), percent / 100) for pattern, percent in tables.margin.items())
@@ -376,7 +376,7 @@ def _verdicts(document: Mapping[str, Any], path: Path, releases: ReleaseIndex) -
             allowed="[margin] with percents by regular expressions, and [[acknowledged]] with case, release and why",
             next=GUIDE,
         ) from error
-    return Verdicts(margins, acknowledged, tuple(release.version for release in releases))
+    return VerdictRules(margins, acknowledged, tuple(release.version for release in releases))
 
 
 def _refused(got: str, allowed: str) -> TensorcopyError:

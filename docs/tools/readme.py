@@ -183,7 +183,7 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
     if not {(before, python), (after, python)} <= results.keys():
         return None
     try:
-        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().verdicts)
+        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().rules)
     except TensorcopyError:
         return None
     sentences = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]

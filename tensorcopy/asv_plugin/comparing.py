@@ -148,7 +148,7 @@ def compare(conf: Any, options: Namespace) -> int:
     )
     answering = select.longest_history(of_both, device)
     shared = {place: sides for place, sides in shared.items() if place[0] == answering}
-    questions = {place: Question(before, after, own.verdicts, margin=options.factor - 1) for place, (before, after) in shared.items()}
+    questions = {place: Question(before, after, own.rules, margin=options.factor - 1) for place, (before, after) in shared.items()}
     compared = {place: comparisons.between(question).selected(device=asked) for place, question in questions.items()}
     devices = {case.device for comparison in compared.values() for case in comparison.changes}
     color_print(f"On {answering}: {', '.join(each for each in DEVICES if each in devices)}")

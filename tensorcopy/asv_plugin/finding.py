@@ -110,7 +110,7 @@ class Search:
             by_version = {each.version: each for each in stored if not each.revision}
             if by_version.keys() >= {*versions}:
                 pairs = pairwise(by_version[version] for version in versions)
-                yield [comparisons.between(Question(*pair, self.job.campaign.verdicts, planned_looks=looks, **judging)) for pair in pairs]
+                yield [comparisons.between(Question(*pair, self.job.campaign.rules, planned_looks=looks, **judging)) for pair in pairs]
 
     def read(self, folder: Path) -> Results:
         """Return what a folder of launches has."""
@@ -123,7 +123,7 @@ class Search:
 
     def ratio(self, step: Comparison) -> str:
         """Return the ratio of the times, with its interval, as `compare` has it."""
-        question, (before, after) = Question(step.before, step.after, self.job.campaign.verdicts), step.labels
+        question, (before, after) = Question(step.before, step.after, self.job.campaign.rules), step.labels
         change = comparisons.between(question).changes[self.case]
         interval = f" ({ratio_interval(change.interval)})" if change.interval else ""
         return f"{ratio_text(change.size)}{interval} from {before} to {after}, in {min(change.launches)} launches of {step.after.machine}"

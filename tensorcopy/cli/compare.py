@@ -177,9 +177,9 @@ def _compared(options: argparse.Namespace) -> Comparison:
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
     stored = reader.load_results(pair.before.folder, own.releases).results
-    print_warnings([*pair.warnings, *own.verdicts.unmatched(reader.cases((*stored, pair.after)))])
+    print_warnings([*pair.warnings, *own.rules.unmatched(reader.cases((*stored, pair.after)))])
     if options.metric == "time":
-        comparison = comparisons.between(Question(pair.before, pair.after, own.verdicts, margin, everywhere))
+        comparison = comparisons.between(Question(pair.before, pair.after, own.rules, margin, everywhere))
     else:
         comparison = comparisons.of_counts(pair.before, pair.after, options.metric, margin=options.margin)
         if not comparison.changes:
@@ -218,7 +218,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         every = [case for case in now.cases(sides, job) if case.spec.compared]
         device = options.device or next((each for each in DEVICES if each in {case.device for case in every}), "")
         cases = [case for case in every if wanted(case)]
-        print_warnings(own.verdicts.unmatched(now.known_cases(job)))
+        print_warnings(own.rules.unmatched(now.known_cases(job)))
         if not cases:
             following = spelling(options.case, (case.name for case in every)) or "name a case that is allowed"
             allowed = some(kinds_of_cases(every))
@@ -244,12 +244,12 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError("--format needs --open", got=f"--format {options.format} alone", allowed="--open with it", next="add --open")
     own = campaign()
     results = reader.load_results(results_folder(), own.releases)
-    print_warnings([*results.warnings, *own.verdicts.unmatched(reader.cases(results.results))])
+    print_warnings([*results.warnings, *own.rules.unmatched(reader.cases(results.results))])
     problems = concerning(results, [*filter(None, [options.machine])])
     print_errors(problems)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
     device = select.device_of(results.results, options.device, options.machine, command=command, counts=True)
-    by_case = series.joined(select.history(results.results, options.machine, options.python, device), own.verdicts)
+    by_case = series.joined(select.history(results.results, options.machine, options.python, device), own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}
     if not selected:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from os.path import relpath
 
 from tensorcopy import numbers
-from tensorcopy.campaign import NO_VERDICTS, Verdicts
+from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import ALPHA, LEAST_COUNT, MARGIN, Change, CountPair, Reason, Verdict
@@ -34,15 +34,15 @@ REPEATS = 2  # times the repeatability, at least, is a change of a count
 class Question:
     """What a comparison asks. Each answer is judged by it, and shown with it.
 
-    verdicts : margins of cases, and what is acknowledged
-    margin : the smallest change to report, as a share of the time, of cases for which `verdicts` have none
+    rules : margins of cases, and what is acknowledged
+    margin : the smallest change to report, as a share of the time, of cases for which `rules` have none
     everywhere : whether it is that of all cases
     planned_looks : how many looks at the launches the caller plans, each of which may end the measurement
     """
 
     before: Result
     after: Result
-    verdicts: Verdicts = NO_VERDICTS
+    rules: VerdictRules = NO_RULES
     margin: float = MARGIN
     everywhere: bool = False
     planned_looks: int = 1
@@ -65,12 +65,12 @@ class Question:
 
     def margin_of(self, case: Case) -> float:
         """Return the margin of a case."""
-        declares = self.verdicts.margins and not self.everywhere
-        return (self.verdicts.margin(case.name) if declares else None) or self.margin
+        declares = self.rules.margins and not self.everywhere
+        return (self.rules.margin(case.name) if declares else None) or self.margin
 
     def acknowledged(self, case: Case) -> str:
         """Return why a slowdown of a case is known and stays; "" where it is not, and where torch is not all that differs."""
-        return self.verdicts.why(case.name, self.after.version) if self.is_of_torch else ""
+        return self.rules.why(case.name, self.after.version) if self.is_of_torch else ""
 
 
 @dataclass(frozen=True)
@@ -214,12 +214,12 @@ def _missing(result: Result, case: Case, failed: Reason, skipped: Reason, absent
 
 
 @lru_cache(maxsize=256)  # pairs of releases
-def chained(pairs: tuple[tuple[Result, Result], ...], verdicts: Verdicts = NO_VERDICTS) -> Mapping[Case, Change]:
+def chained(pairs: tuple[tuple[Result, Result], ...], rules: VerdictRules = NO_RULES) -> Mapping[Case, Change]:
     """Return the change of each case over a chain of pairs of results.
 
     pairs : each of one Python, and each but the first begins with the release that the one before ends with
     """
-    question = Question(pairs[0][0], pairs[-1][1], verdicts)
+    question = Question(pairs[0][0], pairs[-1][1], rules)
     if len(pairs) == 1:
         return between(question).changes
     links = [(before, after, effects.between(before.column, after.column)) for before, after in pairs]

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import log, log1p
 
-from tensorcopy.campaign import NO_VERDICTS, Verdicts
+from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.judge import change_points, comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Question
@@ -57,7 +57,7 @@ class CaseSeries:
     values : None for a release that was not measured
     spreads : each value's relative standard error, see `Timing.spread`; of a count, the relative difference of its repeats
     joints : where values of an older Python are scaled
-    verdicts : of the campaign
+    rules : of the campaign
     older : the same case on each older Python; older_steps : changes that only it shows, of releases where a newer one decides
     """
 
@@ -70,7 +70,7 @@ class CaseSeries:
     spreads: tuple[float, ...]
     steps: tuple[Step, ...]
     joints: tuple[Joint, ...] = ()
-    verdicts: Verdicts = NO_VERDICTS
+    rules: VerdictRules = NO_RULES
     older: tuple[CaseSeries, ...] = ()
     older_steps: tuple[Step, ...] = ()
 
@@ -97,7 +97,7 @@ class CaseSeries:
         later = [index for index, value in enumerate(self.values) if value is not None][1:]
         if not (self.case.spec.timed or self.case.tracked):
             return dict.fromkeys(later)
-        return {index: comparisons.between(Question(*self.sides(index), self.verdicts)).changes.get(self.case) for index in later}
+        return {index: comparisons.between(Question(*self.sides(index), self.rules)).changes.get(self.case) for index in later}
 
     @property
     def is_compared(self) -> bool:
@@ -133,7 +133,7 @@ class CaseSeries:
 
     def change(self, before: int, after: int) -> Change | None:
         """Return the change between two of its releases, across its Pythons."""
-        return comparisons.chained(self.links(before, after), self.verdicts).get(self.case)
+        return comparisons.chained(self.links(before, after), self.rules).get(self.case)
 
     def sides_of(self, step: Step) -> tuple[Result, Result]:
         """Return the results that a change is between, the earlier first."""
@@ -160,13 +160,13 @@ class CaseSeries:
         return factor
 
 
-def joined(axes: Sequence[Sequence[Result]], verdicts: Verdicts = NO_VERDICTS) -> dict[Case, CaseSeries]:
+def joined(axes: Sequence[Sequence[Result]], rules: VerdictRules = NO_RULES) -> dict[Case, CaseSeries]:
     """Return the history of each case over several Pythons.
 
     axes : for each Python, the newest first, its results in order of release; see `select.history`
-    verdicts : of the campaign
+    rules : of the campaign
     """
-    joined_series, older_series = _over(axes[0], verdicts), [_over(axis, verdicts) for axis in axes[1:]]
+    joined_series, older_series = _over(axes[0], rules), [_over(axis, rules) for axis in axes[1:]]
     for axis_series in older_series:
         for case, older in axis_series.items():
             newer = joined_series.get(case)
@@ -256,7 +256,7 @@ def _cases(results: Sequence[Result]) -> list[Case]:
     return [*dict.fromkeys([*that_torch_changes, *counted, *failing])]
 
 
-def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSeries]:
+def _over(results: Sequence[Result], rules: VerdictRules) -> dict[Case, CaseSeries]:
     """Return each case over results in order of release, without its steps.
 
     A result with times on other devices alone is no part of a timed case's series: what was timed on a device stands as if no other were.
@@ -271,7 +271,7 @@ def _over(results: Sequence[Result], verdicts: Verdicts) -> dict[Case, CaseSerie
         on = f"{place}, Python {newest.python}, {newest.series_key.build} build"
         values, spreads = _of_times(case, over) if case.spec.timed else _of_counts(case, over)
         releases = tuple(result.version for result in over)
-        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(over), values, spreads, (), verdicts=verdicts)
+        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(over), values, spreads, (), rules=rules)
     return by_case
 
 
@@ -457,7 +457,7 @@ class Standing:
     def acknowledged(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns, or of all without one; "" where it does not."""
         name = self.series.case.name
-        reasons = [self.series.verdicts.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
+        reasons = [self.series.rules.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property

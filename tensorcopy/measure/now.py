@@ -69,7 +69,7 @@ def judged(
         loaded = job.read()
         by_place = {each.place: each for each in loaded.results if each.machine == job.machine}
         if before in by_place and after in by_place:
-            question = Question(by_place[before], by_place[after], job.campaign.verdicts, margin, everywhere, len(looks))
+            question = Question(by_place[before], by_place[after], job.campaign.rules, margin, everywhere, len(looks))
             return comparisons.between(question)
         if loaded.problems:
             raise loaded.problems[0]

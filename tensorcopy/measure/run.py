@@ -145,7 +145,7 @@ def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], par
         case
         for series in by_series(results).values()
         for before, after in pairwise(series)
-        for case, change in comparisons.between(Question(before, after, job.campaign.verdicts)).changes.items()
+        for case, change in comparisons.between(Question(before, after, job.campaign.rules)).changes.items()
         if _is_wide(case, change)
     }
     if not wide:

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tensorcopy.campaign import Verdicts
+from tensorcopy.campaign import VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, function_changes
 from tensorcopy.judge.comparisons import Question, word
@@ -73,7 +73,7 @@ class Cause:
         return moved and not self.difference.changed
 
 
-def of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> Cause:
+def of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> Cause:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
     before, after = function_profiles.profiles_of(pair.before), function_profiles.profiles_of(pair.after)
     if before is None or after is None:
@@ -81,7 +81,7 @@ def of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> Cause:
     cases = _cases((pair.before, pair.after), [name for name in before.cases if name in after.cases])
     name = _selected(cases, pattern)
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
-    change = comparisons.between(Question(pair.before, pair.after, verdicts)).changes[timed] if timed else None
+    change = comparisons.between(Question(pair.before, pair.after, rules)).changes[timed] if timed else None
     return of_results(pair.before, pair.after, name, function_changes.between(before, after, name), change, timed)
 
 
@@ -110,7 +110,7 @@ class PartsChange:
     time: Change
 
 
-def parts_of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> PartsChange | None:
+def parts_of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> PartsChange | None:
     """Return the parts of a case on the device of two results; None where launches of both sides do not tell them.
 
     A method alone is its smallest tensor. Raises TensorcopyError for a pattern that matches several cases.
@@ -125,7 +125,7 @@ def parts_of_pair(pair: SelectedPair, pattern: str, verdicts: Verdicts) -> Parts
     else:
         case = cases[only_match({name: [name] for name in names}, pattern, "", "a method alone, such as detach_clone, or a whole name")]
     row = after.methods.get(case["method"]) or before.methods.get(case["method"]) or {}
-    change = comparisons.between(Question(before, after, verdicts)).changes[case]
+    change = comparisons.between(Question(before, after, rules)).changes[case]
     parts = before.parts[case], after.parts[case]
     return PartsChange(
         case, row.get("code_on_accelerator", case["method"]), before, after, comparisons.labels(before, after), parts, change

@@ -101,7 +101,7 @@ class Content:
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
         """The comparison of every pair of results that has a page, by address."""
-        questions = [Question(*pair, self.campaign.verdicts) for pair in compared_pairs(self.series)]
+        questions = [Question(*pair, self.campaign.rules) for pair in compared_pairs(self.series)]
         return {addresses.of_comparison(each.before, each.after): comparisons.between(each) for each in questions}
 
     def comparison_address(self, before: Result, after: Result) -> str:

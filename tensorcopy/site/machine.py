@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.campaign import NO_VERDICTS, Verdicts
+from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.judge import comparisons, groups
 from tensorcopy.judge import series as case_series
 from tensorcopy.judge.comparisons import Comparison, Question
@@ -148,11 +148,11 @@ class Machine:
     """A machine with its results.
 
     series : the first has the newest release on the newest Python
-    verdicts : of the campaign
+    rules : of the campaign
     """
 
     series: tuple[Series, ...]
-    verdicts: Verdicts = NO_VERDICTS
+    rules: VerdictRules = NO_RULES
 
     @property
     def name(self) -> str:
@@ -220,7 +220,7 @@ class Machine:
     @cached_property
     def history(self) -> dict[Case, CaseSeries]:
         """Each case over the releases, the Pythons joined."""
-        joined = case_series.joined([series.results for series in self.joined_series], self.verdicts)
+        joined = case_series.joined([series.results for series in self.joined_series], self.rules)
         return {case: joined[case] for case in self.cases}
 
     @cached_property
@@ -392,7 +392,7 @@ class DeviceResults:
         if len(self.series.results) < 2:
             return None
         before, after = self.series.results[-2:]
-        return comparisons.between(Question(before, after, self.machine.verdicts)).selected(device=self.device)
+        return comparisons.between(Question(before, after, self.machine.rules)).selected(device=self.device)
 
     @property
     def launches(self) -> str:
@@ -445,7 +445,7 @@ class DeviceResults:
         return any(series.is_compared for series in self.history.values())
 
 
-def machines(results: Sequence[Result], verdicts: Verdicts = NO_VERDICTS) -> list[Machine]:
+def machines(results: Sequence[Result], rules: VerdictRules = NO_RULES) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
     Results of an unknown SHA are omitted.
@@ -453,7 +453,7 @@ def machines(results: Sequence[Result], verdicts: Verdicts = NO_VERDICTS) -> lis
     by_machine: dict[str, list[Series]] = {}
     for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
-    return [Machine(tuple(group), verdicts) for group in by_machine.values()]
+    return [Machine(tuple(group), rules) for group in by_machine.values()]
 
 
 def longest_history(measured: Sequence[Machine], device: str = "") -> Machine | None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import log
 from typing import TypeVar
 
-from tensorcopy.campaign import Verdicts
+from tensorcopy.campaign import VerdictRules
 from tensorcopy.judge import change_points
 from tensorcopy.judge.comparisons import Comparison, Question, between
 from tensorcopy.judge.series import CHANGED, CaseSeries, direction
@@ -71,7 +71,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
             timings = _by_version(series, lambda result: result.timings.get(case), versions)
             band = [(position, *timing.interval) if timing else None for position, timing in enumerate(timings)]
-            bands += [Band(_zone(series, case, versions, machine.verdicts), colour, "zone"), Band(band, colour)]
+            bands += [Band(_zone(series, case, versions, machine.rules), colour, "zone"), Band(band, colour)]
             dots.append(Dots(_launches(series, case, versions), colour))
             values += [edge for point in band if point for edge in point[1:]]
         lines.append(Line(points, colour, number, "" if number == 0 else "old"))
@@ -98,11 +98,11 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink) -> str:
     ).svg()
 
 
-def _zone(series: Series, case: Case, versions: Sequence[str], verdicts: Verdicts) -> list[tuple[float, float, float] | None]:
+def _zone(series: Series, case: Case, versions: Sequence[str], rules: VerdictRules) -> list[tuple[float, float, float] | None]:
     """Return the times within which a release would not have been told from the one before."""
     zone: list[tuple[float, float, float] | None] = [None] * len(versions)
     for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
-        change, position = between(Question(before, after, verdicts)).changes.get(case), versions.index(release.version)
+        change, position = between(Question(before, after, rules)).changes.get(case), versions.index(release.version)
         if change and change.detectable is not None:
             time, size = after.timings[case].seconds, 1 + change.detectable
             zone[position] = (position, time / size, time * size)

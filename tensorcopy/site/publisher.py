@@ -26,7 +26,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Sequ
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = unreadable(loaded)
     writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=(*problems, *loaded.superseded))
-    return problems, [*loaded.warnings, *campaign.verdicts.unmatched(reader.cases(loaded.results))]
+    return problems, [*loaded.warnings, *campaign.rules.unmatched(reader.cases(loaded.results))]
 
 
 def unreadable(loaded: Results) -> tuple[TensorcopyError, ...]:

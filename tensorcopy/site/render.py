@@ -53,7 +53,7 @@ def page_modules(content: Content) -> list[Any]:
 def content(campaign: Campaign, results: Sequence[Result], docs: Mapping[str, str] | None = None) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content(campaign, tuple(machines(results, campaign.verdicts)), {**PLACEHOLDER_DOCS, **(docs or {})}, day)
+    return Content(campaign, tuple(machines(results, campaign.rules)), {**PLACEHOLDER_DOCS, **(docs or {})}, day)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:

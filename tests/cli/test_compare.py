@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from scipy.special import stdtrit
 
-from tensorcopy.campaign import Verdicts
+from tensorcopy.campaign import VerdictRules
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, paired
@@ -196,7 +196,7 @@ def test_tensorcopy_toml_declares_margins_and_what_is_acknowledged(folder, capsy
 
 
 CASE = "copies.BySize.time_copy tensor 16"
-KNOWN = Verdicts(acknowledged=((re.compile("tensor"), "2.15.0", "the price of a check"),), releases=NAMES)
+KNOWN = VerdictRules(acknowledged=((re.compile("tensor"), "2.15.0", "the price of a check"),), releases=NAMES)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.campaign import NO_VERDICTS
+from tensorcopy.campaign import NO_RULES
 from tensorcopy.judge import function_changes
 from tensorcopy.releases import release_table
 from tensorcopy.report import explanation
@@ -35,7 +35,7 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
 
 @pytest.fixture(scope="module")
 def causes():
-    return {pair: explanation.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0], NO_VERDICTS) for pair in PAIRS}
+    return {pair: explanation.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0], NO_RULES) for pair in PAIRS}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{case} {before} {after}" for case, before, after in PAIRS])

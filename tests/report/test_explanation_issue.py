@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tensorcopy import cli
-from tensorcopy.campaign import NO_VERDICTS
+from tensorcopy.campaign import NO_RULES
 from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import signed_interval
@@ -27,7 +27,7 @@ PAIRS = [("detach", "2.5.1", "2.15.0"), ("numpy", "1.12.1@3.9", "1.13.1@3.9"), (
 @pytest.fixture(scope="module")
 def causes():
     return {
-        pair[0]: explanation.of_pair(select.pair(pair[1], pair[2], ROOT / "results", release_table.load()), pair[0], NO_VERDICTS)
+        pair[0]: explanation.of_pair(select.pair(pair[1], pair[2], ROOT / "results", release_table.load()), pair[0], NO_RULES)
         for pair in PAIRS
     }
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tensorcopy.campaign import NO_VERDICTS
+from tensorcopy.campaign import NO_RULES
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Question
@@ -184,7 +184,7 @@ def test_the_zone_of_a_release_is_what_it_would_not_have_been_told_from(tmp_path
     results = launch_files.load(tmp_path, *releases)
     (series,) = series_of_results(results)
     detectable = comparisons.between(Question(*results)).changes[case].detectable
-    first, (position, low, high) = plots._zone(series, case, releases, NO_VERDICTS)
+    first, (position, low, high) = plots._zone(series, case, releases, NO_RULES)
     time = results[1].timings[case].seconds
     assert (first, position) == (None, 1)
     assert (low, high) == pytest.approx((time / (1 + detectable), time * (1 + detectable)))

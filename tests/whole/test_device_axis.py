@@ -8,7 +8,7 @@ from html import unescape
 import feedparser
 import pytest
 
-from tensorcopy.campaign import Verdicts
+from tensorcopy.campaign import VerdictRules
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge.series import Age
@@ -87,8 +87,8 @@ def block_of(page: str, device: str) -> str:
     return next(block for block in blocks if block.startswith(f'<div class="device" data-device="{device}"'))
 
 
-def site_of(folder, verdicts: Verdicts | None = None) -> Site:
-    campaign = replace(shipped(), **({"verdicts": verdicts} if verdicts else {}))
+def site_of(folder, rules: VerdictRules | None = None) -> Site:
+    campaign = replace(shipped(), **({"rules": rules} if rules else {}))
     content = render.content(campaign, launch_files.load(folder))
     return Site(content, dict(render.files(content)))
 
@@ -233,7 +233,7 @@ def test_an_acknowledged_slowdown_says_so_in_its_row(tmp_path):
     """On the landing page and on that of regressions, with a link to its issue; the badge does not count it."""
     write(tmp_path, CUDA, "gpu", counted=("cuda",))
     rows = ((re.compile("clone_detach"), NEWEST, "a check: pytorch#12"),)
-    acknowledging = site_of(tmp_path, Verdicts(acknowledged=rows, releases=tuple(release.version for release in release_table.load())))
+    acknowledging = site_of(tmp_path, VerdictRules(acknowledged=rows, releases=tuple(release.version for release in release_table.load())))
     for view in (acknowledging.block("cuda"), acknowledging.regressions("cuda")):
         rows = re.findall(r"<tr>.*?</tr>", re.search(r'<table class="fit open">.*?</table>', view, re.DOTALL)[0])
         (row,) = [row for row in rows if 'acknowledged: a check: <a href="https://github.com/pytorch/pytorch/issues/12"' in row]

@@ -497,9 +497,9 @@ class Made:
         if self.set.looks:
             return self._looked_at(results)
         if "#" in self.set.sides[0]:
-            return comparisons.between(Question(*launch_files.load(results, *self.set.sides), self.campaign.verdicts))
+            return comparisons.between(Question(*launch_files.load(results, *self.set.sides), self.campaign.rules))
         pair = select.pair(*self.set.sides, results, self.campaign.releases)
-        return comparisons.between(Question(pair.before, pair.after, self.campaign.verdicts))
+        return comparisons.between(Question(pair.before, pair.after, self.campaign.rules))
 
     def _looked_at(self, results: Path) -> Comparison:
         """Return what the looks of a measurement say that took these launches."""
@@ -513,7 +513,7 @@ class Made:
 
         def compared() -> Comparison:
             before, after = launch_files.load(seen.parent, *self.set.sides)
-            return comparisons.between(Question(before, after, self.campaign.verdicts, planned_looks=len(looks)))
+            return comparisons.between(Question(before, after, self.campaign.rules, planned_looks=len(looks)))
 
         looks = (*(look for look in now.LOOKS if look < len(paths)), len(paths))
         comparison = now.judge(looks, take, compared)

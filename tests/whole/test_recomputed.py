@@ -23,7 +23,7 @@ LEAST = {  # numbers that are recomputed, at least
 
 
 def test_every_number_follows_from_the_launches(published_site):
-    """Verdicts, sizes, intervals and p-values of neighbours, times, steps, open regressions and upgrades."""
+    """VerdictRules, sizes, intervals and p-values of neighbours, times, steps, open regressions and upgrades."""
     lines, checked = recompute.differences(published_site)
     assert lines == []
     assert {what: number for what, number in LEAST.items() if checked[what] < number} == {}
