@@ -49,7 +49,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class CaseSeries:
-    """One case over the releases of the table, on one machine and build.
+    """One case over the releases of the table, on one machine and build; its Pythons are joined.
 
     on : the processor, machine, device, Python and build
     unit : of the values

@@ -134,7 +134,7 @@ def _stored(sides: Sequence[Measurement], job: Job) -> int:
     """Return how many launches have both sides with every selected case."""
     places = {side.place for side in sides}
     both = [each for each in job.stored() if places <= {side.place for side in each.sides}]
-    counts = plan.taken(both, job.suites(sides))
+    counts = plan.launch_counts(both, job.suites(sides))
     return min(counts[place] for place in places)
 
 

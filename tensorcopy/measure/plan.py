@@ -358,7 +358,7 @@ def on_device(suites: str, device: str) -> str:
     return f"^({'?!' if device == 'cpu' else '?='}{is_there}).*(?:{suites})"
 
 
-def taken(
+def launch_counts(
     launches: Iterable[Launch],
     suites: Suites,
     kind: str = "times",

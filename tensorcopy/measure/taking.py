@@ -294,7 +294,7 @@ class Missing:
 
     def counts(self) -> Mapping[Place, int]:
         """Return in how many launches each side is now."""
-        return plan.taken(self.job.stored(), self.suites, opened=self.job.sides.provenances())
+        return plan.launch_counts(self.job.stored(), self.suites, opened=self.job.sides.provenances())
 
     def of(self, group: Sequence[Measurement]) -> int:
         """Return how many launches a group lacks now, or the reference, which is in all of them, where it is measured too."""
@@ -466,7 +466,7 @@ def rounds_of_counts(suites: Suites, count: int) -> list[Suites]:
 def uncounted(measurements: Sequence[Measurement], job: Job, suites: Suites, number: int) -> list[Measurement]:
     """Return the measurements that have fewer than a number of launches of counts of these suites, or none of any."""
     stored = job.counted()
-    counts = plan.taken(stored, suites, "counts", opened=job.sides.provenances())
+    counts = plan.launch_counts(stored, suites, "counts", opened=job.sides.provenances())
     there = {side.place for each in stored for side in each.sides}
     lacking = [each for each in measurements if each.place not in there or (suites and counts[each.place] < number)]
     return [each for each in dict.fromkeys(lacking) if each not in job.sides.failed]

@@ -39,7 +39,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class SeriesKey:
-    """Which results form one series.
+    """Which results form one series. Those of git revisions lie in a folder of their own, see `measure.revisions.results_of`.
 
     machine : its name
     identity : of its hardware; "" if unknown. Machines in two folders of results may share a name

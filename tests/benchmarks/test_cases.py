@@ -102,6 +102,6 @@ def test_the_shipped_launches_have_every_timed_case_of_the_cpu(shipped_results, 
     """`tensorcopy measure` would take those of every release again for one that they lack; so would a count of a method for CUDA alone."""
     suites = {suite.name: suite for suite in map(side_benchmarks._kept, turns._described(str(ROOT / "benchmarks")))}
     launches = [each for each in shipped_results.launches if each.machine == SHIPPED.name]
-    assert plan.taken(launches, side_benchmarks.selected(suites, "", []))[newest.place] >= 12
+    assert plan.launch_counts(launches, side_benchmarks.selected(suites, "", []))[newest.place] >= 12
     counted = side_benchmarks.selected(suites, "", [], timed=False)
     assert [text for suite in counted.values() for text in suite.selected if "pinned" in text] == []

@@ -291,8 +291,8 @@ def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other():
     by_case = {(BY_SIZE, 0): [SideTurns([1e-6], 1), SideTurns([1e-6], 1)], (BY_SIZE, 1): [SideTurns(), SideTurns([1e-6], 1)]}
     times = {"id": launches.new_id(), "started": "2026-11-21T08:00:00+00:00", "ended": ""}
     taken = launch.document(sides, SUITES, by_case, machine="box", **times)
-    assert [*plan.taken([taken], side_benchmarks.selected(SUITES, "BySize", ())).values()] == [1, 1]
-    assert [*plan.taken([taken], side_benchmarks.selected(SUITES, "Latency", ("cuda",))).values()] == [0, 0]
+    assert [*plan.launch_counts([taken], side_benchmarks.selected(SUITES, "BySize", ())).values()] == [1, 1]
+    assert [*plan.launch_counts([taken], side_benchmarks.selected(SUITES, "Latency", ("cuda",))).values()] == [0, 0]
 
 
 def test_a_release_that_lacks_a_case_has_no_launch_of_it():
@@ -300,7 +300,7 @@ def test_a_release_that_lacks_a_case_has_no_launch_of_it():
     sides = [LocalSide(each.release.sha, each.environment, PROVENANCE) for each in FIVE[-2:]]
     by_case = {(BY_SIZE, 0): [SideTurns([1e-6], 1), SideTurns([1e-6], 1)], (BY_SIZE, 1): [SideTurns([1e-6], 1), SideTurns()]}
     taken = launch.document(sides, SUITES, by_case, machine="box", id=launches.new_id(), **SECOND)
-    counts = plan.taken([taken], side_benchmarks.selected(SUITES, "BySize", ()))
+    counts = plan.launch_counts([taken], side_benchmarks.selected(SUITES, "BySize", ()))
     assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]
 
 

@@ -132,7 +132,7 @@ def test_what_is_left_out_is_measured_again(tmp_path):
         (name,) = read[0].suites
         stored = read[0].suites[name]
         suites = side_benchmarks.selected({name: described(name, stored)}, "", ())
-        assert [*plan.taken(read, suites).values()] == [3]
+        assert [*plan.launch_counts(read, suites).values()] == [3]
 
 
 MINE = "mine.time_it n=1"
@@ -179,7 +179,7 @@ def test_launches_of_another_package_than_is_installed_are_missing(tmp_path):
     place = read[0].sides[0].place
     for name, stored in read[0].suites.items():
         suites = side_benchmarks.selected({name: described(name, stored)}, "", ())
-        counts = [plan.taken(read, suites, opened={place: code})[place] for code in (OLD_CODE, NEW_CODE, {})]
+        counts = [plan.launch_counts(read, suites, opened={place: code})[place] for code in (OLD_CODE, NEW_CODE, {})]
         assert counts == ([3, 0, 3] if name == "mine.time_it" else [3, 3, 3])
 
 
