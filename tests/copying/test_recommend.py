@@ -150,6 +150,11 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
         assert str(cost["text"]).replace("<wbr>", "").startswith(f"<code>{escape(code)}</code>")
         assert "2¹⁷ elements" in cost["text"]  # where `advise` answers without a size
         assert f"/cuda-{'tensor' if to == 'tensor' else 'ndarray'}-own-" in cost["address"]
+        options = recommend.options_by_size(gpu.result, recommend.common_request("tensor" if to == "tensor" else "ndarray", "cuda"))[2**17]
+        (fastest,) = (option for option in options if option.rank == "fastest")
+        low, high = (f"{ratio:.2f}" for ratio in options[0].change.interval)
+        ratio = f"takes {low} to {high} × as long as <code>{escape(fastest.code)}</code>, the fastest"
+        assert ratio in str(cost["text"]).replace("<wbr>", "").replace("\xa0", " ")
     twice = by_size[2**24]  # measured in two launches: there is no interval
     assert ({option.rank for option in twice}, recommend.reason(request, twice)[0]) == ({""}, "reason_few_launches")
     launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]

@@ -282,7 +282,10 @@ def _options(results: DeviceResults, request: CopyRequest) -> tuple[Option, ...]
 
 
 def _cost(options: Sequence[Option], translate: Translate) -> Markup:
-    """Return what the first method costs in time and device memory, how many are tied with it, and what the slowest costs."""
+    """Return what the first method costs in time and device memory, how many are tied with it, and its ratio to another.
+
+    That is the slowest one; where the first is not the fastest itself, it is the fastest.
+    """
     first, *others = options
     tied = sum(option.among_fastest for option in others) if first.among_fastest else 0
     slower = max((option for option in others if option.rank == "slower"), key=lambda option: option.time, default=None)
@@ -291,6 +294,10 @@ def _cost(options: Sequence[Option], translate: Translate) -> Markup:
     if slower and slower.change and slower.change.interval and first.change is None:  # the ratio to the fastest is that to the first
         low, high = (ratio_text(ratio) for ratio in slower.change.interval)
         parts.append(translate("cost_slower", code=code_markup(slower.code), low=low, high=high))
+    fastest = next((option for option in others if option.rank == "fastest"), None)
+    if fastest and first.change and first.change.interval:
+        low, high = (ratio_text(ratio) for ratio in first.change.interval)
+        parts.append(translate("cost_fastest", code=code_markup(fastest.code), low=low, high=high))
     parts += [translate(key) for key, _ in first.caveats if key == "device_copy"]
     return translate("semicolon").join(parts)
 
