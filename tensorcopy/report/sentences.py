@@ -546,10 +546,12 @@ def launch_lines(comparison: Comparison) -> list[str]:
 def sensitivity_text(comparison: Comparison) -> str:
     """Return the smallest slowdown seen 9 times in 10, by size.
 
-    For example "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared.
+    For example "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared. Cases without a size come last.
     """
-    texts: list[str] = []
-    for name, size in comparisons.sensitivity(comparison.changes).items():
-        unit = "" if texts else " elements"  # once
-        texts.append(f"{percent(size, 1)} ({name}{unit})" if name else percent(size, 1))
+    smallest = comparisons.sensitivity(comparison.changes)
+    without_size = smallest.pop("", None)
+    units = [" elements", *[""] * len(smallest)]  # once
+    texts = [f"{percent(size, 1)} ({name}{unit})" for (name, size), unit in zip(smallest.items(), units)]
+    if without_size is not None:
+        texts.append(f"{percent(without_size, 1)} (without a size)" if texts else percent(without_size, 1))
     return ", ".join(texts)

@@ -308,8 +308,8 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> Rendera
         return Prose(translate("nothing_compared"))
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
-    methods = f"{counted(len(regressions), 'method')} in {number} of {counted(len(known), 'case')}, each against its lowest level"
-    methods += f"; {ages_text(regressions)}" if regressions else ""
+    of = f"{number or 'none'} of {counted(len(known), 'case')}, each against its lowest level"
+    methods = f"{counted(len(regressions), 'method')} in {of}; {ages_text(regressions)}" if regressions else of
     newest = releases_of(each.series for each in known)[-1]
     first = next(iter(by_case.values()))
     scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.series) for each in known) else ""

@@ -586,6 +586,19 @@ def test_the_sensitivity_of_a_kind_counts_its_worst_case_too():
     assert of_each[8] < seen < 0.04 < of_each[9]
 
 
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ({"": 0.673, "≤ 2¹⁴": 0.155, "≤ 2¹⁷": 0.148}, "15.5 % (≤ 2¹⁴ elements), 14.8 % (≤ 2¹⁷), 67.3 % (without a size)"),
+        ({"": 0.673}, "67.3 %"),
+        ({}, ""),
+    ],
+)
+def test_the_sensitivity_of_cases_without_a_size_is_named(monkeypatch, sizes, text):
+    monkeypatch.setattr(comparisons, "sensitivity", lambda changes: dict(sizes))
+    assert sentences.sensitivity_text(SimpleNamespace(changes={})) == text
+
+
 @pytest.mark.parametrize(("launches", "judged"), [(2, []), (3, ["clone_detach", "tensor"])])
 def test_the_fastest_is_known_where_there_are_launches_to_tell(tmp_path, launches, judged):
     """Of fewer than three, nothing is: no case is tied with the fastest because nothing was compared."""

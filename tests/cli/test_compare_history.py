@@ -74,6 +74,14 @@ def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, caps
         assert "0.0 %" not in shown
 
 
+def test_no_open_regression_is_said_in_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    times = {"2.14.1": 1.0, "2.15.0": 1.0}
+    launch_files.write(tmp_path / "results", {f"copies.BySize.time_copy tensor {numel}": times for numel in (1, 16)}, launches=12)
+    assert main(["history", "--open"]) == 0
+    assert "torch 2.15.0: none of 2 cases, each against its lowest level\n" in capsys.readouterr().out
+
+
 def test_open_regressions_are_json(folder, capsys):
     """Each with the release and the size of its slowdown, and its state in tensorcopy.toml."""
     row = '[[acknowledged]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
