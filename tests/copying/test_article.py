@@ -273,14 +273,14 @@ def cells(row: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def memory_of(content):
-    """Return the sentences about memory on a method's page, and the rows of its table by device."""
+    """Return the sentences about memory on a method's page, and the peaks of its table by memory and device."""
     templates = render.templates_of(content)
     pages = {page.address: page for page in method_pages.pages(content)}
 
-    def of_method(method: str) -> tuple[str, dict[str, list[str]]]:
+    def of_method(method: str) -> tuple[str, dict[tuple[str, ...], str]]:
         html = render.page_text(templates, pages[f"methods/{method}.html"]).partition('id="memory"')[2].partition('class="note"')[0]
         sentences, _, table = html.partition("<table")
-        rows = {re.match("[a-z]+", row[0])[0]: row[1:] for row in map(cells, table.split("<tr>")[2:])}
+        rows = {re.match(r"(\w+), x on ([a-z]+)", head).groups(): peak for head, peak in map(cells, table.split("<tr>")[2:])}
         return unescape(re.sub("<.*?>", "", sentences)), rows
 
     return of_method
@@ -293,7 +293,7 @@ def test_the_page_of_a_method_has_the_memory_that_the_article_has(content, site,
     assert len(hrefs) == 4
     for method, row in zip(hrefs, rows):
         _, host, _, of_device, host_of_device = cells(row)
-        assert memory_of(method)[1] == {"cpu": ["–", host], "cuda": [of_device, host_of_device]}
+        assert memory_of(method)[1] == {("host", "cpu"): host, ("device", "cuda"): of_device, ("host", "cuda"): host_of_device}
 
 
 @pytest.mark.parametrize(
@@ -314,5 +314,21 @@ def test_the_page_of_a_method_says_whether_it_wastes_memory(memory_of, method, m
 
 def test_a_call_that_raises_has_no_memory(memory_of):
     """Such as `x.numpy()` of a tensor on a GPU, which took none."""
-    assert [*memory_of("numpy")[1]] == ["cpu"]
-    assert [*memory_of("detach_cpu_numpy")[1]] == ["cuda"]
+    assert [*memory_of("numpy")[1]] == [("host", "cpu")]
+    assert [*memory_of("detach_cpu_numpy")[1]] == [("device", "cuda"), ("host", "cuda")]
+
+
+@pytest.mark.parametrize(("method", "listed"), [("detach_clone_numpy", True), ("detach_clone", False), ("detach_cpu_numpy", False)])
+def test_only_a_method_of_the_article_s_table_of_memory_links_to_it(content, method, listed):
+    page = next(page for page in method_pages.pages(content) if page.address == f"methods/{method}.html")
+    text = render.page_text(render.templates_of(content), page)
+    assert "Peak above an input of 4 MiB" in text.replace("\xa0", " ")
+    assert ("All conversions" in text) is listed
+
+
+def test_the_page_of_a_method_tells_where_a_device_differs(content):
+    """`.cpu()` returns x itself on the CPU alone; its release is the first that was observed, and no change."""
+    pages = {page.address: page.values for page in method_pages.pages(content)}
+    assert pages["methods/detach_cpu_numpy.html"]["lead"].endswith("requires grad: shares storage; on cuda: independent.")
+    assert "on cuda" not in pages["methods/detach_clone.html"]["lead"]
+    assert not any(any(row["changed"]) for row in pages["methods/detach_cpu_numpy.html"]["releases"])

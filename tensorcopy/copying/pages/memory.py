@@ -23,14 +23,13 @@ class MemoryUse:
     """The memory of a method for a tensor of 4 MiB on a device.
 
     hardware : the vendor's name of the device
-    on_device, on_host : the peaks with the releases that have them; `on_device` is "–" for the CPU
+    peaks : with the releases that have them, by memory: "device" and "host"; on the CPU there is the host's alone
     waste : a sentence about what it takes that another method does not
     """
 
     device: str
     hardware: str
-    on_device: Markup
-    on_host: Markup
+    peaks: Mapping[str, Markup]
     waste: Markup
 
 
@@ -79,8 +78,9 @@ def uses(content: Content, method: str, translate: Translate) -> list[MemoryUse]
         outcome = (row.get("observed") or {}).get(device, {}).get("plain", {})
         on_device, on_host = cases(row, method, device)
         if not outcome.get("raises") and any(case in result.counts for result in of_method for case in (on_device, on_host)):
-            texts = spans(of_method, on_device, translate), spans(of_method, on_host, translate)
-            found.append(MemoryUse(device, of_method[-1].hardware(device), *texts, _waste(of_method[-1], method, device)))
+            counted = {"device": on_device, "host": on_host} if on_device else {"host": on_host}
+            peaks = {kind: spans(of_method, case, translate) for kind, case in counted.items()}
+            found.append(MemoryUse(device, of_method[-1].hardware(device), peaks, _waste(of_method[-1], method, device)))
     return found
 
 

@@ -23,6 +23,7 @@ from tensorcopy.site.pages import explorer
 SEMANTICS_TITLE = "What each method does"
 SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on torch since 1.9."
 INPUTS = ("with_grad", "plain")  # a leaf that requires grad, and a tensor without
+NOT_OBSERVED = "not observed"
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -51,6 +52,20 @@ def observed(result: Result, method: str, kind: str, device: str = "cpu") -> dic
     return outcomes[kind] if outcomes else None
 
 
+def _lead(content: Content, machine: Machine, method: str, device: str) -> str:
+    """Say what a method gives for a leaf that requires grad on the device of its page, and on each other where it differs."""
+    if not observed(machine.result, method, "with_grad", device):
+        return "Not observed with the newest torch." if device == "cpu" else f"For a tensor on {device}; not observed yet."
+    texts = {
+        other: describe(seen).rstrip(".")
+        for other, each in {**content.by_device, device: machine}.items()
+        if (seen := observed(each.result, method, "with_grad", other))
+    }
+    own = texts.pop(device)
+    outcomes = [own, *(f"on {other}: {text}" for other, text in texts.items() if text != own)]
+    return f"With torch {machine.newest.version}, for a leaf that requires grad: {'; '.join(outcomes)}."
+
+
 def _method_pages(content: Content) -> Iterator[Page]:
     """Yield a page for each method, from the machine with the longest history among those that have it, on the first of its devices."""
     for name, row in content.methods.items() if content.machine else ():
@@ -63,15 +78,12 @@ def _method_pages(content: Content) -> Iterator[Page]:
         values = {
             "name": name,
             "code": code,
-            "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen).rstrip('.')}."
-            if (seen := observed(machine.result, name, "with_grad", device))
-            else f"For a tensor on {device}; not observed yet."
-            if device != "cpu"
-            else "Not observed with the newest torch.",
+            "lead": _lead(content, machine, name, device),
             "device": device,
             "anatomies": [*_anatomies(machine, name), *on_device],
             "not_profiled": not_profiled,
             "memory": memory.uses(content, name, translator("en")),
+            "in_article": name in memory.INDEPENDENT,
             "explorers": [
                 (each.name, explorer.link(each, *cases[:1]))
                 for each in content.machines
@@ -122,14 +134,14 @@ def _releases(machine: Machine, name: str, device: str) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for result in machine.by_release:
-        outcomes = [describe(seen) if (seen := observed(result, name, kind, device)) else "not observed" for kind in INPUTS]
+        outcomes = [describe(seen) if (seen := observed(result, name, kind, device)) else NOT_OBSERVED for kind in INPUTS]
         peak = result.counts.get(host_peak(name, device))
         rows.append(
             {
                 "release": result.version,
                 "environment": result.environment,
                 "outcomes": outcomes,
-                "changed": [bool(rows) and text != rows[-1]["outcomes"][index] for index, text in enumerate(outcomes)],
+                "changed": [bool(rows) and rows[-1]["outcomes"][index] not in (text, NOT_OBSERVED) for index, text in enumerate(outcomes)],
                 "peak": "" if peak is None else size(int(peak)),
             }
         )
