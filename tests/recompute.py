@@ -11,10 +11,10 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from html import unescape
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special, stats
 
-from tensorcopy import files
+from tensorcopy import cli, files
 
 ROOT = Path(__file__).resolve().parent.parent
 MARGIN, ALPHA = np.log(1.03), 0.05
@@ -58,6 +58,18 @@ class Judged:
     ratio: float
     interval: tuple[float, float] | None = None
     p: float | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Least squares of sides that met: a row of the design and of the values for each launch and side, a column for each case."""
+
+    columns: list[int]
+    launches: list[int]
+    rows: list[tuple[int, int]]
+    design: Array
+    inverse: Array
+    values: Array
 
 
 class Machine:
@@ -93,32 +105,31 @@ class Machine:
         return [(side["sha"], side["environment"], side.get("revision", "")) for side in document["sides"]]
 
     @cached_property
-    def patterns(self) -> dict[bytes, list[Case]]:
+    def patterns(self) -> dict[bytes, tuple[Case, ...]]:
         """The cases that were measured in the same places."""
         patterns: dict[bytes, list[Case]] = defaultdict(list)
         for case, logs in self.logs.items():
             patterns[(~np.isnan(logs)).tobytes()].append(case)
-        return patterns
+        return {pattern: tuple(cases) for pattern, cases in patterns.items()}
 
     @cached_property
     def times(self) -> dict[tuple[Place, Case], float]:
         """The seconds of each case on each side: its part in the fit, in the median launch."""
         times = {}
         for cases in self.patterns.values():
-            fit = self._fits(cases)
-            for columns, launches, design, _ in fit:
-                values = np.array([self._values(case, columns, launches) for case in cases]).T
-                solution = np.linalg.lstsq(design, values, rcond=None)[0]
-                sides, own = solution[len(launches) :], solution[: len(launches)]
+            for fit in self._fits(cases):
+                solution = fit.inverse @ fit.values
+                sides, own = solution[len(fit.launches) :], solution[: len(fit.launches)]
                 middle = sides.mean(axis=0)
                 seconds = np.exp(sides - middle + np.median(own + middle, axis=0))
-                for number, column in enumerate(columns):
+                for number, column in enumerate(fit.columns):
                     for place, case in enumerate(cases):
                         times[self.places[column], case] = float(seconds[number, place])
         return times
 
-    def _fits(self, cases: Sequence[Case]) -> list[tuple[list[int], list[int], Array, list[tuple[int, int]]]]:
-        """Return columns, launches, design matrix and rows of each group of sides that met, of cases measured in the same places."""
+    @cache
+    def _fits(self, cases: tuple[Case, ...]) -> list[Fit]:
+        """Return the fit of each group of sides that met, of cases measured in the same places."""
         measured = ~np.isnan(self.logs[cases[0]])
         groups: list[set[int]] = []
         for row in measured:
@@ -135,12 +146,9 @@ class Machine:
             design = np.zeros((len(rows), len(launches) + len(columns)))
             for number, (launch, column) in enumerate(rows):
                 design[number, launches.index(launch)] = design[number, len(launches) + columns.index(column)] = 1.0
-            fits.append((columns, launches, design, rows))
+            values = np.array([self.logs[case][tuple(zip(*rows))] for case in cases]).T
+            fits.append(Fit(columns, launches, rows, design, np.linalg.pinv(design), values))
         return fits
-
-    def _values(self, case: Case, columns: Sequence[int], launches: Sequence[int]) -> list[float]:
-        logs = self.logs[case]
-        return [logs[launch, column] for launch in launches for column in columns if not np.isnan(logs[launch, column])]
 
     @cache
     def between(self, before: Place, after: Place) -> dict[Case, Difference | None]:
@@ -163,26 +171,25 @@ class Machine:
                     found[case] = by_way
         return found
 
-    def _joined(self, cases: Sequence[Case], first: int, second: int) -> dict[Case, Difference | None]:
+    def _joined(self, cases: tuple[Case, ...], first: int, second: int) -> dict[Case, Difference | None]:
         """Return the differences of two sides that were not always in the same launches, by the fit to all that met them."""
-        columns, launches, design, rows = next(fit for fit in self._fits(cases) if first in fit[0])
-        if second not in columns:
+        fit = next(fit for fit in self._fits(cases) if first in fit.columns)
+        if second not in fit.columns:
             return dict.fromkeys(cases, None)
-        inverse = np.linalg.pinv(design)
-        contrast = np.zeros(design.shape[1])
-        contrast[len(launches) + columns.index(second)], contrast[len(launches) + columns.index(first)] = 1.0, -1.0
-        count = 2 / float(contrast @ inverse @ inverse.T @ contrast)
-        fitted = design @ inverse
-        own = {column: [number for number, (_, of) in enumerate(rows) if of == column] for column in (first, second)}
-        freedom = {column: float(sum(1 - fitted[number, number] for number in numbers)) for column, numbers in own.items()}
-        found: dict[Case, Difference | None] = {}
-        for case in cases:
-            values = np.array(self._values(case, columns, launches))
-            residuals = values - fitted @ values
-            variance = sum(float((residuals[numbers] ** 2).sum()) / freedom[column] for column, numbers in own.items())
-            both = len(own[first]), len(own[second])
-            found[case] = Difference(float(contrast @ inverse @ values), variance, count, sum(freedom.values()), both, "joined")
-        return found
+        contrast = np.zeros(fit.design.shape[1])
+        at_first, at_second = (len(fit.launches) + fit.columns.index(column) for column in (first, second))
+        contrast[at_second], contrast[at_first] = 1.0, -1.0
+        weights = contrast @ fit.inverse
+        count = 2 / float(weights @ weights)
+        own = {column: [number for number, (_, of) in enumerate(fit.rows) if of == column] for column in (first, second)}
+        freedom = {column: sum(1 - float(fit.design[number] @ fit.inverse[:, number]) for number in own[column]) for column in own}
+        both = len(own[first]), len(own[second])
+        sizes, residuals = weights @ fit.values, fit.values - fit.design @ (fit.inverse @ fit.values)
+        variances = sum((residuals[numbers] ** 2).sum(axis=0) / freedom[column] for column, numbers in own.items())
+        return {
+            case: Difference(float(size), float(variance), count, sum(freedom.values()), both, "joined")
+            for case, size, variance in zip(cases, sizes, variances)
+        }
 
     def compared(self, before: Place, after: Place) -> dict[Case, Judged]:
         """Return the verdict of every case between two sides that is compared; all are judged together."""
@@ -320,12 +327,19 @@ class Series:
         return ((self.places[before], self.places[after]),)
 
 
+@lru_cache
+def machine_in(folder: Path) -> Machine:
+    """Return the machine whose launches are in a folder, fitted once."""
+    return Machine(folder)
+
+
 def python_of(place: Place) -> tuple[int, int]:
     """Return the Python of a side."""
     major, minor = place[1].partition("-")[0][2:].split(".")
     return int(major), int(minor)
 
 
+@lru_cache
 def histories(machine: Machine) -> dict[Case, Series]:
     """Return the joined history of every timed case, of the build without a suffix where there is one."""
     order = list(releases())
@@ -363,11 +377,12 @@ def histories(machine: Machine) -> dict[Case, Series]:
 
 
 def command(*words: str) -> str:
-    """Return the output of a command of tensorcopy in this checkout."""
-    done = subprocess.run([sys.executable, "-m", "tensorcopy", *words], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
-    return done.stdout
+    """Return the output of a command of tensorcopy, which runs in this process: the results are read once for all commands."""
+    with redirect_stdout(StringIO()) as output:
+        code = cli.main(words)
+    if code not in (0, 1):
+        raise RuntimeError(f"{' '.join(words)}: exit code {code}")
+    return output.getvalue()
 
 
 def case_of(row: Mapping[str, Any]) -> Case:
@@ -453,15 +468,17 @@ def of_data(machine: Machine, rows: Mapping[tuple[str, str, str], PrintedRow], c
     unknown, whose interval excludes 1: levels on both sides support it. Where a newer Python decides, what only an older one shows is told.
     """
     times = {(place[1], releases()[place[0]], name_of(case)): seconds for (place, case), seconds in machine.times.items()}
+    floors = defaultdict(list)
+    for (environment, version, name), seconds in times.items():
+        if "floors" in name:
+            floors[environment, version].append(seconds)
     for key, row in rows.items():
         checked["times"] += 1
         if key not in times or not same(times[key], row.value):
             yield f"{key}: {times.get(key)}, printed {row.value}"
         if row.baseline is not None:
             checked["baselines"] += 1
-            if not any(
-                same(seconds, row.baseline) for (at, of, name), seconds in times.items() if (at, of) == key[:2] and "floors" in name
-            ):
+            if not any(same(seconds, row.baseline) for seconds in floors[key[:2]]):
                 yield f"{key}: printed a baseline of {row.baseline}"
     for case, series in histories(machine).items():
         for support, pair in series.changes():
@@ -555,7 +572,7 @@ def differences(site: Path, results: Path = ROOT / "results") -> tuple[list[str]
     """Return a line for each printed number that is another one, and how many were recomputed by kind."""
     checked: Checked = Counter()
     lines: list[str] = []
-    machines = [Machine(folder) for folder in sorted(results.iterdir()) if folder.is_dir()]
+    machines = [machine_in(folder) for folder in sorted(results.iterdir()) if folder.is_dir()]
     for machine in machines:
         rows = data_of(site, machine)
         lines += [*of_comparisons(machine, checked), *of_data(machine, rows, checked), *of_open(machine, rows, checked)]

@@ -62,13 +62,13 @@ def test_a_question_is_answered_in_two_clicks(offline, published_site, question,
 @pytest.fixture(scope="module")
 def cpu() -> recompute.Machine:
     """The shipped results on the CPU, read by other means than the program."""
-    return recompute.Machine(SHIPPED)
+    return recompute.machine_in(SHIPPED)
 
 
 @pytest.fixture(scope="module")
 def gpu() -> recompute.Machine:
     """The same on CUDA."""
-    return recompute.Machine(SHIPPED_GPU)
+    return recompute.machine_in(SHIPPED_GPU)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests import recompute
-from tests.conftest import SHIPPED
+from tests.conftest import ROOT, SHIPPED
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +22,9 @@ LEAST = {  # numbers that are recomputed, at least
 }
 
 
-def test_every_number_follows_from_the_launches(published_site):
-    """VerdictRules, sizes, intervals and p-values of neighbours, times, steps, open regressions and upgrades."""
+def test_every_number_follows_from_the_launches(published_site, monkeypatch):
+    """Verdicts, sizes, intervals and p-values of neighbours, times, steps, open regressions and upgrades."""
+    monkeypatch.chdir(ROOT)  # of the commands
     lines, checked = recompute.differences(published_site)
     assert lines == []
     assert {what: number for what, number in LEAST.items() if checked[what] < number} == {}
@@ -31,7 +32,7 @@ def test_every_number_follows_from_the_launches(published_site):
 
 def test_another_number_is_found(published_site):
     """A time, an end of an interval, and a verdict that are not those of the launches."""
-    machine = recompute.Machine(SHIPPED)
+    machine = recompute.machine_in(SHIPPED)
     rows = recompute.data_of(published_site, machine)
     changed = [key for key, row in rows.items() if row.verdict == "slower"]
     assert [*recompute.of_data(machine, rows, Counter())] == []
