@@ -131,7 +131,7 @@ OF_SHIPPED_CONTENT = (
 LONGEST = (
     *OF_SHIPPED_CONTENT,
     *("whole/test_the_whole_way", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
-    *("copying/test_profiler", "whole/test_package"),
+    "whole/test_package",
     *("ci/test_pull_request_of_a_project", "asv_plugin/test_finding", "copying/test_own", "asv_plugin/test_commands"),
     *("whole/test_no_traceback", "site/test_render", "measure/test_taking"),
 )

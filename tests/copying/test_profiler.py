@@ -40,7 +40,7 @@ def counted(python: str, cases: str, folder: Path) -> function_profiles.Profiles
     return function_profiles.read(path)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_planted_extra_call_is_named(old_python, tmp_path):
     """Detaching twice is as many instructions more as detaching once, and `detach` is called twice.
 
