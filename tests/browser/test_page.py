@@ -24,6 +24,7 @@ KINDS = [
     "history/epyc-2core/copies.BySize/detach_clone-1024.html",
     "history/epyc-2core/conversions.BySize/detach_numpy_copy-1.html",
     "regressions/index.html",
+    "releases/2.15.0.html",
     "compare/index.html",
     "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html",
     "sizes/index.html",
@@ -67,10 +68,10 @@ def violations(axe, page, rules: list[str] | None) -> list[str]:
 
 
 def visited(published_site: Path) -> list[str]:
-    """Return every page, and of the many pages of one template (a case, a comparison, an answer, a method) one in twenty-four."""
+    """Return every page, and of the many pages of one template (such as a case or a release) one in twenty-four."""
     pages = [path for path in published_site.rglob("*.html") if path.name != addresses.MISSING]  # which looks at several depths
     pages = sorted(str(path.relative_to(published_site)) for path in pages)
-    many = [address for address in pages if re.match(r"choose/|methods/|why/|(?:history|compare)/.*/.*/", address)]
+    many = [address for address in pages if re.match(r"choose/|methods/|releases/|why/|(?:history|compare)/.*/.*/", address)]
     skipped = {address for number, address in enumerate(many) if number % 24}
     return [address for address in pages if address not in skipped or address in KINDS]
 
