@@ -1,10 +1,12 @@
-"""How asv ends: with one line and exit code 2 where tensorcopy raises an error, and 130 where it is interrupted.
+"""How asv ends: with one line and exit code 2 where tensorcopy raises an error, 130 where it is interrupted, and 141
+where `| head` has read enough.
 
 It is imported first, and imports little: until `end_in_one_line` is called, Ctrl-C ends asv with a traceback.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -54,13 +56,16 @@ def let(command: Any, act: Callable[[Any, Namespace], int]) -> None:
 
 
 def end_in_one_line() -> None:
-    """Let asv end with one line and exit code 2 where a file cannot be written, and 130 where it is interrupted."""
+    """Let asv end with one line and exit code 2 where a file cannot be written, 130 where it is interrupted, 141 where a pipe is closed."""
     show_others = sys.excepthook
 
     def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if isinstance(error, KeyboardInterrupt):
             print("; ".join(["interrupted", *_kept]), flush=True)
             raise SystemExit(130)
+        if isinstance(error, BrokenPipeError):  # `| head` has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes what is left of the output
+            raise SystemExit(141)
         known = of_os_error(error) if isinstance(error, OSError) else None
         if known is None:
             show_others(kind, error, traceback)

@@ -1,4 +1,4 @@
-"""How asv ends where it is interrupted."""
+"""How asv ends where it is interrupted, or its output is closed."""
 
 import subprocess
 import sys
@@ -28,3 +28,17 @@ def test_an_interruption_ends_asv_in_one_line(program, line):
     """Also while the plugin's modules are imported, which takes a second."""
     completed = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert (completed.returncode, completed.stderr, completed.stdout) == (130, "", line)
+
+
+def test_a_closed_pipe_ends_asv_without_a_word():
+    """As with `asv compare v1.13.1 v2.15.0 | head`."""
+    program = """
+from tensorcopy.asv_plugin import ending
+ending.end_in_one_line()
+print("x" * 100_000)
+print("x" * 100_000, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == ("", 141)
+    process.stderr.close()
