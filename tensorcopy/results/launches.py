@@ -359,18 +359,28 @@ _decoder = msgspec.json.Decoder(Launch)
 
 class _Version(Struct):
     version: int
+    id: object = None
 
 
 def _checked(path: Path, data: bytes) -> Launch:
     with damage_named(path):
         if len(data) > LARGEST:
             raise ValueError(f"more than {LARGEST // 2**20} MiB")
+        header = msgspec.json.decode(data, type=_Version)
+        if header.id is None:  # asv's own files have none: machine.json, and the results of a commit
+            raise FileProblem(
+                f"{displayed(path)} is no launch",
+                path=path,
+                got="no id, as in a file of asv",
+                allowed="launches that tensorcopy has written",
+                next="move it out of the folder, or name another results_dir in asv.conf.json",
+            )
         refuse_newer(path, data, VERSION)
-        if (version := msgspec.json.decode(data, type=_Version).version) < VERSION:
+        if header.version < VERSION:
             raise FileProblem(
                 f"the launch {displayed(path)} is of an older format",
                 path=path,
-                got=f"version {version}, of another estimate of times",
+                got=f"version {header.version}, of another estimate of times",
                 allowed=f"version {VERSION}",
                 next="remove it, and measure its releases anew",
             )

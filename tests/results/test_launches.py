@@ -78,6 +78,16 @@ def test_a_file_of_the_former_format_is_refused(path):
         launches.read(path)
 
 
+@pytest.mark.parametrize(
+    "document", [{"machine": "box", "ram": "15 GiB", "version": 1}, {"commit_hash": "a" * 40, "results": {}, "version": 2}, {"version": 3}]
+)
+def test_a_file_of_asv_is_no_launch(path, document):
+    """machine.json and the results of a commit, where asv had its results in the same folder, are not to be removed."""
+    path.write_text(json.dumps(document))
+    with pytest.raises(TensorcopyError, match=r"is no launch: got no id, as in a file of asv; .* next: move it out"):
+        launches.read(path)
+
+
 def edited(**changes):
     return lambda document: document.update(changes)
 
