@@ -137,6 +137,18 @@ def test_a_side_tells_where_its_time_goes_after_its_turns():
     assert launch._row(taken).parts == [launches.Parts(1e-7, 2e-7, 1e-6, None), None]
 
 
+def test_methods_whose_fork_ends_with_another_are_taken_again_from_their_first_turn():
+    """The turns that they had before would count beside those of no partner."""
+    process = Answers()
+    turns = [{"turn": [1e-6, 0]}] * 3  # each method has one, and a method another
+    again = [{"calls": 10}, *[{"turn": [2e-6, 0]}] * case_turns.TURNS, {"done": True}]
+    process.answers = iter([{"calls": 10}, {"calls": 10}, *turns, {"failed": "RuntimeError: lost"}, *again])
+    taken = case_turns.time_methods(process, "a.time_it", [0, 1])
+    (failed,), (kept,) = [each for each in taken if each.failed], [each for each in taken if not each.failed]
+    assert (failed.failed, failed.seconds) == ("RuntimeError: lost", [])
+    assert kept.seconds == [2e-6] * case_turns.TURNS
+
+
 def test_garbage_is_not_collected_during_turns(tmp_path):
     """A collection takes as long as thousands of small calls."""
     (tmp_path / "torch").mkdir()
