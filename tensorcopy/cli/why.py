@@ -39,8 +39,8 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
     pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
     print_warnings(pair.warnings)
-    on_device = None if options.script or options.issue else explanation.parts_of_pair(pair, options.case, own.rules)
-    cause = on_device or explanation.of_pair(pair, options.case, own.rules)
+    has_parts = pair.device not in ("", "cpu") and not (options.script or options.issue)
+    cause = (explanation.parts_of_pair if has_parts else explanation.of_pair)(pair, options.case, own.rules)
     print_errors(pair.problems)
     if isinstance(cause, explanation.PartsChange):
         text = explanation.parts_as_json(cause) if options.format == "json" else ""

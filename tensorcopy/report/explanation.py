@@ -28,7 +28,7 @@ from tensorcopy.numbers import change_size, duration, level, number, percent, si
 from tensorcopy.report import words
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.results import call_parts, function_profiles
-from tensorcopy.results.cases import Case, matching, only_match
+from tensorcopy.results.cases import Case, only_match
 from tensorcopy.results.function_profiles import Function
 from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
@@ -110,20 +110,20 @@ class PartsChange:
     time: Change
 
 
-def parts_of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> PartsChange | None:
-    """Return the parts of a case on the device of two results; None where launches of both sides do not tell them.
+def parts_of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> PartsChange:
+    """Return the parts of a case on the device of two results. Raises TensorcopyError.
 
-    A method alone is its smallest tensor. Raises TensorcopyError for a pattern that matches several cases.
+    A method alone is its smallest tensor.
     """
     before, after = pair.before, pair.after
     cases = {case.name: case for case in after.parts if case in before.parts and case.device == pair.device}
-    of_method = [case for case in cases.values() if case["method"] == pattern]
-    if not of_method and not (names := matching({name: [name] for name in cases}, pattern)):
-        return None
-    if of_method:
+    if of_method := [case for case in cases.values() if case["method"] == pattern]:
         case = min(of_method, key=lambda each: int(each["numel"]))
     else:
-        case = cases[only_match({name: [name] for name in names}, pattern, "", "a method alone, such as detach_clone, or a whole name")]
+        none = f"the launches of both sides do not tell the parts of such a call on {pair.device}"
+        measure = f"tensorcopy measure {before.version}@{before.python} {after.version}@{after.python} --device {pair.device}"
+        following = "name one of them" if cases else measure
+        case = cases[only_match({name: [name] for name in cases}, pattern, none, following)]
     row = after.methods.get(case["method"]) or before.methods.get(case["method"]) or {}
     change = comparisons.between(Question(before, after, rules)).changes[case]
     parts = before.parts[case], after.parts[case]

@@ -201,7 +201,9 @@ def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, 
 
 
 def test_a_device_selects_the_machine_whose_functions_are_compared(shipped_results, monkeypatch, capsys):
-    """None were counted on the GPU's, which the error names."""
+    """None were counted on the GPU's, which the error names; without a script, the parts of a call on the device are meant."""
     monkeypatch.setattr(select, "load_results", lambda folder, releases: shipped_results)
-    assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda"]) == 2
+    assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda", "--script"]) == 2
     assert SHIPPED_GPU.name in capsys.readouterr().err
+    assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda"]) == 2
+    assert "next: tensorcopy measure 2.14.1@3.12 2.15.0@3.12 --device cuda" in capsys.readouterr().err
