@@ -24,7 +24,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.release_table import TABLE, WITH_NUMPY_2, Release, ReleaseIndex, minor, numpy_for
-from tensorcopy.worker.devices import has_kernels
+from tensorcopy.worker.devices import WHEELS, has_kernels
 from tensorcopy.worker.nvidia import BINDINGS, Gpu
 from tensorcopy.worker.operations import FILE
 from tensorcopy.worker.packages import REQUIREMENTS, WRITTEN
@@ -91,7 +91,7 @@ def expected_build() -> str:
 
     It is the package index's default for the platform, or the one that `BACKEND` selects.
     """
-    for prefix, build in (("cpu", "cpu"), ("cu", "cuda"), ("rocm", "rocm"), ("xpu", "xpu")):
+    for build, (_, prefix) in {"cpu": ("", "cpu"), **WHEELS}.items():
         if backend().startswith(prefix):
             return build
     return "cuda" if platform.system() == "Linux" and platform.machine() == "x86_64" else "cpu"

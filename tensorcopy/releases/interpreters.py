@@ -25,6 +25,7 @@ from typing import Any
 from tensorcopy import files
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.worker import processes
+from tensorcopy.worker.devices import WHEELS
 from tensorcopy.worker.operations import FILE, GUIDE
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
@@ -61,10 +62,10 @@ def executable(python: str) -> Path:
 
 
 # torch's own file of its version needs no import of torch, which takes seconds
-TORCH = """
+TORCH = f"""
 import importlib.util, json, os, runpy, sys
 version = runpy.run_path(os.path.join(os.path.dirname(importlib.util.find_spec("torch").origin), "version.py"))
-build = [version.get(name) is not None for name in ("cuda", "hip", "xpu")]
+build = [version.get(name) is not None for name in {[name for name, _ in WHEELS.values()]}]
 print(json.dumps([version["__version__"].partition("+")[0], "%d.%d" % sys.version_info[:2], version["git_version"], *build]))
 """
 

@@ -19,6 +19,8 @@ from tensorcopy.files import kernel_text
 
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is also the name of ROCm devices
 DEVICES = ("cpu", *ACCELERATORS)
+# kinds of torch wheel but "cpu": what torch.version has in one of them, and how uv's names of its package indexes begin
+WHEELS = {"cuda": ("cuda", "cu"), "rocm": ("hip", "rocm"), "xpu": ("xpu", "xpu")}
 # in what torch raises without a device, or without code for it
 NOTHING_THERE = ("Found no NVIDIA driver", "No CUDA GPUs", "No HIP GPUs", "no NVIDIA GPU", "No XPU devices", "not compiled with")
 OLD_DRIVER = "driver on your system is too old"

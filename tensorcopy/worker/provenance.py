@@ -90,15 +90,11 @@ def collect() -> dict[str, Any]:
 
 
 def build() -> str:
-    """Return the kind of torch wheel: "cuda", "rocm", "xpu" or "cpu".
+    """Return the kind of torch wheel: one of `devices.WHEELS`, or "cpu".
 
     Wheels of two kinds are not in one series.
     """
-    if torch.version.cuda:
-        return "cuda"
-    if getattr(torch.version, "hip", None):
-        return "rocm"
-    return "xpu" if getattr(torch.version, "xpu", None) else "cpu"
+    return next((kind for kind, (name, _) in devices.WHEELS.items() if getattr(torch.version, name, None)), "cpu")
 
 
 def _installed(package: str) -> str:
