@@ -86,3 +86,11 @@ def test_a_comparison_shows_its_means(shipped_content):
     lines = sentences.mean_lines(shipped_content.comparisons[address])
     assert len(lines) == 3
     assert [text_of(item) for item in re.findall(r"<li>(all .*?)</li>", page)] == lines
+
+
+def test_an_index_names_the_machines_that_it_does_not_show(shipped_content):
+    templates = render.templates_of(shipped_content)
+    by_address = {page.address: page for page in release_pairs.pages(shipped_content)}
+    for address, others in {addresses.COMPARISONS: [], addresses.of_comparisons("epyc-2core"): ["h200-16core"]}.items():
+        _, _, listed = render.page_text(templates, by_address[address]).partition("<h2>Other machines</h2>")
+        assert re.findall(r'<li><a href="[^"]*">(.*?)</a>', listed) == others
