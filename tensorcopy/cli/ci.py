@@ -175,7 +175,7 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
     if options.push and (pushed := git.push()):
         console.print(f"pushed to {pushed}")
         return 0
-    git.publish(options.branch)
+    git.replace_branch(options.branch)
     text = "Opened by a workflow of this repository. The changes come from one command; the tests check them."
     console.print(github.propose(options.branch, options.title, text, options.start), soft_wrap=True)
     return 0

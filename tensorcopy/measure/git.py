@@ -123,7 +123,7 @@ def push() -> str:
     return ""
 
 
-def publish(branch: str) -> None:
+def replace_branch(branch: str) -> None:
     """Push the last commit to another branch; one of that name is replaced. Raises TensorcopyError if git fails."""
     _output(*TOKEN, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", wanted=f"the branch {branch} at origin")
 
