@@ -1,7 +1,7 @@
 """Recommend a method: those that do what is requested, fastest first, with their caveats.
 
-What a method does is what was observed when that result was measured, and what it costs is what it cost then. The landing page, the badge,
-README, the chooser's pages and `tensorcopy advise` all show what this module returns.
+What a method does is what was observed when that result was measured, and what it costs is what it cost then. The landing page, README,
+the chooser's pages and `tensorcopy advise` all show what this module returns.
 """
 
 from __future__ import annotations
@@ -72,6 +72,11 @@ class CopyRequest:
         return ", ".join([self.dtype, *([self.layout] if self.layout != DEFAULTS["layout"] else [])])
 
     @property
+    def usual(self) -> str:
+        """The method that is the usual form of it; "" where there is none."""
+        return USUAL.get((self.to, self.own, bool(self.keeps_graph)), "")
+
+    @property
     def axes(self) -> dict[str, str]:
         """The parameters of the cases that time it, besides the method and the size: those that its suites have."""
         values = {"requires_grad": str(self.requires_grad), "dtype": self.dtype, "layout": self.layout}
@@ -133,6 +138,9 @@ def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str,
         yield "contiguous", ""
     if outcome["shares_storage"]:
         yield "writes", ""
+    on_cpu = row["observed"].get("cpu", observed)
+    if request.own and on_cpu["with_grad" if request.requires_grad else "plain"]["shares_storage"]:
+        yield "shares_on_cpu", ""
     if row.get("since", FIRST) != FIRST:
         yield "since", str(row["since"])
     if row.get("caveat"):
@@ -160,8 +168,9 @@ class Option:
     change : from the fastest option to this one; None for the fastest, and without a timing
     judged : whether there are enough launches to tell which option is the fastest
     caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since",
-        "timed_without_grad", "device_copy" where an ndarray was seen to take memory on the device, and for a tensor that requires no grad
-        what differs once it does: "grad_raises", "grad_warns", "grad_flows", "grad_own"
+        "timed_without_grad", "shares_on_cpu" where the same code shares the storage of a tensor on the CPU, "device_copy" where an ndarray
+        was seen to take memory on the device, and for a tensor that requires no grad what differs once it does: "grad_raises",
+        "grad_warns", "grad_flows", "grad_own"
     usual : whether it is the form that is recommended unless another is clearly faster
     """
 
@@ -192,8 +201,8 @@ class Option:
 
     @property
     def discouraged(self) -> bool:
-        """Whether it warns, or takes memory on the device for an ndarray: then it never replaces the usual form."""
-        return any(key in ("warns", "device_copy") for key, _ in self.caveats)
+        """Whether it warns, shares storage on the CPU, or takes memory on the device for an ndarray: it never replaces the usual form."""
+        return any(key in ("warns", "shares_on_cpu", "device_copy") for key, _ in self.caveats)
 
     def clearly_faster(self, other: Option) -> bool:
         """Whether it is among the fastest, and faster than one that is certainly slower, by at least `FASTER` and `FASTER_BY`."""
@@ -248,13 +257,13 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
 
     The others follow by time, then those without a time; of another dtype or layout, for which few methods are timed, these are left out.
     The usual form is recommended unless another one that is not discouraged is clearly faster; of several it is the one that is
-    slower, or likely slower, than the fastest at the smallest share of sizes.
+    not among the fastest at the smallest share of sizes. Where there are too few launches to tell, it is the form that
+    is recommended at the nearest size at which there are enough.
     """
     groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
     by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
     names = [name for name in by_group if matches(result.methods[name], request)]
-    # a tensor that requires grad is timed on the CPU only, and not in a quick measurement; the time of one that does not stands for it
-    timed = request if _sizes(result, request) else replace(request, requires_grad=False)
+    timed = _timed(result, request, names)
     rows = {numel: _options(result, request, timed, names, numel) for numel in _sizes(result, timed)}
     measured = {name: [row[name] for row in rows.values() if row[name].timing] for name in names}
     shares = {name: _share_slower(options) for name, options in measured.items()}
@@ -264,20 +273,37 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
         order = shares[option.method] if option.among_fastest else option.time
         return option.timing is None, option.discouraged, not option.among_fastest, order, times[option.method]
 
-    answers = {}
+    firsts: dict[int, Option | None] = {}
     for numel, row in rows.items():
         options = sorted(row.values(), key=rank)
-        first = options[0] if options else None
+        firsts[numel] = options[0] if options else None
         for usual in (option for option in options if option.usual):
             faster = [option for option in options if not option.discouraged and option.clearly_faster(usual)]
-            first = faster[0] if faster else usual
-        shown = [option for option in options if request.is_common or option.timing or option is first]
+            firsts[numel] = faster[0] if faster else usual
+    judged = {numel: first.method for numel, first in firsts.items() if first and any(option.rank for option in rows[numel].values())}
+    answers = {}
+    for numel, row in rows.items():
+        if judged and numel not in judged and (other := row[judged[nearest_size(numel, judged)]]).timing:
+            firsts[numel] = other
+        first = firsts[numel]
+        shown = [option for option in row.values() if request.is_common or option.timing or option is first]
         answers[numel] = tuple(sorted(shown, key=lambda option: (option is not first, option.time)))
     return answers
 
 
+def _timed(result: Result, request: CopyRequest, names: Sequence[str]) -> CopyRequest:
+    """Return the request whose times answer one: of a tensor that requires no grad, where the usual form, or if it does not match any,
+    was not timed with one that does.
+
+    Such a tensor is timed on the CPU only, with a part of the methods, and not in a quick measurement.
+    """
+    usual = [name for name in names if name == request.usual]
+    cases = (case_of(result.methods[name], name, request, numel) for name in usual or names for numel in _sizes(result, request))
+    return request if any(case in result.timings for case in cases) else replace(request, requires_grad=False)
+
+
 def _share_slower(options: Sequence[Option]) -> float:
-    """Return the share of sizes at which a method is slower, or likely slower, than the fastest; 1 for one that was not measured."""
+    """Return the share of sizes at which a method is not among the fastest; 1 for one that was not measured."""
     return sum(not option.among_fastest for option in options) / len(options) if options else 1.0
 
 
@@ -286,12 +312,14 @@ def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[s
     measured = sum(option.timing is not None for option in options)
     if request.to == "ndarray" and request.dtype in NOT_IN_NUMPY:
         return "not_in_numpy", {"dtype": request.dtype}
+    if not options and request.to == "ndarray" and not request.own and request.device != "cpu":
+        return "no_shared_ndarray", {"device": request.device}
     if not options:
         return ("use_x" if request.keeps_graph and not request.own else "no_match"), {}
     if options[0].timing is None:
         return ("reason_usual_unmeasured" if options[0].usual and measured else "reason_unmeasured"), {}
-    if len(options) == 1:
-        return "reason_only", {}
+    if measured == 1:
+        return ("reason_only" if len(options) == 1 else "reason_only_timed"), {}
     if not options[0].judged:
         return "reason_few_launches", {"measured": measured}
     if options[0].change is None:
@@ -317,6 +345,7 @@ def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Se
     copies = {name: [("device_copy", "")] if peaks[name] and request.to == "ndarray" else [] for name in names}
     cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
     changes = comparisons.against_fastest(result, list(cases.values()))
+    is_alone = sum(case in result.timings for case in cases.values()) == 1 < len(cases)  # the only one that was timed is not the fastest
     return {
         name: Option(
             method=name,
@@ -325,9 +354,9 @@ def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Se
             timing=result.timings.get(case),
             multiple=result.times_memcpy(case) if request.own else None,
             change=changes.get(case),
-            judged=case in changes,
+            judged=case in changes and not is_alone,
             caveats=(*caveats(result.methods[name], request), *copies[name], *(stands_for if case in result.timings else [])),
-            usual=name == USUAL.get((request.to, request.own, bool(request.keeps_graph))),
+            usual=name == request.usual,
         )
         for name, case in cases.items()
     }

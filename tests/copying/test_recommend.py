@@ -145,6 +145,9 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
     assert len(judged) >= 4
     assert not {options[0].method for options in judged} & copying
     assert not any(options[0].usual or not options[0].among_fastest for numel, options in by_size.items() if 2**14 <= numel < 2**24)
+    shares = {option.code for option in at_size if ("shares_on_cpu", "") in option.caveats}
+    assert shares == {"x.numpy(force=True)", "x.detach().cpu().numpy()"}  # the same code on the CPU gives no copy
+    assert not {options[0].code for options in by_size.values()} & shares
     for to, cost in zip(("tensor", "numpy"), row["costs"]):
         code = advise.advise(to=to, device="cuda", requires_grad=True, shipped=True).code
         assert str(cost["text"]).replace("<wbr>", "").startswith(f"<code>{escape(code)}</code>")
@@ -152,11 +155,13 @@ def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
         assert f"/cuda-{'tensor' if to == 'tensor' else 'ndarray'}-own-" in cost["address"]
         options = recommend.options_by_size(gpu.result, recommend.common_request("tensor" if to == "tensor" else "ndarray", "cuda"))[2**17]
         (fastest,) = (option for option in options if option.rank == "fastest")
-        low, high = (f"{ratio:.2f}" for ratio in options[0].change.interval)
-        ratio = f"takes {low} to {high} × as long as <code>{escape(fastest.code)}</code>, the fastest"
-        assert ratio in str(cost["text"]).replace("<wbr>", "").replace("\xa0", " ")
+        if fastest is not options[0]:
+            low, high = (f"{ratio:.2f}" for ratio in options[0].change.interval)
+            ratio = f"takes {low} to {high} × as long as <code>{escape(fastest.code)}</code>, the fastest"
+            assert ratio in str(cost["text"]).replace("<wbr>", "").replace("\xa0", " ")
     twice = by_size[2**24]  # measured in two launches: there is no interval
     assert ({option.rank for option in twice}, recommend.reason(request, twice)[0]) == ({""}, "reason_few_launches")
+    assert twice[0].method == by_size[2**20][0].method
     launches = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_GPU.glob("*.json")]
     for launch in (launch for launch in launches if launch["kind"] == "counts"):
         assert {*launch["suites"]["memory.Device.track_peak"]["values"].values()} >= {0.0, 2**22}
@@ -177,6 +182,18 @@ def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad(tmp_path):
     launch_files.write(tmp_path, {**plain, **with_grad}, start=launch_files.START + timedelta(days=1))
     option = recommend.recommended(*launch_files.load(tmp_path, release), request)
     assert (option.method, option.caveats) == ("b", ())
+
+
+def test_a_method_that_was_timed_alone_is_not_the_fastest(newest):
+    """x.clone(), the usual form that keeps the graph, was timed at a part of the sizes, without grad."""
+    request = CopyRequest("tensor", own=True, keeps_graph=True, requires_grad=True, device="cpu")
+    by_size = recommend.options_by_size(newest, request)
+    assert {options[0].code for options in by_size.values()} == {"x.clone()"}
+    first, *_ = by_size[2**10]
+    assert (first.rank, first.caveats) == ("fastest", (("timed_without_grad", ""),))
+    timed = [option for option in by_size[2**7] if option.timing]
+    assert [(option.method, option.rank) for option in timed] == [("empty_like_copy", "")]
+    assert recommend.reason(request, by_size[2**7])[0] == "reason_usual_unmeasured"
 
 
 def test_a_method_is_not_tied_whose_own_interval_says_slower(tmp_path):
