@@ -220,8 +220,7 @@ def test_all_sizes_of_the_article_are_shown_on_each_device(tmp_path):
     assert "torch 2.8.0: 5 of the article’s 15 sizes, 2⁰ to 2¹⁴, were measured: 2⁰, 2⁴, 2⁷, 2¹⁰, 2¹⁴." in text["all"]
     assert "torch 2.15.0, 2.8.0: 5 of the article’s 15 sizes, 2⁰ to 2¹⁴, were measured" in text["some"]
     assert "torch 2.15.0, CUDA (Card 9000): 3 of the article’s 15 sizes" in text["some"]
-    assert text["some"].count("The others are measured with the newest release only") == 2
-    assert text["all"].count("The others are measured with the newest release only") == 1
+    assert [text[folder].count("The others are measured with the newest release only") for folder in ("some", "all")] == [0, 1]
 
 
 def test_the_sizes_of_the_article_alone_change_no_other_page(tmp_path):

@@ -306,14 +306,14 @@ def times(by_device: Mapping[str, Machine], group: str) -> dict[str, list[Times]
 
 
 def sizes_texts(rows: Sequence[Times], translate: Translate) -> list[Markup]:
-    """Return which of the article's sizes each release has; and why not all, where one lacks some."""
+    """Return which of the article's sizes each release has; and why not all, where only the first, the newest one, has the others."""
     ends = {"number": len(ARTICLE_NUMELS), "first": count(ARTICLE_NUMELS[0]), "last": count(ARTICLE_NUMELS[-1])}
     texts = []
     for numels, group in groupby(rows, key=lambda each: each.table.numels):
         torch = translate("and").join(each.release(translate) for each in group)
         form = "article_all_sizes" if numels == ARTICLE_NUMELS else "article_sizes"
         texts.append(translate(form, torch=torch, part=len(numels), sizes=translate("and").join(map(count, numels)), **ends))
-    if any(each.table.numels != ARTICLE_NUMELS for each in rows):
+    if rows[0].table.numels == ARTICLE_NUMELS and len(texts) > 1:
         texts.append(translate("article_sizes_why"))
     return texts
 
