@@ -18,7 +18,7 @@ from tensorcopy.copying.pages import memory
 from tensorcopy.copying.pages.method_pages import observed
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, size
+from tensorcopy.numbers import count, ratio_text, size
 from tensorcopy.report import words
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.cases import memory_case
@@ -330,13 +330,30 @@ def fastest(shown: Times, translate: Translate) -> Markup:
     among = [sum(cost.among_fastest for cost in row) for row in table.costs]
     codes = [code_markup(code) for code, sizes in zip(shown.codes, among) if sizes == max(among)]
     total = sum(any(cost.fastest for cost in at_size) for at_size in zip(*table.costs))
-    return translate("article_fastest", torch=torch, codes=translate("and").join(codes), part=max(among), total=total)
+    numbers = {"part": max(among), "total": total, "last": count(table.numels[-1])}
+    text = translate("article_fastest", torch=torch, codes=translate("and").join(codes), **numbers)
+    return translate("space").join([text, *_larger(shown, table.methods[among.index(max(among))], translate)])
+
+
+def _larger(shown: Times, method: str, translate: Translate) -> Iterator[Markup]:
+    """Yield how much longer than the fastest a method takes at the first size beyond the article's at which it is slower."""
+    table = costs(shown.result, shown.table.group, shown.table.device)
+    larger = [cases for numel, cases in zip(table.numels, table.cases) if numel > shown.table.numels[-1]]
+    for cases in larger:
+        changes = {case["method"]: change for case, change in comparisons.against_fastest(shown.result, cases).items()}
+        change = changes.get(method)
+        if change and change.interval and change.verdict is Verdict.SLOWER:
+            fastest = next(name for name, other in changes.items() if other is None)
+            code, other = (code_markup(shown.machine.code(name, table.device)) for name in (method, fastest))
+            low, high = map(ratio_text, change.interval)
+            yield translate("article_larger", numel=count(int(cases[0]["numel"])), code=code, fastest=other, low=low, high=high)
+            return
 
 
 def conclusion(shown: Times, translate: Translate) -> Markup:
     """Return whether three copies are still as fast as each other, and faster than the other two; "" where launches cannot tell.
 
-    All sizes and pairs are judged together. Of the differences between the three, it has the largest end of an interval.
+    All sizes and pairs are judged together. It has the largest difference between two of the three, and the largest end of an interval.
     """
     result, table = shown.result, shown.table
     cases = [dict(zip(table.methods, at_size)) for at_size in table.cases if {*THREE, *TWO} <= {*table.methods}]
@@ -348,8 +365,11 @@ def conclusion(shown: Times, translate: Translate) -> Markup:
         return Markup("")
     against_two = len(THREE) * len(TWO)
     apart = sum(all(change.verdict is Verdict.SLOWER for change in row[:against_two]) for row in judged)
-    spread = max(max(high, 1 / low) for row in judged for change in row[against_two:] for low, high in [change.interval or (1.0, 1.0)])
-    return translate("article_three", torch=shown.release(translate), apart=apart, sizes=len(judged), spread=f"{spread:.2f}")
+    between = [change for row in judged for change in row[against_two:]]
+    ratio = max(max(change.size, 1 / change.size) for change in between)
+    end = max(max(high, 1 / low) for change in between for low, high in [change.interval or (1.0, 1.0)])
+    numbers = {"apart": apart, "sizes": len(judged), "ratio": ratio_text(ratio), "end": ratio_text(end)}
+    return translate("article_three", torch=shown.release(translate), **numbers)
 
 
 def _peaks_of(
