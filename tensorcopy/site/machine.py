@@ -480,20 +480,21 @@ def methods_of(result: Result, group: str, device: str) -> list[str]:
 
 def all_costs(result: Result) -> list[CostTable]:
     """Return the tables of every group of one result, by device and parameter of the size."""
-    tables = [costs(result, group, device, by) for device in DEVICES for group in groups_of(result) for by in (NUMEL, N)]
+    places = [(group, device, by) for device in DEVICES for group in groups_of(result) for by in (NUMEL, N)]
+    tables = [costs(result, *place, between=True) for place in places]
     return [table for table in tables if table.methods]
 
 
-def costs(result: Result, group: str, device: str, by: str = NUMEL, *, only: Collection[int] = ()) -> CostTable:
+def costs(result: Result, group: str, device: str, by: str = NUMEL, *, between: bool = False, only: Collection[int] = ()) -> CostTable:
     """Return the table of one result.
 
-    only : of these sizes, among them those that are timed with the newest release only; by default the others, without a limit
+    between : also of the sizes that are timed with the newest release only; only : of these sizes, by default of all
     """
     measured = _cases_by_size(result, group, device, by)
-    if only:
-        between = suite_specs.timed_between(group, device)
-        measured += [case for case in result.timings if case.suite == between and case.device == device]
-        measured = [case for case in measured if int(case[by]) in only]
+    if between and by == NUMEL:
+        suite = suite_specs.timed_between(group, device)
+        measured += [case for case in result.timings if case.suite == suite and case.device == device]
+    measured = [case for case in measured if not only or int(case[by]) in only]
     known = {(case["method"], int(case[by])): case for case in measured}
     methods, numels = list(dict.fromkeys(method for method, _ in known)), sorted({numel for _, numel in known})
     at_size = {numel: [known.get((method, numel)) or case_of(group, method, numel, device, by) for method in methods] for numel in numels}

@@ -299,7 +299,7 @@ def times(by_device: Mapping[str, Machine], group: str) -> dict[str, list[Times]
     for device, machine in by_device.items():
         measured = [result for result in machine.by_release if methods_of(result, group, device)]
         ends = {result.version: result for result in (*measured[-1:], *(measured[:1] if device == "cpu" else ()))}
-        of_device = [Times(machine, result, costs(result, group, device, only=ARTICLE_NUMELS)) for result in ends.values()]
+        of_device = [Times(machine, result, costs(result, group, device, between=True, only=ARTICLE_NUMELS)) for result in ends.values()]
         if shown := [each for each in of_device if each.table.numels]:
             rows[device] = shown
     return rows
