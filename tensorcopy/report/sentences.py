@@ -18,6 +18,7 @@ from tensorcopy.judge.paired import (
     ALPHA,
     APART,
     FAILED,
+    FEWEST,
     MARGIN,
     MOST_LAUNCHES,
     ONE_SIDED,
@@ -531,15 +532,21 @@ def caption(comparison: Comparison) -> list[str]:
 
 
 def launch_lines(comparison: Comparison) -> list[str]:
-    """Return in how many launches the times were compared, a line for each way: "12 launches for 181 cases: both sides took turns …"."""
+    """Return in how many launches the times were compared, a line for each way: "12 launches for 181 cases: both sides took turns …".
+
+    Beside them stands how many cases have too few launches.
+    """
     timed = [change for change in comparison.changes.values() if change.interval]
+    few = sum(change.timed and change.reason is Reason.TOO_FEW_LAUNCHES for change in comparison.changes.values())
     lines = []
     for way, text in WAYS.items():
         changes = [change for change in timed if change.way == way]
         if changes:
             numbers = dict.fromkeys(extent(change.launches[side] for change in changes) for side in (0, 1))
-            of = "" if len(changes) == len(timed) else f" for {counted(len(changes), 'case')}"
+            of = "" if len(changes) == len(timed) and not few else f" for {counted(len(changes), 'case')}"
             lines.append(f"{' and '.join(numbers)} launches{of}: {text}")
+    if timed and few:
+        lines.append(f"fewer than {FEWEST} launches for {counted(few, 'case')}: not judged")
     return lines
 
 

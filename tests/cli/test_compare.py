@@ -276,15 +276,19 @@ def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, mo
 
 
 def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
-    """Of cases whose sides took turns, and of those that are compared by way of another release, apart."""
+    """Of cases whose sides took turns, of those that are compared by way of another release, and of those that are not judged, apart."""
     monkeypatch.chdir(tmp_path)
     first, second = "copies.BySize.time_copy tensor 16", "conversions.BySize.time_conversion detach_numpy_copy 16"
     sides = {first: {"2.8.0": 1.0, NAMES[0]: 1.0}}, {first: {"2.8.0": 1.0, NAMES[1]: 1.0}}, {second: dict.fromkeys(NAMES, 1.0)}
     for day, times in enumerate(sides):
         launch_files.write(tmp_path / "results", times, launches=4 + 4 * day, start=launch_files.START + timedelta(days=day))
+    launch_files.write(
+        tmp_path / "results", {"alternatives.BySize.time_alternative asarray_copy 16": dict.fromkeys(NAMES, 1.0)}, launches=2
+    )
     lines = [
         "12 launches for 1 case: both sides took turns in the same launches",
         "4 and 8 launches for 1 case: compared by way of other releases in their launches",
+        "fewer than 3 launches for 1 case: not judged",
     ]
     assert main(["compare", *NAMES]) == 0
     assert "\n".join(lines) in capsys.readouterr().out
