@@ -104,6 +104,15 @@ def test_no_japanese_text_is_half_english():
     assert [found for text in every for found in english_in(re.sub(r"`.*?`|<.*?>", "`", text))] == []
 
 
+def test_a_japanese_page_says_which_links_are_english_and_writes_flags_as_code(pages):
+    """Once, and no English page says it; a tensor with and one without grad are named alike."""
+    note = "リンク先のページは英語です"
+    assert {page.count(note) for address, page in pages.items() if address.startswith("ja/")} == {1}
+    assert not any(note in page or "Linked pages" in page for address, page in pages.items() if not address.startswith("ja/"))
+    assert {*re.findall(r"\w*\.?requires_grad=\w+", Prose(pages["ja/index.html"]).text)} == {"requires_grad=True", "requires_grad=False"}
+    assert not any("勾配なし" in page for page in pages.values())
+
+
 def test_both_languages_show_the_same_numbers(pages):
     """Each time, change, interval and release; a range has its ends in both."""
     for address in navigation.TRANSLATED:
