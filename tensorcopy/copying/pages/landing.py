@@ -24,10 +24,11 @@ from tensorcopy.report.sentences import TIME, age_text, by_word, headwords
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of, recent
 from tensorcopy.site.machine import CostTable, DeviceResults, Machine, case_of
-from tensorcopy.site.page import Page, Translate, code_markup, translator, with_links
+from tensorcopy.site.page import Page, Translate, code_markup, translator, waiting, with_links
 from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.plots import spark_span, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
@@ -162,6 +163,7 @@ def _translated(content: Content, results: DeviceResults, shared: Mapping[str, A
         "own_text": _own_text(results, own, translate),
         "news": _news(results, translate),
         "changes": _changes(content, results, translate),
+        "waiting": lambda table: waiting(table.cases[0][0], language),
         "tiles": _tiles(results, translate),
         "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], page, language)),
     }
@@ -262,16 +264,21 @@ def _answer(results: DeviceResults, translate: Translate) -> dict[str, Any]:
     answered = {name: _options(results, request) for name, request in asked.items()}
     codes = {name: code_markup(options[0].code) for name, options in answered.items() if options}
     if "copy" not in codes:
-        return {"answer": ""}
+        return {"answer": "", "beside": {}}
     day = results.result.day_of(option.case for options in answered.values() for option in options)
     return {
         "answer": translate("answer" if "conversion" in codes else "answer_copy", **codes),
         "costs": [
-            {"text": _cost(options, translate), "address": chooser.of_request(asked[name], int(options[0].case["numel"]))}
+            {"text": _cost(results.result, options, translate), "address": chooser.of_request(asked[name], int(options[0].case["numel"]))}
             for name, options in answered.items()
             if options and options[0].timing
         ],
         "source": translate("answer_source", torch=results.newest.version, hardware=results.hardware, day=day),
+        "beside": {
+            table.group: translate("grid_recommended", cost=_time(options[0], translate))
+            for table in results.costs
+            if (options := answered[table.group]) and options[0].timing and options[0].method not in table.methods
+        },
     }
 
 
@@ -281,15 +288,20 @@ def _options(results: DeviceResults, request: CopyRequest) -> tuple[Option, ...]
     return by_size[recommend.nearest_size(recommend.NUMEL, by_size)] if by_size else ()
 
 
-def _cost(options: Sequence[Option], translate: Translate) -> Markup:
+def _cost(result: Result, options: Sequence[Option], translate: Translate) -> Markup:
     """Return what the first method costs in time and device memory, how many are tied with it, and its ratio to another.
 
-    That is the slowest one; where the first is not the fastest itself, it is the fastest.
+    The other is the slowest one; where the first is not the fastest itself, it is the fastest. Of calls that a device queues in a row,
+    there is the time of one that is waited for, too.
     """
     first, *others = options
     tied = sum(option.among_fastest for option in others) if first.among_fastest else 0
     slower = max((option for option in others if option.rank == "slower"), key=lambda option: option.time, default=None)
     parts = [_time(first, translate)]
+    if waiting(first.case):
+        waited = (each for each in result.timings if each.spec.latency and each.parameters == first.case.parameters)
+        times = [duration(result.timings[case].seconds) for case in waited if case.spec.methods == first.case.spec.methods]
+        parts.append(translate("cost_waited" if times else "cost_in_a_row", time=next(iter(times), "")))
     parts += [translate("cost_tied" if tied > 1 else "cost_tied_once", tied=tied)] if tied else []
     if slower and slower.change and slower.change.interval and first.change is None:  # the ratio to the fastest is that to the first
         low, high = (ratio_text(ratio) for ratio in slower.change.interval)
