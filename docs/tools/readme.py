@@ -23,7 +23,7 @@ from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe
-from tensorcopy.copying.recommend import CopyRequest
+from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.report import explanation, words
@@ -35,7 +35,7 @@ from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import WebAddresses
-from tensorcopy.site.machine import HISTORY_NUMELS, Machine
+from tensorcopy.site.machine import HISTORY_NUMELS, DeviceResults, Machine
 from tensorcopy.site.svg import STYLESHEET, colours
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
@@ -44,6 +44,7 @@ WANTS = {
     "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
     "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
     "an independent ndarray, if `x` is on the CPU": CopyRequest("ndarray", True, None, True, "cpu"),
+    "an independent ndarray, if `x` is on CUDA": CopyRequest("ndarray", True, None, True, "cuda"),
 }
 
 
@@ -57,7 +58,12 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     advices = shipped({device: each.result for device, each in content.by_device.items()})
     of_accelerators = {name: row for name, row in content.methods.items() if "devices" in row}
     drawings = draw_methods({**machine.result.methods, **of_accelerators})  # for readers of the Markdown
-    parts = {**PARTS, "badges": lambda _: badges(), "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda"))}
+    parts = {
+        **PARTS,
+        "badges": lambda _: badges(),
+        "answer": lambda _: answer(content.devices),
+        "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda")),
+    }
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
@@ -134,33 +140,35 @@ def badges(web: WebAddresses | None = None) -> str:
     return "\n\n".join(filter(None, [badge, site]))
 
 
-def answer(machine: Machine) -> str:
-    """Return which copies to use."""
-    uses = []
+def answer(devices: Sequence[DeviceResults]) -> str:
+    """Return which copies to use, and on each device how often they are the fastest there."""
+    results = {each.device: each.result for each in devices if each.has_copies}
+    asked = {want: (results[request.device], request) for want, request in WANTS.items() if request.device in results}
+    rows = [[want, code(option.code)] for want, each in asked.items() if (option := recommend.recommended(*each))]
+    return "\n\n".join([markdown_table(["I want", "I type"], rows, "ll"), *(_uses(*each) for each in results.items())])
+
+
+def _uses(device: str, result: Result) -> str:
+    """Return a sentence: what to use on a device, at how many sizes it is the fastest, and when that was measured."""
+    uses, shown = [], list[Option]()
     for to in ("tensor", "ndarray"):
-        request = recommend.common_request(to, "cpu")
-        answers = recommend.options_by_size(machine.result, request)
+        answers = recommend.options_by_size(result, recommend.common_request(to, device))
         first = answers[recommend.nearest_size(recommend.NUMEL, answers)][0]
-        among = sum(option.among_fastest for options in answers.values() for option in options if option.method == first.method)
-        uses.append(f"{code(first.code)} for an independent {to} (fastest or tied with the fastest at {among} of {len(answers)} sizes)")
-    rows = []
-    for want, request in WANTS.items():
-        option = recommend.recommended(machine.result, request)
-        rows.append([want, code(option.code if option else "")])
-    cpu = escaped(machine.provenance["cpu"])
-    return "\n".join(
-        [
-            markdown_table(["I want", "I type"], rows, "ll"),
-            "",
-            f"With torch {machine.newest.version} on {cpu}, use {' and '.join(uses)}. x requires grad, one thread, {_day(machine)}.",
-        ]
-    )
+        options = [option for at_size in answers.values() for option in at_size]
+        among = sum(option.among_fastest for option in options if option.method == first.method)
+        judged = sum(option.rank == "fastest" for option in options)
+        uses.append(f"{code(first.code)} for an independent {to} (fastest or tied with the fastest at {among} of {judged} sizes)")
+        shown += options
+    is_other = any(key == "timed_without_grad" for option in shown for key, _ in option.caveats)
+    timed = "Timed for an x that requires no grad" if is_other else "x requires grad"
+    on, day = escaped(result.hardware(device)), result.day_of(option.case for option in shown)
+    return f"With torch {result.version} on {on}, use {' and '.join(uses)}. {timed}, one thread, {day}."
 
 
 def methods(machine: Machine) -> str:
     """Return each method's code and semantics, and its times at two sizes with their ratio to the fastest of its table."""
-    rows = []
-    for table in machine.devices["cpu"].costs if "cpu" in machine.devices else ():
+    rows, tables = [], machine.devices["cpu"].costs if "cpu" in machine.devices else ()
+    for table in tables:
         columns = [table.numels.index(numel) for numel in HISTORY_NUMELS]
         fastest = [min(timing.seconds for costs in table.costs if (timing := costs[column].timing)) for column in columns]
         for method, costs in zip(table.methods, table.costs, strict=True):
@@ -169,7 +177,8 @@ def methods(machine: Machine) -> str:
             rows.append([code(machine.code(method)), semantics, *map(_timed, timings, fastest)])
     header = ["", "result, for a leaf that requires grad", *(f"{count(numel)}, no grad" for numel in HISTORY_NUMELS)]
     on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
-    note = f"{on}, float32, one thread, {_day(machine)}; in brackets the time over that of the fastest copy or conversion."
+    day = machine.result.day_of(case for table in tables for cases in table.cases for case in cases)
+    note = f"{on}, float32, one thread, {day}; in brackets the time over that of the fastest copy or conversion."
     return f"{markdown_table(header, rows, 'll' + 'r' * len(HISTORY_NUMELS))}\n\n{note}"
 
 
@@ -191,12 +200,7 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
     return f"`{explained.code}`, torch {before} → {after}, Python {python}, {explanation.case_text(explained.name)}:\n\n{quoted}"
 
 
-def _day(machine: Machine) -> str:
-    return escaped(str(machine.provenance["started"])[:10])
-
-
 PARTS: dict[str, Callable[[Machine], str | None]] = {
-    "answer": answer,
     "methods": methods,
     "torch": lambda machine: translate("guide_torch", "en", torch=machine.newest.version),
     "torch_ja": lambda machine: translate("guide_torch", "ja", torch=machine.newest.version),

@@ -401,8 +401,9 @@ class DeviceResults:
 
     @property
     def day(self) -> str:
-        """The day of the newest launch that timed the device with the newest result."""
-        return self.result.day_of(filter(self._has, self.result.timings))
+        """The day of the newest launch that timed anything on the device."""
+        results = self.result, *self.measured
+        return max(result.day_of(case for case in result.timings if case.device == self.device) for result in results)
 
     @property
     def hardware(self) -> str:

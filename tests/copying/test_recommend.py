@@ -115,7 +115,7 @@ def test_one_answer_is_shown_everywhere(newest):
     assert escape(option.code) in str(landing_page.values["blocks"][0]["answer"]).replace("<wbr>", "")
     first = next(page for page in chooser.pages(content) if page.address == addresses.CHOOSER)
     assert first.values["answers"][0].options[0] == option
-    assert f"`{option.code}` for an independent tensor" in readme.answer(content.machine)
+    assert f"`{option.code}` for an independent tensor" in readme.answer(content.devices)
     request = recommend.common_request("tensor", "cpu")
     assert advise.advise(requires_grad=request.requires_grad, shipped=True).code == option.code
 

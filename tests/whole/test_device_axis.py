@@ -9,9 +9,11 @@ import feedparser
 import pytest
 
 from tensorcopy.campaign import VerdictRules
+from tensorcopy.copying import recommend
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge.series import Age
+from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
 from tensorcopy.report.sentences import age_text
@@ -305,8 +307,10 @@ def test_a_device_that_lags_behind_keeps_its_block(tmp_path):
 def test_the_date_of_an_answer_is_that_of_its_own_launches(tmp_path):
     """Not of a later launch of the same release, which timed another device or cases that the answer does not show."""
     newest = {case: {each: time[each] for each in (BEFORE, NEWEST)} for case, time in CUDA.items()}
+    wait = {"floors.WaitAlone.time_wait cuda": {BEFORE: 1.0, NEWEST: 1.0}}
     other = {f"copies.ByDtype.time_copy detach_clone {SMALL} float64": {BEFORE: 1.0, NEWEST: 1.0}}
-    for day, cases in ((10, CPU), (20, CUDA), (25, other), (27, newest)):
+    of_article = {f"article.Copies.time_copy detach_clone {2 * SMALL}": {BEFORE: 1.0, NEWEST: 1.0}}
+    for day, cases in ((10, CPU), (20, CUDA), (24, other), (25, of_article), (27, newest), (28, wait)):
         write(tmp_path, cases, "box", launch_files.START.replace(day=day))
     site = site_of(tmp_path)
     for device, day in (("cpu", "10"), ("cuda", "27")):
@@ -314,7 +318,24 @@ def test_the_date_of_an_answer_is_that_of_its_own_launches(tmp_path):
         chooser = site.files[f"choose/{device}-tensor-own-cut-grad-{SMALL}.html"]
         assert re.search(r"measured on \S+-(\d\d)\.", text_of(chooser))[1] == day
     tiles = [re.search(r"Last measured.*?\d-\d\d-(\d\d)", " ".join(text_of(site.block(device)).split()))[1] for device in ("cpu", "cuda")]
-    assert tiles == ["25", "27"]
+    assert tiles == ["25", "28"]
+    (sizes,) = (text_of(page) for address, page in site.files.items() if address.startswith("sizes/box/"))
+    assert re.search(r"\d{4}-\d\d-(\d\d) · one thread", sizes)[1] == "27"
+
+
+def test_the_times_of_a_device_say_how_its_calls_are_timed(shipped_results):
+    """Queued in a row, beside the time of a call that is waited for; a recommended method that its table lacks stands below it."""
+    results = [each for each in shipped_results.results if (each.machine, each.version) == (SHIPPED_GPU.name, NEWEST)]
+    content = render.content(shipped(), results)
+    (result,) = (each.result for each in content.devices)
+    page = next(each for each in landing.pages(content) if each.address == addresses.LANDING)
+    text = text_of(block_of(render.page_text(render.templates_of(content), page), "cuda"))
+    waited = result.timings[launch_files.case("copies.Latency.time_copy detach_clone 131072 cuda")]
+    assert f"calls queued in a row; waited for after each call: {duration(waited.seconds)}" in text
+    assert "the article’s five copies, in a row" in text
+    option = recommend.recommended(result, recommend.common_request("ndarray", "cuda"))
+    assert f"Recommended, and not among these: {option.code}: {duration(option.time)} for 2¹⁷ elements" in text
+    assert text.count("not among these") == 1  # the recommended copy is in its table
 
 
 def test_a_device_alone_is_shown_first(tmp_path):

@@ -38,6 +38,7 @@ def _sizes_page(machine: Machine, result: Result) -> Page:
     tables = all_costs(result)
     values = {
         "result": result,
+        "measured": result.day_of(case for table in tables for cases in table.cases for case in cases),
         "tables": tables,
         "codes": lambda table: [machine.code(method, table.device) for method in table.methods],
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
