@@ -11,6 +11,7 @@ msgspec compiles the schema from the classes below.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -305,14 +306,14 @@ def write(results: Path, launch: Launch) -> Path:
     Raises TensorcopyError for one that could not be read, and where the file exists; OSError.
     """
     path = path_of(results, launch)
-    data = msgspec.json.encode(launch)
+    data = _lines(msgspec.json.encode(launch))
     try:
         _checked(path, data)
     except FileProblem as problem:
         raise TensorcopyError(
             "the launch cannot be stored", got=problem.got, allowed="what a file of results can hold", next="--bench with fewer benchmarks"
         ) from problem
-    create(path, _lines(data))
+    create(path, data)
     return path
 
 
@@ -328,7 +329,8 @@ def create(path: Path, data: bytes) -> None:
 
 def _lines(data: bytes) -> bytes:
     """Return a launch with a line for each suite, so that a difference of two files can be read."""
-    return data.replace(b'},"suites":{', b'},\n"suites":{\n').replace(b'}},"', b'}},\n"') + b"\n"
+    of_suites = data.replace(b'},"suites":{', b'},\n"suites":{\n')
+    return re.sub(rb'\}\},(?="[^",:}\]])', b"}},\n", of_suites) + b"\n"  # what follows begins a key, and is not the end of a text
 
 
 def read(path: Path) -> Launch:
