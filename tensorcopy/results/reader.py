@@ -150,7 +150,8 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
         elsewhere = [(each, _cases(each)) for each in shared_counts.elsewhere((launch for launch, _ in read), host[1], places)]
         of_machine, left_out = _of_machine(directory, name, of_host, elsewhere, releases)
         results += of_machine
-        superseded += [*_superseded(name, [launch for launch, _ in of_host], releases), *_left_out(name, left_out, releases)]
+        own, borrowed = ([launch for launch, _ in each] for each in (of_host, elsewhere))
+        superseded += [*_superseded(name, own, borrowed, releases), *_left_out(name, left_out, releases)]
     return Results(tuple(results), tuple(problems), (*warnings, *superseded), tuple(launch for launch, _ in read), tuple(superseded))
 
 
@@ -256,9 +257,13 @@ def _of_machine(
     return results, pooled
 
 
-def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
-    """Yield an error for a machine of which some release has a suite in an earlier version only."""
-    suites, places = launches.newest_suites(read), dict[tuple[str, ...], dict[tuple[str, str], set[str]]]()
+def _superseded(machine: str, read: Sequence[Launch], elsewhere: Sequence[Launch], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
+    """Yield an error for a machine of which some release has a suite in an earlier version only.
+
+    elsewhere : as in `_of_machine`
+    """
+    suites, places = launches.newest_suites((*elsewhere, *read)), dict[tuple[str, ...], dict[tuple[str, str], set[str]]]()
+    current = {(name, *each.sides[0].place) for each in elsewhere for name, suite in each.suites.items() if suite.form == suites[name].form}
     several = {name for launch in read for name, suite in launch.suites.items() if suite.form != suites[name].form}
     for launch in read:
         for name in several & launch.suites.keys():
@@ -268,9 +273,10 @@ def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) ->
                 by_version.setdefault(suite.form, set()).update(suite.rows, suite.values)
     earlier: dict[str, set[str]] = {}  # cases by suite
     shas: set[str] = set()
-    for (name, sha, *_), by_version in places.items():
+    for place, by_version in places.items():
+        name, sha, *_ = place
         cases = set[str]().union(*by_version.values())
-        if suites[name].form not in by_version and cases:
+        if suites[name].form not in by_version and place not in current and cases:
             earlier.setdefault(name, set()).update(cases)
             shas.add(sha)
     if earlier:
@@ -279,7 +285,7 @@ def _superseded(machine: str, read: Sequence[Launch], releases: ReleaseIndex) ->
         yield TensorcopyError(
             f"results of {machine} do not count: of an earlier version of their suites",
             got=f"{', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''} with torch {of_torch}",
-            allowed="the newest version of each suite that the machine has measured",
+            allowed="the newest version of each suite that this machine, or one of its platform, has measured",
             next=f"tensorcopy measure {of_torch} --machine {machine}",
         )
 

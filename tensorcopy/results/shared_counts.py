@@ -49,7 +49,8 @@ def _of_every_processor(launch: Launch) -> Launch:
             on_cpu = {str(number) for number, case in enumerate(stored_cases(name, suite)) if case.device in ("cpu", case.spec.device)}
             parts = {part: getattr(suite, part) for part in ("values", "skipped", "failed")}
             kept = {part: {at: value for at, value in values.items() if at in on_cpu} for part, values in parts.items()}
-            suites[name] = structs.replace(suite, **kept)
+            if any(kept.values()):
+                suites[name] = structs.replace(suite, **kept)
     methods = {
         name: {**method, "observed": {device: seen for device, seen in method.get("observed", {}).items() if device == "cpu"}}
         for name, method in launch.methods.items()

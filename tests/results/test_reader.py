@@ -137,6 +137,21 @@ def test_cases_of_an_earlier_version_of_their_suite_do_not_go_without_a_word(tmp
     assert [result.sha for result in loaded.results if result.timings] == [launch_files.sha_of("2.15.0")]
 
 
+def test_counts_that_another_machine_supersedes_do_not_go_without_a_word(tmp_path):
+    """The other has counted one release with a newer version of the suite; what holds on its GPU alone supersedes nothing."""
+    on_gpu = "memory.Device.track_peak tensor 16 cuda"
+    for release in ("2.14.1", "2.15.0"):
+        launch_files.write_counts(tmp_path, release, {INSTRUCTIONS: 5000, on_gpu: 64})
+    (path,) = launch_files.write_counts(tmp_path, "2.14.1", {INSTRUCTIONS: 6000, on_gpu: 128}, **LAPTOP)
+    path.write_text(path.read_text().replace('"version":"1"', '"version":"2"'))
+    loaded = reader.load_results(tmp_path)
+    (warning,) = loaded.superseded
+    assert "results of box do not count" in str(warning)
+    assert "got instructions.BySize.track_instructions (1 cases) with torch 2.15.0; " in str(warning)
+    counts = {result.version: sorted(result.counts.values()) for result in loaded.results if result.machine == "box"}
+    assert counts == {"2.14.1": [64, 6000], "2.15.0": [64]}
+
+
 @pytest.mark.parametrize(
     ("earlier", "later", "shown"),
     [("2", "1", 1.0), ("10", "9", 1.0), ("1", "2", 2.0), ("9", "10", 2.0), ("b0", "a0", 2.0), ("2", "a0", 2.0), ("a0", "1", 2.0)],
