@@ -370,7 +370,7 @@ def take_missing(
             if not together:
                 kept = {job.reference, *(groups[number + 1] if number + 1 < len(groups) else ())}
                 for each in groups[number]:
-                    if each not in kept:
+                    if each not in kept and not each.interpreter:
                         environments.remove(each.path(job.paths))
                         sides.opened.pop(each, None)
     except DiskError as error:

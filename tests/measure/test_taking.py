@@ -713,7 +713,10 @@ def test_an_interpreter_is_measured_with_its_own_torch(worker_here, machine, tmp
 @pytest.fixture
 def two_interpreters(machine, monkeypatch):
     """Two interpreters with the torch of two releases, of two Pythons."""
-    versions = {"/a/python": ("2.14.1", "3.12"), "/b/python": ("2.15.0", "3.11"), "/c/python": ("2.15.0", "3.11")}
+    versions = {
+        **{"/a/python": ("2.14.1", "3.12"), "/b/python": ("2.15.0", "3.11"), "/c/python": ("2.15.0", "3.11")},
+        "/d/python": ("2.13.0", "3.11"),
+    }
 
     def inspected(path, campaign):
         version, python = versions[str(path)]
@@ -735,6 +738,15 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in /b/python and /c/python" in capsys.readouterr().err
     assert measure(*two_interpreters, "2.13.0") == 2
     assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
+
+
+def test_no_environment_is_removed_for_an_interpreter(machine, two_interpreters, monkeypatch):
+    """One that uv has installed, of the same release and Python, is not what was measured."""
+    removed: list[Path] = []
+    monkeypatch.setattr(environments, "remove", removed.append)
+    assert measure(*two_interpreters, "--interpreter", "/d/python", "--launches", "1", "--environments", "2", "--no-counts") == 0
+    assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"], ["2.13.0@3.11", "2.15.0@3.11"]]
+    assert removed == []
 
 
 def test_two_interpreters_with_the_same_torch_are_refused_before_any_is_probed(machine, monkeypatch, tmp_path, capsys):
