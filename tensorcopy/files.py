@@ -28,7 +28,7 @@ DRAFT_OLD = 3600.0  # seconds: writing a file takes one at most
 def kernel_text(path: str | Path) -> str:
     """Return a kernel file's text without line end; "" where it does not exist."""
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()  # a process's name is cut at 15 bytes
     except OSError:
         return ""
 

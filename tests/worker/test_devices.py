@@ -10,6 +10,7 @@ import torch
 from tensorcopy.asv_plugin import environment
 from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.files import kernel_text
 from tensorcopy.measure import plan
 from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability, has_kernels
@@ -38,6 +39,13 @@ CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 def test_machine_code_runs_within_a_major_version_and_ptx_on_everything_newer(architectures, capability, runs):
     """NVIDIA's rules of compatibility: an A100 or H200 cannot run torch 1.9's wheel for CUDA 10.2."""
     assert has_kernels(architectures, capability) is runs
+
+
+def test_the_name_of_a_process_may_end_within_a_character(tmp_path):
+    """The kernel cuts it at 15 bytes."""
+    name = tmp_path / "comm"
+    name.write_bytes("обучениеа".encode()[:15] + b"\n")
+    assert kernel_text(name) == "обучени\ufffd"
 
 
 def test_every_device_has_its_tab_and_its_choice_on_the_pages():
