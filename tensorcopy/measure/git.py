@@ -113,8 +113,13 @@ def commit_changes(message: str, paths: Sequence[str], branch: str = "") -> bool
 
 
 def push() -> str:
-    """Push the checked-out branch, rebased if others have pushed since; return its name, "" if origin refuses, as a protected one."""
+    """Push the checked-out branch, rebased if others have pushed since; return its name.
+
+    "" if none is checked out, as with that of a tag, or origin refuses, as with a protected one.
+    """
     branch = _output("rev-parse", "--abbrev-ref", "HEAD", wanted="the checked-out branch").strip()
+    if branch == "HEAD":
+        return ""
     for _ in range(PUSHES):
         if _run(*TOKEN, "push", "-q", "origin", f"HEAD:refs/heads/{branch}").returncode == 0:
             return branch

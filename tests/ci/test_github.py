@@ -237,6 +237,16 @@ def test_results_are_pushed_after_those_of_others_or_proposed_where_the_branch_i
 
 
 def test_a_refused_push_is_an_error(forge, repository, capsys):
+def test_results_of_a_detached_checkout_are_proposed(forge, repository, tmp_path, capsys):
+    """As of a tag: no branch is checked out that could be pushed to."""
+    run(repository, "checkout", "-q", "--detach")
+    (repository / TABLE).write_text("two")
+    forge.state["pulls"] = []
+    assert main(["ci", "propose", "--push", "--branch", "new-results", "--title", "results", TABLE]) == 0
+    assert capsys.readouterr().out == "opened pull request 9\n"
+    assert run(tmp_path / "origin", "branch", "--format=%(refname:short)").split() == ["main", "new-results"]
+
+
     (repository / TABLE).write_text("two")
     run(repository, "remote", "set-url", "origin", str(ROOT / "no such place"))
     assert main(["ci", "propose", "--branch", "b", "--title", "t", TABLE]) == 2
