@@ -100,8 +100,9 @@ def propose(branch: str, title: str, text: str, start: str) -> str:
 
 @contextmanager
 def _repository() -> Iterator[Any]:
-    """Yield this repository on GitHub. Raises TensorcopyError if GitHub refuses."""
+    """Yield this repository on GitHub. Raises TensorcopyError if GitHub refuses or cannot be reached."""
     import github  # an extra of its own, which the list of runners does not need
+    import requests
 
     name, token = os.environ.get("GITHUB_REPOSITORY"), os.environ.get("GITHUB_TOKEN")
     if not name or not token:
@@ -122,4 +123,8 @@ def _repository() -> Iterator[Any]:
                 got=f"{error.status} {message}",
                 allowed="a token with permission",
                 next="check the job's permissions",
+            ) from error
+        except requests.RequestException as error:
+            raise TensorcopyError(
+                "GitHub cannot be reached", got=str(error), allowed=f"a connection to {address}", next="repeat"
             ) from error

@@ -170,10 +170,11 @@ def test_a_comment_needs_a_folder(tmp_path, capsys):
     [
         ("GITHUB_TOKEN", "wrong", "GitHub refused the request: got 401 Bad credentials"),
         ("GITHUB_TOKEN", "", "this is not a run on GitHub"),
+        ("GITHUB_API_URL", "http://127.0.0.1:9", "GitHub cannot be reached: got "),
         ("GITHUB_EVENT_PATH", "no such file", "event workflow_run; next: run it in comment.yml; without --post, "),
     ],
 )
-def test_a_missing_variable_or_permission_is_an_error(forge, tmp_path, monkeypatch, capsys, name, value, message):
+def test_a_missing_variable_permission_or_network_is_an_error(forge, tmp_path, monkeypatch, capsys, name, value, message):
     monkeypatch.setenv(name, value)
     assert main(["ci", "comment", str(tmp_path), "--post"]) == 2
     assert message in capsys.readouterr().err
@@ -236,7 +237,6 @@ def test_results_are_pushed_after_those_of_others_or_proposed_where_the_branch_i
     assert run(origin, "show", f"new-results:{TABLE}") == "three"
 
 
-def test_a_refused_push_is_an_error(forge, repository, capsys):
 def test_results_of_a_detached_checkout_are_proposed(forge, repository, tmp_path, capsys):
     """As of a tag: no branch is checked out that could be pushed to."""
     run(repository, "checkout", "-q", "--detach")
@@ -247,6 +247,7 @@ def test_results_of_a_detached_checkout_are_proposed(forge, repository, tmp_path
     assert run(tmp_path / "origin", "branch", "--format=%(refname:short)").split() == ["main", "new-results"]
 
 
+def test_a_refused_push_is_an_error(forge, repository, capsys):
     (repository / TABLE).write_text("two")
     run(repository, "remote", "set-url", "origin", str(ROOT / "no such place"))
     assert main(["ci", "propose", "--branch", "b", "--title", "t", TABLE]) == 2
