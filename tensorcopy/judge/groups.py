@@ -135,7 +135,12 @@ class OpenRegression:
     def method(self) -> str:
         """The method's name, or the suite's where it has no methods."""
         case = self.worst.series.case
-        return dict(case.parameters).get("method", case.spec.label)
+        return _method(case) or case.spec.label
+
+
+def _method(case: Case) -> str:
+    """Return the method of a case, "" where it has none: a parameter "method" of a third-party suite can be anything."""
+    return dict(case.parameters).get("method", "") if case.spec.shipped else ""
 
 
 def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
@@ -144,7 +149,7 @@ def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
     for each in standings:
         if each.is_open:
             case = each.series.case
-            by_method.setdefault((dict(case.parameters).get("method", case.suite), case.device), []).append(each)
+            by_method.setdefault((_method(case) or case.suite, case.device), []).append(each)
     regressions = (OpenRegression(tuple(sorted(members, key=lambda each: -each.ratio))) for members in by_method.values())
     return sorted(regressions, key=lambda each: -each.worst.ratio)
 

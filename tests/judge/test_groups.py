@@ -153,6 +153,17 @@ def test_a_change_names_the_release_that_it_is_from(tmp_path):
     ]
 
 
+def test_suites_of_others_share_no_regression(tmp_path):
+    """A parameter "method" of a third-party suite can be anything; that of the shipped suites joins them."""
+    sides = [f"{release.version}@3.11" for release in RELEASES]
+    suites = ("distances.Pairs.time_pairs", "training.Step.time_step", "copies.BySize.time_copy", "copies.ByDtype.time_copy")
+    cases = [f"{suite} method=fast numel=16" for suite in suites]
+    launch_files.write(tmp_path, {case: {side: 1.0 + (number >= 6) for number, side in enumerate(sides)} for case in cases})
+    by_case = series.joined([launch_files.load(tmp_path, *sides)])
+    regressions = groups.open_regressions(filter(None, map(series.standing, by_case.values())))
+    assert sorted((each.method, len(each.standings)) for each in regressions) == [(suites[0], 1), ("fast", 2), (suites[1], 1)]
+
+
 def test_pythons_without_a_shared_release_are_not_joined(tmp_path):
     """There is no ratio to scale by."""
     older = results(tmp_path, lambda index, method: 1.0, python="3.9", releases=RELEASES[:4])
