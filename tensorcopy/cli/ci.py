@@ -79,7 +79,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
     from tensorcopy.ci import pull_request
     from tensorcopy.measure import git
-    from tensorcopy.report import terminal
+    from tensorcopy.report import sentences, terminal
 
     start = monotonic()
     head = git.commit(options.head)
@@ -115,7 +115,8 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     if not measured:
         console.print("nothing that is measured changed")
     elif not all(pair.compared for pair in measured):
-        print("tensorcopy: nothing was compared: no case has enough launches with both sides", file=sys.stderr)
+        changes = [change for pair in measured if pair.comparison and not pair.compared for change in pair.comparison.changes.values()]
+        print(f"tensorcopy: {sentences.nothing_compared(changes)}", file=sys.stderr)
     return pull_request.exit_code(measured)
 
 

@@ -110,13 +110,14 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
 def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Comparison) -> str:
     """Return why no case was compared; whole : the comparison of which `comparison` is what was asked for."""
     from tensorcopy.judge.paired import ONE_SIDED, Reason
+    from tensorcopy.report import sentences
     from tensorcopy.results.cases import kinds_of_cases, some, spelling
 
     what, changes = "nothing was compared", comparison.changes
     if changes and all(change.reason in (*ONE_SIDED, Reason.OTHER_VERSION) for change in changes.values()):
         return f"{what}: the sides have no case in common ({', '.join(dict.fromkeys(case.device for case in changes))})"
     if changes:
-        return f"{what}: no case has enough launches on both sides"
+        return sentences.nothing_compared(changes.values())
     if not whole.changes:
         return f"{what}: no case was timed or tracked"
     following = spelling(options.case, (case.name for case in whole.changes)) or f"{_command(options)} --all lists the cases"

@@ -161,6 +161,12 @@ def summary(change: Change) -> str:
     return texts.get(change.reason) or _reason(replace(change, failure=""))
 
 
+def nothing_compared(changes: Iterable[Change]) -> str:
+    """Return that none of some changes was compared, and why: first the reason of most."""
+    reasons = [reason for reason, _ in Counter(map(summary, changes)).most_common()]
+    return f"nothing was compared: {'; '.join(reasons) or 'a side has no result'}"
+
+
 def _reason(change: Change) -> str:
     """Return the part of the sentence after the verdict."""
     if change.interval and change.ratio is not None:

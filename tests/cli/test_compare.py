@@ -494,7 +494,7 @@ def test_memory_of_a_device_is_compared_as_its(tmp_path, monkeypatch, capsys, ca
         (["--case", "none"], "next: tensorcopy compare {} {} --all lists the cases\n"),
         (["--case", "None", "--device", "cpu"], "got --case 'None' --device cpu; "),
         (["--case", "New_Tensor"], "next: did you mean new_tensor?\n"),
-        (["--case", "empty_like"], "no case has enough launches on both sides\n"),
+        (["--case", "empty_like"], "nothing was compared: failed before\n"),
     ],
 )
 def test_without_a_compared_case_a_line_says_why(folder, capsys, option, message):
@@ -503,6 +503,17 @@ def test_without_a_compared_case_a_line_says_why(folder, capsys, option, message
     assert not printed.out.endswith("\n\n")
     assert printed.err.startswith("tensorcopy: nothing was compared: ")
     assert message.format(*NAMES) in printed.err
+
+
+def test_a_case_that_was_never_measured_beside_itself_needs_no_more_launches(tmp_path, monkeypatch, capsys):
+    """The line has the reason, which more launches of either release alone do not mend."""
+    monkeypatch.chdir(tmp_path)
+    for number, (release, other) in enumerate(zip(NAMES, ("2.5.1", "2.6.0"))):
+        start = launch_files.START + 20 * number * launch_files.EVERY
+        launch_files.write(tmp_path / "results", {"copies.BySize.time_copy tensor 16": {release: 1.0, other: 1.0}}, start=start)
+    assert main(["compare", *NAMES]) == 3
+    reason = "never measured beside each other, not even by way of another release"
+    assert capsys.readouterr().err == f"tensorcopy: nothing was compared: {reason}\n"
 
 
 def test_one_of_several_machines_is_named(folder, capsys):

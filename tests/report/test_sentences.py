@@ -139,3 +139,13 @@ def test_launches_of_cases_that_were_decided_early_are_not_those_of_all():
     assert sentences.launch_lines(SimpleNamespace(changes=of)) == ["4 to 16 launches: both sides took turns in the same launches"]
     of = {name: replace(change, launches=(12, 16)) for name, change in of.items()}
     assert sentences.launch_lines(SimpleNamespace(changes=of)) == ["12 and 16 launches: both sides took turns in the same launches"]
+
+
+def test_why_nothing_was_compared_has_every_reason_once():
+    """First that of most cases; a side without a result has no cases."""
+    changes = [
+        unknown(Reason.TOO_FEW_LAUNCHES, launches=(1, 1)),
+        *(unknown(Reason.FAILED_AFTER, failure=error) for error in ("KeyError: 3", "KeyError: 4")),
+    ]
+    assert sentences.nothing_compared(changes) == "nothing was compared: failed after; too few launches"
+    assert sentences.nothing_compared([]) == "nothing was compared: a side has no result"
