@@ -43,7 +43,7 @@ COMMENT = re.compile(r"^ */\*.*?\*/\n", re.MULTILINE | re.DOTALL)  # a tenth of 
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 ASSETS = (STYLESHEET, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
-LONGEST = ("history", "functions", "comparisons", "costs")  # modules whose pages take longest
+LONGEST = ("histories", "release_pairs", "functions", "costs")  # modules whose pages take longest
 MOST_PROCESSES = 8  # each takes some 100 MB
 GARBAGE = 200_000  # new values between two searches for garbage, of which there is little: most values stay until the site is written
 START = "fork" if sys.platform == "linux" else "spawn"

@@ -94,6 +94,11 @@ LAST = {
 }
 
 
+def test_the_modules_whose_pages_take_longest_exist():
+    """Or they are not the first."""
+    assert {*writer.LONGEST} <= {module.__name__.rpartition(".")[2] for module in render.page_modules(render.content(shipped(), []))}
+
+
 def test_an_error_in_a_process_is_shown_with_its_traceback(tmp_path):
     """Also that of a process that ends without a word."""
     script = tmp_path / "fail.py"
