@@ -21,6 +21,7 @@ from asv.results import get_filename
 
 from tensorcopy.results.cases import Case, names_of, stored_cases
 from tensorcopy.results.launches import Launch, Suite, newest_suites
+from tensorcopy.results.machine_names import may_be_of
 from tensorcopy.results.result import Result, in_order
 
 COLUMNS = (
@@ -49,8 +50,8 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
         assert result.release
         release = result.release
         commit = result.revision or result.sha
-        identity, name = result.series_key.identity, result.machine  # which may have a suffix to its folder's
-        own = [each for each in launches if each.identity == identity and (name == each.machine or name.startswith(f"{each.machine}-"))]
+        identity = result.series_key.identity
+        own = [each for each in launches if each.identity == identity and may_be_of(result.machine, each.machine)]
         midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
         files[f"{result.machine}/machine.json"] = {"machine": result.machine, "version": Machine.api_version}
         files[get_filename(result.machine, commit, result.environment)] = {

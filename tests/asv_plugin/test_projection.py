@@ -90,10 +90,11 @@ def test_every_machine_and_python_has_its_files(tmp_path):
     }
 
 
-def test_a_machine_is_not_described_by_one_whose_name_begins_its_own(tmp_path):
+@pytest.mark.parametrize("name", ["box2", "box-2"])
+def test_a_machine_is_not_described_by_one_whose_name_begins_its_own(tmp_path, name):
     """Of the same hardware, with a later launch of another case."""
-    for number, (machine, case) in enumerate((("box2", f"{COPY} tensor 16"), ("box", f"{COPY} tensor 1024"))):
+    for number, (machine, case) in enumerate(((name, f"{COPY} tensor 16"), ("box", f"{COPY} tensor 1024"))):
         launch_files.write(tmp_path, {case: {"2.8.0": 1.0}}, launches=2, machine=machine, start=launch_files.START.replace(hour=8 + number))
     loaded = reader.load_results(tmp_path)
     made = projection.documents(loaded.results, loaded.launches)
-    assert made[f"box2/{launch_files.sha_of('2.8.0')[:8]}-py3.11-cuda.json"]["results"]
+    assert made[f"{name}/{launch_files.sha_of('2.8.0')[:8]}-py3.11-cuda.json"]["results"]
