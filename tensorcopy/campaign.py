@@ -338,7 +338,7 @@ def _checked_project(tables: Mapping[str, Any], folder: Path, releases: ReleaseI
 
 def default_name(folder: Path) -> str:
     """Return the name of a project from that of its folder."""
-    return re.sub(r"[^\w.-]+|^[^A-Za-z0-9]+", "", folder.name, flags=re.ASCII)[:40] or "project"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "", folder.name).lstrip("._-")[:40] or "project"
 
 
 def default_title(name: str) -> str:

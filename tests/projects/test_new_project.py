@@ -84,6 +84,14 @@ def test_init_writes_a_project_that_measures_its_example(folder, capsys):
     assert not any(str(folder) in path.read_text() or "@" in path.name for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.parametrize(
+    ("folder", "name"), [("my suite", "mysuite"), ("é-x", "x"), ("(-x", "x"), ("ü.bench", "bench"), ("_x", "x"), ("日本", "project")]
+)
+def test_a_project_may_have_the_name_of_any_folder(folder, name):
+    assert campaign.default_name(Path(folder)) == name
+    assert campaign.PROJECT_NAME.fullmatch(name)
+
+
 def test_init_never_overwrites(folder, capsys):
     """A README and a workflow stay, and are named; a folder that asv measures is refused; an argument that is wrong leaves nothing."""
     for arguments in (("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")):
