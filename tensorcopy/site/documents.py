@@ -45,13 +45,12 @@ class Finding:
 def findings(content: Content) -> tuple[Finding, ...]:
     """Return the findings that name a method and two releases, in the order of docs/findings.md."""
     text = content.docs.get("findings", "")
-    anchors = {title: name for name, title in headings(parse(text), "h2")}
     found = []
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         if about := ABOUT.search(section):
-            title = section.partition("\n")[0].replace("`", "")
+            anchor, title = next(headings(parse(f"## {section}"), "h2"))
             pulls = tuple((number, f"https://github.com/pytorch/pytorch/pull/{number}") for number in dict.fromkeys(PULL.findall(section)))
-            found.append(Finding(title, about[1], about[2], about[3], pulls, content.web.of_file(f"docs/findings.md#{anchors[title]}")))
+            found.append(Finding(title, about[1], about[2], about[3], pulls, content.web.of_file(f"docs/findings.md#{anchor}")))
     return tuple(found)
 
 

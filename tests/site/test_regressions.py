@@ -118,6 +118,22 @@ def test_a_regression_leads_to_its_functions_its_finding_and_an_issue(shipped_co
 
 
 @pytest.mark.parametrize(
+    ("heading", "title", "anchor"),
+    [
+        ("A *slow* copy", "A slow copy", "a-slow-copy"),
+        ("torch &amp; numpy", "torch & numpy", "torch--numpy"),
+        ("`x` is slow", "x is slow", "x-is-slow"),
+    ],
+)
+def test_the_heading_of_a_finding_is_text(shipped_content, heading, title, anchor):
+    """Whatever its markup: the address is that of the section."""
+    docs = {"findings": f"# Findings\n\n## {heading}\n\n`x.clone()`, torch 2.5.1 → 2.6.0, slower.\n"}
+    (finding,) = documents.findings(replace(shipped_content, docs=docs, web=WebAddresses("https://example.org/t")))
+    assert finding.title == title
+    assert finding.address == f"https://example.org/t/blob/HEAD/docs/findings.md#{anchor}"
+
+
+@pytest.mark.parametrize(
     ("before", "after", "is_about"),
     [("2.9.1", "2.10.0", True), ("2.5.1", "2.15.0", True), ("2.8.0", "2.9.1", False), ("2.10.0", "2.9.1", False)],
 )
