@@ -32,6 +32,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots, publisher, render, svg, writer
 from tensorcopy.site.content import Content, changes_of
 from tensorcopy.site.page import circumstances, waiting
+from tensorcopy.site.pages import data
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, measured, with_cases
@@ -618,6 +619,20 @@ def test_counts_have_a_page_of_their_own(shipped):
     assert 'id="instructions"' in shipped["history/epyc-2core/copies.BySize/detach_clone-1024.html"]
     assert "history/epyc-2core/instructions.BySize/detach_clone-1024-False.html" not in shipped
     assert "history/epyc-2core/instructions.ByDtype/detach_clone-1024-float16.html" in shipped  # not timed
+
+
+@pytest.mark.parametrize(("family", "hypervisor"), [("6", "none"), ("", "unknown")], ids=["x86", "ARM"])
+def test_bare_metal_has_no_hypervisor(tmp_path, family, hypervisor):
+    """On x86, whose flags would say that there is one; of ARM it is unknown."""
+    hardware = {**launch_files.PROVENANCE["hardware"], "family": family, "hypervisor": ""}
+    launch_files.write(tmp_path, {"copies.BySize.time_copy tensor 16": {"2.15.0": 1.0}}, launches=1, hardware=hardware)
+    content = render.content(campaign.shipped(), launch_files.load(tmp_path))
+    (page,) = [each for each in data.pages(content) if each.address == addresses.of_machine("box")]
+    assert dict(page.values["provenance"])["hypervisor"] == hypervisor
+
+
+def test_a_whole_number_of_a_data_file_has_no_point():
+    assert [str(data_files.six_digits(number)) for number in (-5.0, 0.0, 5.0, 0.5)] == ["-5", "0", "5", "0.5"]
 
 
 def test_the_index_has_a_row_for_each_method_and_kind_and_a_column_for_each_size(shipped):

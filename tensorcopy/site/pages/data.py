@@ -57,7 +57,9 @@ def pages(content: Content) -> Iterator[Page | File]:
 
 def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:
     """Return each field of a provenance as text, the hardware's fields after the processor."""
-    hardware = {HARDWARE_LABELS.get(name, name): value or UNKNOWN_NAME for name, value in provenance.get("hardware", {}).items()}
+    stored = provenance.get("hardware", {})
+    absent = {"hypervisor": "none"} if stored.get("family") else {}  # of x86, whose flags say whether there is one
+    hardware = {HARDWARE_LABELS.get(name, name): value or absent.get(name, UNKNOWN_NAME) for name, value in stored.items()}
     rows: dict[str, Any] = {}
     for name, value in provenance.items():
         rows |= {} if name in ("hardware", "identity") else {name: value}
