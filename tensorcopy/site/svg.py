@@ -70,7 +70,7 @@ class NameAxis:
 
 @dataclass(frozen=True)
 class NumelAxis:
-    """A horizontal axis of numbers of elements: logarithmic to base 2, or linear."""
+    """A horizontal axis of numbers of elements: logarithmic to base 2, or linear from 0."""
 
     below: ClassVar[int] = BELOW_NUMBERS
     low: int
@@ -79,10 +79,10 @@ class NumelAxis:
 
     def share(self, value: float) -> float:
         """Return the position of a number of elements."""
+        if self.linear:
+            return value / self.high
         if self.high == self.low:
             return 0.5
-        if self.linear:
-            return (value - self.low) / (self.high - self.low)
         return log2(value / self.low) / log2(self.high / self.low)
 
     def ticks(self) -> list[Tick]:

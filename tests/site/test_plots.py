@@ -102,9 +102,11 @@ def test_noise_does_not_fill_the_plot():
 
 
 def test_sizes_are_powers_of_two():
-    """A logarithmic axis shows exponents, a linear one binary units."""
+    """A logarithmic axis shows exponents, a linear one binary units from 0, whatever the smallest size."""
     assert [text for _, text in NumelAxis(1, 2**4).ticks()] == ["2⁰", "2¹", "2²", "2³", "2⁴"]
-    assert [text for _, text in NumelAxis(1, 2**14, linear=True).ticks()] == ["0", "4 Ki", "8 Ki", "12 Ki", "16 Ki"]
+    for smallest in (1, 2**12, 2**14):
+        axis = NumelAxis(smallest, 2**14, linear=True)
+        assert {text: axis.share(numel) for numel, text in axis.ticks()} == {"0": 0, "4 Ki": 0.25, "8 Ki": 0.5, "12 Ki": 0.75, "16 Ki": 1}
 
 
 def drawn_grid(cells: list[GridCell]) -> ElementTree.Element:
