@@ -137,9 +137,10 @@ def profiles_of(result: Result) -> Profiles | None:
     paths = [path for folder in folders for path in paths_of(folder, result.sha, result.environment)]
     if not paths:
         return None
-    profiles = read(paths[-1])
+    newest = max(paths, key=lambda path: path.name)
+    profiles = read(newest)
     if profiles.torch_sha != result.sha:
-        raise launches.damaged(paths[-1], f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
+        raise launches.damaged(newest, f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
     return profiles
 
 
