@@ -76,7 +76,7 @@ def _change(machine: Machine, result: Result, case: Case | None) -> list[object]
 
 def six_digits(number: float) -> float:
     """Round to six significant digits, further ones differ between processors; a whole number has no point."""
-    return int(number) if number >= 1 and number == int(number) else float(f"{number:.6g}")
+    return int(number) if number.is_integer() else float(f"{number:.6g}")
 
 
 def badge(label: str, message: str) -> str:

@@ -29,7 +29,7 @@ from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.site import addresses, plots, publisher, render, svg, writer
+from tensorcopy.site import addresses, data_files, plots, publisher, render, svg, writer
 from tensorcopy.site.content import Content, changes_of
 from tensorcopy.site.page import circumstances, waiting
 from tensorcopy.site.pages import data
