@@ -279,7 +279,7 @@ def cut(text: str, longest: int) -> str:
         return text
     head = text[:longest].rpartition("\n")[0]
     open_folds = head.count("<details>") - head.count("</details>")
-    note = f"Cut here: {len(text) - len(head):,} more characters; `--format json` has everything."
+    note = f"Cut here: {len(text) - len(head):,} more characters; the JSON has everything."
     return head + "\n" + "\n</details>" * open_folds + f"\n\n{note}"
 
 
