@@ -49,7 +49,7 @@ class Content:
     campaign : whose results they are
     machines : the machine that measured last first
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
-    day : the day of writing, "2026-11-21"
+    day : of the newest launch, "2026-11-21"; of writing where nothing was measured
     web : where the repository and the site are published
     problems : of results that could not be read, or do not count
     """

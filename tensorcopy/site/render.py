@@ -51,8 +51,9 @@ def page_modules(content: Content) -> list[Any]:
 
 
 def content(campaign: Campaign, results: Sequence[Result], docs: Mapping[str, str] | None = None) -> Content:
-    """Return the content of the pages, dated today."""
-    day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    """Return the content of the pages."""
+    today = datetime.now(timezone.utc).isoformat()
+    day = max((launch for result in results for launch in result.launches), default=today)[:10]
     return Content(campaign, tuple(machines(results, campaign.rules)), {**PLACEHOLDER_DOCS, **(docs or {})}, day)
 
 
@@ -151,7 +152,7 @@ def _globals(content: Content) -> dict[str, Any]:
     return {
         "campaign": content.campaign,
         "site_name": content.site_name,
-        "day": content.day,
+        "newest_day": content.day,
         "methods": content.methods if content.campaign.pages else {},  # that have a page
         "not_included": not_included(content.problems),
         "version": __version__,

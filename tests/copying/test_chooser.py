@@ -39,6 +39,13 @@ def questions_of(page: str) -> str:
     return re.search(r'<div class="questions">.*?</div>\s*</div>', page, re.DOTALL)[0]
 
 
+def test_every_page_has_the_day_of_the_newest_launch_of_all(content, site):
+    """Below it; that of its own times is beside them."""
+    newest = max(launch for machine in content.machines for result in machine.results for launch in result.launches)
+    days = [re.search(r"from results up to ([\d-]+)", page)[1] for address, page in site.items() if address.startswith("choose/")]
+    assert {*days} == {newest[:10]}
+
+
 @pytest.mark.parametrize(("device", "machine"), [("cpu", SHIPPED.name), ("cuda", SHIPPED_GPU.name)])
 def test_every_page_agrees_with_the_results(content, site, device, machine):
     """It has the matching methods, and intervals of which nine in ten hold the quotient of the printed times; it recommends the first.
