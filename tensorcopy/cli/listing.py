@@ -110,7 +110,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.sentences import failures, not_included, skips
     from tensorcopy.report.terminal import Prose
     from tensorcopy.results import reader, select
-    from tensorcopy.results.cases import own_group, own_groups
+    from tensorcopy.results.cases import in_order_of_size, own_group, own_groups
     from tensorcopy.results.reader import concerning
 
     own = campaign()
@@ -135,7 +135,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         suites = ", ".join(sorted({case.suite for each in machines for case in measured(each)})) or "none: nothing was timed"
         raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
     tables: dict[tuple[str, str], list[Case]] = {}
-    for case in cases:
+    for case in in_order_of_size(cases):
         tables.setdefault((case.suite, own_group(result.methods, case)), []).append(case)
     groups = ["", *own_groups(result.methods)]
     provenance = result.provenance

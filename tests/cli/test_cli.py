@@ -193,8 +193,12 @@ def test_times_of_a_machine_that_measured_only_its_gpu(small_checkout, capsys):
     assert "allowed: conversions.BySize.time_conversion, copies.BySize.time_copy, floors." in capsys.readouterr().err
     for selection in (["--machine", SHIPPED_GPU.name], ["--device", "cuda"]):
         assert main(["list", "times", *selection]) == 0
-        suites = re.findall(r"^(\w+\.\w+)\.time_\w+$", capsys.readouterr().out, re.MULTILINE)
+        shown = capsys.readouterr().out
+        suites = re.findall(r"^(\w+\.\w+)\.time_\w+$", shown, re.MULTILINE)
         assert suites == ["conversions.Latency", "copies.Latency", "copies.Throughput"]
+        of_method = re.findall(r"^detach_numpy_copy +(\d+)", shown, re.MULTILINE)
+        assert of_method == sorted(of_method, key=int)  # in any order of the launches
+        assert len(of_method) > 3
 
 
 @pytest.mark.parametrize(
