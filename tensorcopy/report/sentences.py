@@ -121,6 +121,48 @@ def ages_text(regressions: Iterable[OpenRegression]) -> str:
     return f"{number[Age.NEW]} new, {recent}, {number[Age.OLDER]} older; {known or 'none'} acknowledged"
 
 
+def none_open(standings: Collection[Standing], newest: str, language: str = "en") -> str:
+    """Return that no case is open, and what that leaves out: slowdowns that are too small to be seen, and unknown cases.
+
+    For example "No method is significantly slower with torch 2.15.0 than with an earlier release. Smallest slowdown seen 9 times in 10:
+    15.0 % (≤ 2¹⁴ elements). Unknown against the release before: 95 of 121 cases."
+    """
+    with_newest = {each.series.case: each.series.neighbours.get(each.newest) for each in standings}
+    changes = {case: change for case, change in with_newest.items() if change}
+    seen = {name: size for name, size in comparisons.sensitivity(changes).items() if name}
+    sentences = [translate("open_regressions_none", language, torch=newest)]
+    if seen:
+        numel, size = next(iter(seen.items()))
+        sentences.append(translate("open_seen", language, numel=numel, size=percent(size, 1)))
+    if unknown := by_word(changes.values())[Verdict.UNKNOWN.value]:
+        sentences.append(translate("open_unknown", language, unknown=unknown, cases=len(standings)))
+    return translate("space", language).join(sentences)
+
+
+def against_earlier(regressions: Iterable[OpenRegression], language: str = "en") -> str:
+    """Return how the cases that the newest release slowed compare with the release before the previous one: "" where nothing tells.
+
+    What the previous release gained and the newest one lost is no slowdown there: "The new ones against 2.13.0: 0 slower, 14 unchanged."
+    """
+    by_release: dict[str, list[Change]] = {}
+    for standing in (standing for regression in regressions for standing in regression.standings if standing.age is Age.NEW):
+        *earlier, _, newest = (index for index, value in enumerate(standing.series.values) if value is not None)
+        if earlier and (change := standing.series.change(earlier[-1], newest)):
+            by_release.setdefault(standing.series.releases[earlier[-1]], []).append(change)
+    sentences = []
+    for release, changes in by_release.items():
+        number = by_word(changes)
+        words = [Verdict.SLOWER.value, *(word for word in number if word != Verdict.SLOWER.value)]
+        counts = [translate("news_count", language, number=number[word], word=translate(word_key(word), language)) for word in words]
+        sentences.append(translate("new_against", language, release=release, counts=translate("and", language).join(counts)))
+    return translate("space", language).join(sentences)
+
+
+def word_key(word: str) -> str:
+    """Return the name of the text of a word of `by_word`."""
+    return f"word_{word.replace(' ', '_')}"
+
+
 def margins(changes: Iterable[Change]) -> str:
     """Return the margins of cases, the smallest first: "3 %", "3 % or 10 %"."""
     return " or ".join(percent(margin) for margin in sorted({change.margin for change in changes} or {MARGIN}))

@@ -40,6 +40,7 @@ from tensorcopy.report.sentences import (
     WAYS,
     WORK,
     acknowledged_text,
+    against_earlier,
     against_text,
     age_text,
     ages_text,
@@ -51,6 +52,7 @@ from tensorcopy.report.sentences import (
     headline,
     mean_lines,
     no_change,
+    none_open,
     not_included,
     ordered,
     reasons,
@@ -314,8 +316,9 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> Rendera
     first = next(iter(by_case.values()))
     scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.series) for each in known) else ""
     lines = [f"Open regressions on {first.on}{scaled}", f"torch {newest}: {methods}"]
+    lines += [] if regressions else [none_open(known, newest)]
     for age, of_age in by_age(regressions).items():
-        lines += ["", age_text(age, newest)]
+        lines += ["", age_text(age, newest), *filter(None, [against_earlier(of_age)])]
         for regression in of_age:
             lines += ["", f"{regression.method}: {extent_text(regression)}"]
             for each in regression.standings if all_cases else regression.standings[:LARGEST]:

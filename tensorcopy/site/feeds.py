@@ -10,7 +10,7 @@ from tensorcopy import __version__
 from tensorcopy.judge.groups import by_age
 from tensorcopy.judge.series import Age
 from tensorcopy.numbers import counted
-from tensorcopy.report.sentences import acknowledged_text, step_size
+from tensorcopy.report.sentences import acknowledged_text, against_earlier, step_size
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, MachineChange, changes_of
@@ -89,7 +89,8 @@ def _new(content: Content) -> Iterator[Entry]:
             min(after.launches)[:10],
             f"torch {after.version} on {device}: {counted(len(new), 'method')} slower in {counted(number, 'case')}, up to {largest}",
             content.comparison_address(before, after) or addresses.REGRESSIONS,
-            f"{results.hardware} ({results.machine.name}), against {before.version}; largest: {'; '.join(methods)}",
+            f"{results.hardware} ({results.machine.name}), against {before.version}; largest: {'; '.join(methods)}. "
+            f"{against_earlier(new)}".rstrip(),
         )
 
 

@@ -27,7 +27,7 @@ from tensorcopy.numbers import (
     size,
     unbroken,
 )
-from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, no_change, not_included, sentence
+from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, no_change, none_open, not_included, sentence
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -120,6 +120,7 @@ def templates_of(content: Content) -> Environment:
         unbroken=unbroken,
         plus_minus=plus_minus,
         no_change=no_change,
+        none_open=none_open,
         sentence=sentence,
         word=word,
         tracked=lambda change: count_text(change.count),

@@ -193,6 +193,39 @@ def test_open_cases_are_new_recent_or_older(tmp_path):
     assert sum(map(len, places.values())) == sum(each.is_open for each in known) == 6
 
 
+def test_a_gain_that_was_lost_again_is_no_slowdown_against_the_release_before_it(tmp_path):
+    """The newest release slowed both cases; against the one before the previous, one of them is slower."""
+    gained = {name: 1.0 if index == 10 else 1.2 for index, name in enumerate(RELEASES)}
+    cases = {CASE: gained, "copies.BySize.time_copy m1 16": {name: 1.2 if index == 11 else 1.0 for index, name in enumerate(RELEASES)}}
+    launch_files.write(tmp_path, cases, noise=0.002)
+    by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
+    opened = groups.open_regressions(filter(None, map(series.standing, by_case.values())))
+    assert [each.age for regression in opened for each in regression.standings] == [series.Age.NEW] * 2
+    assert sentences.against_earlier(opened) == f"The new ones against {RELEASES[9]}: 1 slower, 1 unchanged."
+    assert sentences.against_earlier(opened, "ja").endswith(f"{RELEASES[9]} と比べると：遅くなった 1、変化なし 1。")
+    assert sentences.against_earlier([]) == ""
+
+
+def test_where_nothing_is_open_it_says_what_would_not_have_been_seen(tmp_path):
+    """The smallest slowdown that is seen, and how many cases are unknown; two launches tell little."""
+    names = ["2.14.1", "2.15.0"]
+    launch_files.write(
+        tmp_path, {f"copies.BySize.time_copy {method} 16": dict.fromkeys(names, 1.0) for method in METHODS}, noise=0.1, launches=4
+    )
+    pair = launch_files.load(tmp_path, *names)
+    changes = comparisons.between(Question(*pair)).changes
+    unknown = sum(change.verdict is Verdict.UNKNOWN for change in changes.values())
+    (size,) = comparisons.sensitivity(changes).values()
+    standings = [each for each in map(series.standing, series.joined([pair]).values()) if each]
+    assert unknown > 0
+    assert sentences.none_open(standings, "2.15.0") == (
+        "No method is significantly slower with torch 2.15.0 than with an earlier release. "
+        f"Smallest slowdown seen 9 times in 10: {100 * size:.1f} % (≤ 2¹⁴ elements). "
+        f"Unknown against the release before: {unknown} of 8 cases."
+    )
+    assert f"8 ケース中 {unknown} ケース" in sentences.none_open(standings, "2.15.0", "ja")
+
+
 def test_a_chain_of_pythons_is_unpaired_where_a_link_is(tmp_path):
     """The variation of the machine in one link is in the whole."""
     launch_files.write(tmp_path, {CASE: dict.fromkeys(["2.4.1@3.9", "2.8.0@3.9"], 1.0)})

@@ -20,7 +20,7 @@ from tensorcopy.judge.groups import DISPATCHER, OpenRegression, ReleaseChange, b
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.judge.series import LAST, CaseSeries, standing
 from tensorcopy.numbers import count, duration, percent, ratio_text, signed_interval, signed_percent, unbroken
-from tensorcopy.report.sentences import TIME, age_text, by_word, headwords
+from tensorcopy.report.sentences import TIME, against_earlier, age_text, by_word, headwords, word_key
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
@@ -158,6 +158,7 @@ def _translated(content: Content, results: DeviceResults, shared: Mapping[str, A
     return {
         **_answer(results, translate),
         "regressions": _regressions(content, results, language),
+        "new_against": against_earlier(results.regressions, language),
         "chart_svg": Markup(plots.of_methods(machine, charted, results.releases, other, language).svg() if charted else ""),  # noqa: S704 - our own SVG
         "chart_data": _chart_data(shared["chart_documents"], translate),
         "own_text": _own_text(results, own, translate),
@@ -396,7 +397,7 @@ def _news(results: DeviceResults, translate: Translate) -> tuple[Markup, Markup]
 
 
 def _word(word: str, translate: Translate) -> Markup:
-    return translate(f"word_{word.replace(' ', '_')}")
+    return translate(word_key(word))
 
 
 def _seen(results: DeviceResults) -> tuple[str, float] | None:

@@ -10,7 +10,16 @@ from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.groups import OpenRegression, by_age
 from tensorcopy.judge.series import Age, Standing
 from tensorcopy.report import explanation
-from tensorcopy.report.sentences import acknowledged_text, against_text, age_text, ages_text, extent_text, margins, step_size
+from tensorcopy.report.sentences import (
+    acknowledged_text,
+    against_earlier,
+    against_text,
+    age_text,
+    ages_text,
+    extent_text,
+    margins,
+    step_size,
+)
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
@@ -83,6 +92,7 @@ def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, .
         "methods": len(results.regressions),
         "open": sum(len(each.standings) for each in results.regressions),
         "ages": ages_text(results.regressions),
+        "new_against": against_earlier(results.regressions),
         "new": sum(standing.age is Age.NEW for regression in results.regressions for standing in regression.standings),
         "fixed": _fixed(results),
         "number": len(results.standings),
