@@ -152,11 +152,11 @@ class Column:
             timings[case] = Timing(rounded, errors[number], launches, freedom[number], spreads[number])
         return timings
 
-    def last_started(self, cases: Collection[Case]) -> str:
-        """Return when the newest launch with a time of any of some cases began; "" where none has one."""
+    def started(self, cases: Collection[Case]) -> list[str]:
+        """Return when each launch with a time of any of some cases began."""
         numbers = [number for case, number in self.effects.cases.items() if case in cases]
         measured = (~np.isnan(self.logs[:, numbers])).any(axis=1)
-        return max((started for started, is_one in zip(self.effects.started, measured) if is_one), default="")
+        return [started for started, is_one in zip(self.effects.started, measured) if is_one]
 
     def is_unpaired(self, case: Case) -> bool:
         """Return whether it was alone in every launch that measured a case with it: it is compared with no other in its launches."""

@@ -165,8 +165,13 @@ class Result:
 
     def day_of(self, cases: Iterable[Case]) -> str:
         """Return the day of the newest launch that timed any of some cases, "2026-11-21"; where none did, of the newest of all."""
-        started = self.column.last_started({*cases}) if self.column else ""
-        return (started or str(self.provenance["started"]))[:10]
+        started = self.column.started({*cases}) if self.column else []
+        return max(started, default=str(self.provenance["started"]))[:10]
+
+    def first_day_of(self, cases: Iterable[Case]) -> str:
+        """Return the day of the first of these launches, which stays when more is measured; where none did, of the first of all."""
+        started = self.column.started({*cases}) if self.column else []
+        return min(started or self.launches)[:10]
 
     def is_unpaired(self, case: Case) -> bool:
         """Return whether a case was timed without another side in each of its launches."""

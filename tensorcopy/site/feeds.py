@@ -67,7 +67,7 @@ def _change(change: MachineChange) -> Entry:
 def _new(content: Content) -> Iterator[Entry]:
     """Yield an entry for each device on which the newest release brought slowdowns.
 
-    A reader shows it once: its id has the device and the release alone, and its day is that of the release's first launch.
+    A reader shows it once: its id has the device and the release alone, and its day is that of the first launch that timed the cases.
     """
     for results in content.devices:
         new = by_age(results.regressions).get(Age.NEW, [])
@@ -86,7 +86,7 @@ def _new(content: Content) -> Iterator[Entry]:
         yield Entry(
             ("new", device, after.version),
             device,
-            min(after.launches)[:10],
+            after.first_day_of(standing.series.case for of_method in new for standing in of_method.standings),
             f"torch {after.version} on {device}: {counted(len(new), 'method')} slower in {counted(number, 'case')}, up to {largest}",
             content.comparison_address(before, after) or addresses.REGRESSIONS,
             f"{results.hardware} ({results.machine.name}), against {before.version}; largest: {'; '.join(methods)}. "

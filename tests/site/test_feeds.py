@@ -1,6 +1,8 @@
 """The Atom feeds: what a reader shows, when, and under which id."""
 
+import re
 from dataclasses import replace
+from datetime import timedelta
 
 import feedparser
 import pytest
@@ -9,6 +11,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
+from tests import launch_files
 from tests.conftest import NEW, measured
 
 TABLE = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 10))
@@ -59,6 +62,19 @@ def test_a_subscriber_to_new_slowdowns_gets_one_entry_for_a_release(content):
     assert entries[0] == entries[1]
     assert entries[0][1][:10] == MEASURED
     assert feedparser.parse(dict(feeds(content))[addresses.NEW_FEED].encode()).entries == []  # 2.9.0 as it is brought nothing
+
+
+def test_a_new_slowdown_has_the_day_of_the_first_launch_that_timed_it(tmp_path):
+    """Counts of the release came earlier, and further launches later."""
+    cases = {"copies.BySize.time_copy tensor 16": {"2.7.0": 1.0, "2.8.0": 1.0, "2.9.0": 1.3}}
+    days = [launch_files.START + timedelta(days=day) for day in (2, 5)]
+    launch_files.write_counts(tmp_path, "2.9.0", {"instructions.BySize.track_instructions tensor 16 False": 1000})
+    for start in days:
+        launch_files.write(tmp_path, cases, start=start)
+        text = dict(feeds(render.content(shipped(), launch_files.load(tmp_path))))[addresses.NEW_FEED]
+        (entry,) = feedparser.parse(text.encode()).entries
+        assert entry.updated[:10] == days[0].date().isoformat()
+        assert re.search(r"; largest: .*\. The new ones against 2\.7\.0: 1 slower\.$", entry.summary)
 
 
 def on_the_web(content, source="", site=""):
