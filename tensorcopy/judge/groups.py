@@ -105,14 +105,19 @@ def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]
 
 @dataclass(frozen=True)
 class OpenRegression:
-    """The open cases of one method on one device, the largest cost first."""
+    """The open cases of one method on one device, in order of `Standing.rank`."""
 
     standings: tuple[Standing, ...]
 
     @property
     def worst(self) -> Standing:
         """The case with the largest cost."""
-        return self.standings[0]
+        return max(self.standings, key=lambda each: each.ratio)
+
+    @property
+    def slowed_most(self) -> Standing:
+        """The case with the largest slowdown of its age, and of equal ones the largest cost."""
+        return max(self.standings, key=lambda each: (each.latest.ratio if each.latest else 1.0, each.ratio))
 
     @property
     def acknowledged(self) -> str:
@@ -144,18 +149,18 @@ def _method(case: Case) -> str:
 
 
 def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
-    """Return the open regressions by method, the most expensive first."""
+    """Return the open regressions by method, in order of `Standing.rank`."""
     by_method: dict[tuple[str, str], list[Standing]] = {}
     for each in standings:
         if each.is_open:
             case = each.series.case
             by_method.setdefault((_method(case) or case.suite, case.device), []).append(each)
-    regressions = (OpenRegression(tuple(sorted(members, key=lambda each: -each.ratio))) for members in by_method.values())
-    return sorted(regressions, key=lambda each: -each.worst.ratio)
+    regressions = (OpenRegression(tuple(sorted(members, key=lambda each: each.rank))) for members in by_method.values())
+    return sorted(regressions, key=lambda each: each.standings[0].rank)
 
 
 def by_age(regressions: Iterable[OpenRegression]) -> dict[Age, list[OpenRegression]]:
-    """Return the open cases of each age that has any by method, the newest first, and the most expensive method first."""
+    """Return the open cases of each age that has any by method: the newest first, and of each in order of `Standing.rank`."""
     parts = [each.by_age for each in regressions]
     ages = {age: [ages[age] for ages in parts if age in ages] for age in Age}
-    return {age: sorted(of_age, key=lambda each: -each.worst.ratio) for age, of_age in ages.items() if of_age}
+    return {age: sorted(of_age, key=lambda each: each.standings[0].rank) for age, of_age in ages.items() if of_age}

@@ -444,6 +444,11 @@ class Standing:
         return max((step for step in self.open if self._age_of(step) is self.age), key=lambda step: step.ratio, default=None)
 
     @property
+    def rank(self) -> tuple[float, float]:
+        """Its place among open cases of an age, the lowest first: by that slowdown, then by its cost; an older one by its cost alone."""
+        return -(self.latest.ratio if self.latest and self.age is not Age.OLDER else 1.0), -self.ratio
+
+    @property
     def closed(self) -> tuple[Step, ...]:
         """The slowdowns that a later release took back."""
         return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None)

@@ -169,7 +169,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
 
 
 def open_document(standings: Iterable[Standing], device: str) -> dict[str, Any]:
-    """Return the open regressions as a document: what is new with the newest release first, and of that the most expensive method.
+    """Return the open regressions as a document: what is new first, each age in order of `Standing.rank`.
 
     compared : of the timed cases, those of which a change could be seen
     """

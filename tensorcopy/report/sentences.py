@@ -492,27 +492,33 @@ def step_size(step: Step, unit: str, *, within: bool = False) -> str:
 
 
 def cost_text(standing: Standing) -> str:
-    """Return what a case costs against its best release; "" for nothing.
+    """Return what a case costs against its best release, and that its launches had no other one; "" for nothing.
 
     For example "+12.1 % (+10.4 to +13.8 %) against 2.9.1".
     """
-    return f"{_cost_size(standing)} against {standing.best_release}" if standing.is_open else ""
+    cost = standing.cost
+    if not (standing.is_open and cost and cost.interval):
+        return ""
+    unpaired = f", {UNPAIRED}" if standing.is_unpaired else ""
+    return f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}{unpaired}) against {standing.best_release}"
 
 
 def extent_text(regression: OpenRegression) -> str:
-    """Return the largest cost among the cases of a method.
+    """Return the largest slowdown of its age among the cases of a method; what they cost in all is `cost_extent_text`.
 
-    For example "up to +388.3 % (+378.5 to +398.3 %) in 3 cases".
+    For example "up to +3.9 % (+2.4 to +5.4 %) with 2.15.0 in 6 cases", or "no single release in 1 case".
     """
-    number = len(regression.standings)
-    return f"{'up to ' if number > 1 else ''}{_cost_size(regression.worst)} in {counted(number, 'case')}"
+    number, slowed = len(regression.standings), regression.slowed_most
+    largest = translate("no_single_release")
+    if step := slowed.latest:
+        size = step_size(step, SECONDS, within=True)
+        largest = f"{'up to ' if number > 1 else ''}{size} with {slowed.series.releases[step.index]}{against_text(step)}"
+    return f"{largest} in {counted(number, 'case')}"
 
 
-def _cost_size(standing: Standing) -> str:
-    """Return the cost of an open case with its interval, and that its launches had no other release."""
-    cost = standing.cost
-    unpaired = f", {UNPAIRED}" if standing.is_unpaired else ""
-    return f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}{unpaired})" if cost and cost.interval else ""
+def cost_extent_text(regression: OpenRegression) -> str:
+    """Return the largest cost among the cases of a method: "up to +18.2 % (+16.4 to +20.0 %) against 1.9.1"."""
+    return f"{'up to ' if len(regression.standings) > 1 else ''}{cost_text(regression.worst)}"
 
 
 def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:

@@ -46,6 +46,7 @@ from tensorcopy.report.sentences import (
     ages_text,
     caption,
     change_text,
+    cost_extent_text,
     cost_text,
     count_text,
     extent_text,
@@ -299,7 +300,7 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> Rend
 
 
 def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> RenderableType:
-    """Return the methods whose newest release is slower than their best one: what is new first, of that the most expensive first.
+    """Return the methods whose newest release is slower than their best one: what is new first, each in order of `Standing.rank`.
 
     all_cases : list every case, and not only the `LARGEST` of a method
     """
@@ -320,7 +321,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> Rendera
     for age, of_age in by_age(regressions).items():
         lines += ["", age_text(age, newest), *filter(None, [against_earlier(of_age)])]
         for regression in of_age:
-            lines += ["", f"{regression.method}: {extent_text(regression)}"]
+            lines += ["", f"{regression.method}: {extent_text(regression)}; {cost_extent_text(regression)}"]
             for each in regression.standings if all_cases else regression.standings[:LARGEST]:
                 before, after = map(duration, each.times)
                 steps = [(each.series.releases[step.index], f"{step_size(step, SECONDS)}{against_text(step)}") for step in each.open]

@@ -71,23 +71,22 @@ def _new(content: Content) -> Iterator[Entry]:
     """
     for results in content.devices:
         new = by_age(results.regressions).get(Age.NEW, [])
-        steps = [max((each.latest for each in of_method.standings if each.latest), key=lambda step: step.ratio) for of_method in new]
         if not new:
             continue
+        sizes = [step_size(step, SECONDS, within=True) for each in new if (step := each.slowed_most.latest)]
         series, device = new[0].worst.series, results.device
         before, after = series.sides(new[0].worst.newest)
         number = sum(len(each.standings) for each in new)
-        largest = step_size(max(steps, key=lambda step: step.ratio), SECONDS, within=True)
         methods = [
-            f"{results.machine.case_code(each.worst.series.case)}: {step_size(step, SECONDS, within=True)}"
+            f"{results.machine.case_code(each.worst.series.case)}: {size}"
             f" in {counted(len(each.standings), 'case')}{acknowledged_text(each)}"
-            for each, step in zip(new, steps)
+            for each, size in zip(new, sizes)
         ]
         yield Entry(
             ("new", device, after.version),
             device,
             after.first_day_of(standing.series.case for of_method in new for standing in of_method.standings),
-            f"torch {after.version} on {device}: {counted(len(new), 'method')} slower in {counted(number, 'case')}, up to {largest}",
+            f"torch {after.version} on {device}: {counted(len(new), 'method')} slower in {counted(number, 'case')}, up to {sizes[0]}",
             content.comparison_address(before, after) or addresses.REGRESSIONS,
             f"{results.hardware} ({results.machine.name}), against {before.version}; largest: {'; '.join(methods)}. "
             f"{against_earlier(new)}".rstrip(),

@@ -25,8 +25,13 @@ def page_of(content: Content) -> str:
 
 
 def sections_of(page: str) -> dict[str, str]:
-    """Return the section of each method as HTML, by anchor."""
-    return {re.search(r'<h3 id="?([^">]+)', each)[1]: each for each in re.findall(r"<section.*?</section>", page, re.DOTALL)}
+    """Return the part of each method and age as HTML, by anchor: those of a method stand together, below one heading."""
+    parts = {}
+    for section in re.findall(r"<section.*?</section>", page, re.DOTALL):
+        first, *others = re.split(r"(?=<h4 id)", section)
+        anchors = [re.search(r'<h3 id="?([^">]+)', first)[1], *(re.match(r'<h4 id="?([^">]+)', each)[1] for each in others)]
+        parts |= dict(zip(anchors, (first, *others)))
+    return parts
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +45,17 @@ def sections(page) -> dict[str, str]:
 
 
 def test_the_worst_method_of_each_age_comes_first(page, shipped_content, sections):
-    """In the table and in the sections; every open case stands in one of them, with a cost in its own interval, the largest first."""
+    """Every open case stands in one section, with a cost in its own interval; the one that its age slowed most comes first."""
     results = shipped_content.devices[0]
     table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
-    assert re.findall(r'href="#([^"]+)"', table) == list(sections)
+    assert sorted(re.findall(r'href="#([^"]+)"', table)) == sorted(sections)
+    methods = re.findall(r"<h3 id.*?</h3>", page)
+    assert len(methods) == len({*methods}) > len(results.regressions)  # with that of the closed ones
     groups, left, listed = by_age(results.regressions), dict(sections), []
     assert [*groups] == [*Age]
-    for of_age in groups.values():
+    places = {release: len(results.releases) - index for index, release in enumerate(results.releases)}
+    within = {Age.NEW: {1}, Age.RECENT: {*range(2, LAST + 1)}, Age.OLDER: {*range(LAST + 1, len(places) + 1)}}
+    for age, of_age in groups.items():
         worst = []
         for regression in of_age:
             section = left.pop(regressions.anchor(results, regression))
@@ -54,11 +63,19 @@ def test_the_worst_method_of_each_age_comes_first(page, shipped_content, section
             costs = [float(row[1].removesuffix(" %").removeprefix("+")) for row in rows]
             assert len(rows) == len(regression.standings)
             assert all(holds("slower", f"{row[1]} {row[2]}") for row in rows)
-            assert costs == sorted(costs, reverse=True)
+            slowdowns = [re.findall(r"([\d.]+) \+([\d.]+) %", row[6]) for row in rows]
+            of_its_age = [[float(size) for release, size in each if places[release] in within[age]] for each in slowdowns]
+            largest = [max(sizes, default=0) for sizes in of_its_age]
+            ranked = costs if age is Age.OLDER else largest
+            assert ranked == sorted(ranked, reverse=True)
             assert min(costs) >= 3
             assert all(re.fullmatch(r"(, )?([\d.]+ \+[\d.]+ %(, )?)+|no single release", row[6]) for row in rows)
             listed += re.findall(r'<th scope="row"><a href="([^"]+)"', section)
-            worst.append(costs[0])
+            worst.append(ranked[0])
+            extent = re.search(
+                r"(?:\+([\d.]+) % \([^)]+\) with|no single release)[^;]* in \d+ cases?.*?; (?:up to )?\+([\d.]+) %", text_of(section)
+            )
+            assert [float(size or 0) for size in extent.groups()] == [max(largest), max(costs)]
         assert worst == sorted(worst, reverse=True)
     assert not left
     assert len(listed) == len({*listed}) == sum(standing.is_open for standing in results.standings.values())
@@ -72,12 +89,11 @@ def test_the_slowdown_of_a_row_is_of_its_age(page, shipped_content):
     table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
     releases, ages = shipped_content.devices[0].releases, []
     for body in elements("tbody", table):
-        rows = [texts_of("t[hd]", row)[2] for row in elements("tr", body)[1:]]
-        ages.append(
-            [len(releases) - releases.index(row.removeprefix("torch ").partition(",")[0]) for row in rows if row.startswith("torch")]
-        )
+        rows = [texts_of("t[hd]", row)[1] for row in elements("tr", body)[1:]]
+        ages.append([len(releases) - releases.index(release) for row in rows for release in re.findall(r" with ([\d.]+)", row)])
     new, recent, older = ages
     assert {*new} == {1}
+    assert recent
     assert all(1 < age <= LAST for age in recent)
     assert min(older) > LAST
 
@@ -86,11 +102,12 @@ def test_a_row_is_explained_by_slowdowns_that_are_open_in_it(page, sections):
     """Finding, functions and issue are of the slowdown that is named at them; where the largest has none, the row says so."""
     table = re.search(r'<table class="fit open">.*?</table>', page, re.DOTALL)[0]
     explained, rows = {}, [row for row in elements("tr", table)[1:] if "<td" in row]
-    for row, (anchor, section) in zip(rows, sections.items(), strict=True):
-        largest, why = texts_of("t[hd]", row)[2:]
-        since = re.findall(r"([\d.]+) \+", texts_of("t[hd]", elements("tr", section)[1])[6])
+    for row in rows:
+        anchor = re.search(r'href="#([^"]+)"', row)[1]
+        section, (_, largest, _, why) = sections[anchor], texts_of("t[hd]", row)
+        since = [release for case in elements("tr", section)[1:] for release in re.findall(r"([\d.]+) \+", texts_of("t[hd]", case)[6])]
         explained[anchor] = re.findall(r"of ([\d.]+)", why)
-        release = largest.removeprefix("torch ").partition(",")[0]
+        release = next(iter(re.findall(r" with ([\d.]+)", largest)), "")
         assert set(explained[anchor]) <= set(since)
         assert why.startswith("not profiled") == (release in since and release not in explained[anchor])
         assert re.findall(r"→ torch ([\d.]+)", text_of(section).partition("Issue")[0]) == explained[anchor][:1]
@@ -149,7 +166,7 @@ def test_the_commands_have_the_methods_and_the_issues_of_the_page(shipped_conten
     """An issue is of the change whose functions are shown, also where those are of another case than the largest slowdown."""
     monkeypatch.chdir(ROOT)
     assert main(["history", "--open", "--machine", shipped_content.machine.name]) == 0
-    shown = re.findall(r"^(\w+): (?:up to )?\+", capsys.readouterr().out, re.MULTILINE)
+    shown = re.findall(r"^(\w+): (?:up to |\+|no single release)", capsys.readouterr().out, re.MULTILINE)
     of_page = [part.method for of_age in by_age(shipped_content.devices[0].regressions).values() for part in of_age]
     assert shown == of_page
     sections = sections_of(page_of(shipped_content))

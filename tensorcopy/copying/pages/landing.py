@@ -322,7 +322,7 @@ def _time(option: Option, translate: Translate) -> Markup:
 
 
 def _regressions(content: Content, results: DeviceResults, language: str) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the open regressions that cost most by heading: of each age, those with the newest release first."""
+    """Return the largest open regressions by heading: of each age, those with the newest release first."""
     ages, groups, room = by_age(results.regressions), list[tuple[str, list[dict[str, Any]]]](), REGRESSIONS
     for number, (age, of_age) in enumerate(ages.items(), 1):
         shown = of_age[: room - (len(ages) - number)]  # at least one of each later age
@@ -333,9 +333,9 @@ def _regressions(content: Content, results: DeviceResults, language: str) -> lis
 
 
 def _regression(content: Content, results: DeviceResults, regression: OpenRegression, translate: Translate) -> dict[str, Any]:
-    """Return a method's slowdowns of one age: what the worst costs, and the largest that came then."""
-    worst, number = regression.worst, regression.number_acknowledged
-    step, state = worst.latest, ""
+    """Return a method's slowdowns of one age: the largest that came then, and the largest cost of a case."""
+    worst, slowed, number = regression.worst, regression.slowed_most, regression.number_acknowledged
+    step, state = slowed.latest, ""
     if regression.acknowledged:
         state = translate("acknowledged", why=with_links(regression.acknowledged))
     elif number:
@@ -346,9 +346,10 @@ def _regression(content: Content, results: DeviceResults, regression: OpenRegres
         "line": regressions.line(results, regression),
         "cost": whole_percent(worst.ratio),
         "interval": _interval(worst.cost, translate),
+        "best": worst.best_release,
         "cases": len(regression.standings),
         "acknowledged": state,
-        "release": _releases(step.against, worst.series.releases[step.index]) if step else "",
+        "release": _releases(step.against, slowed.series.releases[step.index]) if step else "",
         "size": whole_percent(step.ratio) if step else "",
         "size_interval": _interval(step, translate),
     }

@@ -16,6 +16,7 @@ from tensorcopy.report.sentences import (
     against_text,
     age_text,
     ages_text,
+    cost_extent_text,
     extent_text,
     margins,
     step_size,
@@ -80,19 +81,23 @@ def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, .
     """Return the part of the page about a device."""
     newest = results.newest.version
     groups = [
-        (age_text(age, newest), [row(content, results, each, known) for each in of_age])
+        (heading := age_text(age, newest), [row(content, results, each, heading, known) for each in of_age])
         for age, of_age in by_age(results.regressions).items()
     ]
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for each in (each for _, rows in groups for each in rows):
+        by_method.setdefault(each["method"], []).append(each)
     return {
         "results": results,
         "machine": results.machine,
         "anchor": part_anchor(results),
         "suffix": "" if results.device == "cpu" else f"-{results.device}",
         "groups": groups,
+        "by_method": [*by_method.values()],
+        "new_against": against_earlier(results.regressions),
         "methods": len(results.regressions),
         "open": sum(len(each.standings) for each in results.regressions),
         "ages": ages_text(results.regressions),
-        "new_against": against_earlier(results.regressions),
         "new": sum(standing.age is Age.NEW for regression in results.regressions for standing in regression.standings),
         "fixed": _fixed(results),
         "number": len(results.standings),
@@ -119,19 +124,19 @@ def line(results: DeviceResults, regression: OpenRegression) -> str:
     return sparkline(worst.series, results.releases, worst.best or 0, "slower")
 
 
-def row(content: Content, results: DeviceResults, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
-    """Return a method with its cases of one age, the largest slowdown of that age in the worst of them, and what explains its slowdowns."""
-    worst, machine = regression.worst, results.machine
-    largest = worst.latest
+def row(content: Content, results: DeviceResults, regression: OpenRegression, heading: str, known: tuple[Finding, ...]) -> dict[str, Any]:
+    """Return a method with its cases of one age, the largest slowdown of that age and the largest cost, and what explains its slowdowns."""
+    worst, slowed, machine = regression.worst, regression.slowed_most, results.machine
     return {
         "anchor": anchor(results, regression),
         "code": machine.case_code(worst.series.case),
         "method": regression.method,
+        "heading": heading,
         "extent": extent_text(regression),
+        "cost": cost_extent_text(regression),
         "acknowledged": acknowledged_text(regression),
         "line": line(results, regression),
-        "release": worst.series.releases[largest.index] if largest else "",
-        "size": f"{step_size(largest, SECONDS)}{against_text(largest)}" if largest else "",
+        "release": slowed.series.releases[slowed.latest.index] if slowed.latest else "",
         "explained": list(_explained(content, machine, regression, known)),
         "cases": [_case(content, machine, each) for each in regression.standings],
     }
@@ -160,15 +165,15 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
 
 
 def _explained(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> Iterator[dict[str, Any]]:
-    """Yield the open slowdowns of the worst case that are explained: the first that has a profile, and each that has a finding.
+    """Yield the open slowdowns of the case with the largest that are explained: the first that has a profile, and each that has a finding.
 
     The one that is shown with the method comes first, then the largest. Each has its release, its findings, its functions, and the issue
     to file about it; "" where none can be.
     """
-    worst = regression.worst
-    series, shown = worst.series, worst.latest
+    slowed = regression.slowed_most
+    series, shown = slowed.series, slowed.latest
     code, has_functions = machine.case_code(series.case), False
-    for largest in sorted(worst.open, key=lambda step: (step is not shown, -step.ratio)):
+    for largest in sorted(slowed.open, key=lambda step: (step is not shown, -step.ratio)):
         before, release = (result.version for result in series.sides(largest.index))
         links = [
             link
