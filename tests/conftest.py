@@ -59,12 +59,6 @@ if sys.dont_write_bytecode:  # many containers ask for it; each process would th
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _shipped_campaign() -> None:
-    """Make the shipped campaign before any test replaces the table of releases: it is kept for the life of a process."""
-    shipped()
-
-
-@pytest.fixture(scope="session", autouse=True)
 def _no_power_failure() -> Generator[None, None, None]:
     """No file of a test is needed after a power failure, and waiting for the disk would take longer than most tests."""
     with pytest.MonkeyPatch.context() as patch:
@@ -371,12 +365,7 @@ def run_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
 
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
 NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
-
-
-@pytest.fixture
-def two_releases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table of releases has `OLD` and `NEW` alone."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda *added: ReleaseIndex((OLD, NEW)))
+TWO = ReleaseIndex((OLD, NEW))  # a table of them alone
 
 
 LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight launches, in log seconds

@@ -21,6 +21,7 @@ from tensorcopy.measure.case_turns import SideTurns
 from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import launches, reader, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
@@ -217,9 +218,9 @@ def write_small(folder: Path, *sides: str, launches: int = 4, **options: Any) ->
     return paths
 
 
-def load(folder: Path, *names: str, machine: str = "") -> list[Result]:
+def load(folder: Path, *names: str, machine: str = "", releases: ReleaseIndex | None = None) -> list[Result]:
     """Return the results of sides by name, such as "2.15.0" or "2.15.0@3.9"; every result without a name."""
-    results = [result for result in reader.load_results(folder).results if machine in ("", result.machine)]
+    results = [result for result in reader.load_results(folder, releases).results if machine in ("", result.machine)]
     if not names:
         return results
     wanted = [(made.sha, made.environment, made.revision) for made in map(side, names)]

@@ -8,7 +8,7 @@ import pytest
 
 from tensorcopy.copying.pages.landing import Upgrade, UpgradeTally, own_machine, upgrades
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.releases.release_table import Release, ReleaseIndex
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results.cases import Case
 from tensorcopy.site import render
 from tensorcopy.site.content import Content
@@ -19,11 +19,6 @@ TABLE = tuple(
     for minor in range(1, 10)
 )
 CHANGED = 5  # the index of the first release that is slower
-
-
-@pytest.fixture(autouse=True)
-def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(TABLE))
 
 
 def stepped(factor: float, before: float = 1e-6) -> Content:

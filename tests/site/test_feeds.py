@@ -8,7 +8,6 @@ import feedparser
 import pytest
 
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
 from tests import launch_files
@@ -16,12 +15,6 @@ from tests.conftest import NEW, measured
 
 TABLE = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 10))
 MEASURED, AGAIN = "2026-11-21", "2027-01-05"
-
-
-@pytest.fixture(autouse=True)
-def releases(monkeypatch):
-    """Releases of one old day."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(TABLE))
 
 
 @pytest.fixture

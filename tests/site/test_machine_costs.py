@@ -11,8 +11,6 @@ from tensorcopy.site.machine import SizeCost, machines
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import SEEN
 
-pytestmark = pytest.mark.usefixtures("two_releases")
-
 
 def only(*results):
     """Return the only machine of some results."""

@@ -6,9 +6,7 @@ import re
 from dataclasses import replace
 from datetime import date
 
-import pytest
-
-from tensorcopy.releases.release_table import Release, ReleaseIndex
+from tensorcopy.releases.release_table import Release
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import compared_pairs
 from tensorcopy.site.machine import machines, series_of_results
@@ -17,11 +15,6 @@ from tests.conftest import NEW, OLD, measured
 NEXT = Release("2.1.0", date(2022, 1, 1), "c" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/3")
 RELEASES = (OLD, NEW, NEXT)
 TIMES = {("a", 2**10): 1e-6}
-
-
-@pytest.fixture(autouse=True)
-def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(RELEASES))
 
 
 def pair_names(*results) -> list[str]:
@@ -71,10 +64,9 @@ def test_releases_are_compared_on_one_python_build_and_machine():
     assert sorted(pair_names(*results)) == sorted(f"compare/{folder}/2.0.0..2.1.0.html" for folder in folders)
 
 
-def test_a_gap_is_marked(monkeypatch):
+def test_a_gap_is_marked():
     """A release without the case is not drawn as zero; neighbouring ones have one label, in their middle."""
     last = replace(NEXT, version="2.2.0", sha="d" * 40)
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((*RELEASES, last)))
     without = {("b", 2**10): 1e-6}
     (machine,) = machines([measured(OLD, TIMES), measured(NEW, without), measured(NEXT, without), measured(last, TIMES)])
     case = next(case for case in machine.cases if case["method"] == "a")

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, publisher, render, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
@@ -18,10 +17,8 @@ WEB = WebAddresses("https://example.org/someone/tensorcopy", "https://example.or
 @pytest.fixture(scope="module")
 def site() -> dict[str, str]:
     """Return the pages of one small result, with the documentation, of a fork that is published."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
-        content = render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), publisher.documentation(ROOT))
-        return {address: text for address, text in render.files(replace(content, web=WEB)) if address.endswith(".html")}
+    content = render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), publisher.documentation(ROOT))
+    return {address: text for address, text in render.files(replace(content, web=WEB)) if address.endswith(".html")}
 
 
 def header(page: str) -> list[tuple[str, dict[str, str]]]:
@@ -105,9 +102,8 @@ def test_a_page_describes_itself_to_other_sites(site):
         assert resolved(address, icon) in writer.ASSETS
 
 
-def test_an_unpublished_checkout_names_no_address(monkeypatch):
+def test_an_unpublished_checkout_names_no_address():
     """There is neither a canonical address nor a link to a repository that is not configured."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
     page = dict(render.files(render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
     assert "og:url" not in page
     assert "https://" not in page.split("<header")[1].split("</header>")[0]

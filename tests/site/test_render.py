@@ -25,7 +25,6 @@ from tensorcopy.judge.comparisons import Question, between, sensitivity
 from tensorcopy.judge.series import standing
 from tensorcopy.numbers import duration, signed_percent
 from tensorcopy.releases import release_table
-from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import Case
@@ -35,7 +34,7 @@ from tensorcopy.site.page import circumstances, waiting
 from tensorcopy.site.pages import data
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
-from tests.conftest import NEW, OLD, ROOT, measured, with_cases
+from tests.conftest import NEW, OLD, ROOT, TWO, measured, with_cases
 
 SHOWN = {
     "py3.9-cuda": ("1.12.1", "1.13.1", "2.8.0"),
@@ -242,7 +241,7 @@ def test_no_link_is_dead(shipped, parsed):
 
 def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
     """Fail on a dead link. `files` are all files of the site."""
-    outside = {release.notes for release in release_table.load()}
+    outside = {release.notes for release in (*release_table.load(), *TWO)}
     outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
     ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in parsed.items()}
     for address, page in parsed.items():
@@ -496,7 +495,7 @@ def test_a_site_without_results_explains_how_to_measure():
     assert not feedparser.parse(empty["changes.xml"].encode()).bozo
 
 
-def test_a_site_with_one_release_has_no_comparisons(two_releases):
+def test_a_site_with_one_release_has_no_comparisons():
     """The landing page says so."""
     one = dict(render.files(render.content(campaign.shipped(), (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing to compare yet" in one["index.html"]
@@ -507,7 +506,7 @@ def test_a_site_with_one_release_has_no_comparisons(two_releases):
     assert all(page.open == [] for page in html(one).values())
 
 
-def test_an_accelerator_has_its_own_answer(two_releases, tmp_path):
+def test_an_accelerator_has_its_own_answer(tmp_path):
     """It has its name, code and history; a time without grad stands for one with grad, and the page says so."""
     names = {"copies.Throughput.time_copy a": 1.0, "copies.Throughput.time_copy b": 2.0, "conversions.Latency.time_conversion a_numpy": 3.0}
     card = {"accelerators": {"cuda": "Card 9000"}}
@@ -519,7 +518,7 @@ def test_an_accelerator_has_its_own_answer(two_releases, tmp_path):
     }
     for release in ("1.0.0", "2.0.0"):
         launch_files.write_counts(tmp_path, release, {}, methods=methods, **card)
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path, releases=TWO))))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
     uses = "code of a there for an independent tensor, code of a_numpy there for an independent ndarray"
     assert answer == f"Use {uses}."
@@ -531,7 +530,7 @@ def test_an_accelerator_has_its_own_answer(two_releases, tmp_path):
     follow_all_links(html(site), {*site, *writer.ASSETS})
 
 
-def test_a_partly_measured_release_removes_no_page(two_releases, tmp_path):
+def test_a_partly_measured_release_removes_no_page(tmp_path):
     """Cases, methods and links of other releases stay; a case may have no method."""
     both = {"1.0.0": 1.0, "2.0.0": 1.0}
     times = {
@@ -543,21 +542,20 @@ def test_a_partly_measured_release_removes_no_page(two_releases, tmp_path):
     launch_files.write(tmp_path / "whole", times)
     for release, names in (("1.0.0", "ab"), ("2.0.0", "a")):
         launch_files.write_counts(tmp_path / "whole", release, {}, methods={name: launch_files.observed() for name in names})
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "whole"))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "whole", releases=TWO))))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/retired.Suite.time_copy/16.html"} <= set(site)
     assert "Time, torch 2.0.0 against 1.0.0: 2 unchanged, 1 unknown." in site["index.html"]
     assert "Of 4 cases: 0 slower, 0 faster, 1 failed." in site["index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
     launch_files.write(tmp_path / "part", {"retired.Suite.time_copy numel=16": {"2.0.0": 1.0}})
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "part"))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "part", releases=TWO))))
     assert "Nothing is measured yet" in site["choose/index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
 
 
-def test_a_change_of_the_machine_is_no_change_of_torch(monkeypatch):
+def test_a_change_of_the_machine_is_no_change_of_torch():
     """The row of its release names it as the reason; nothing says that torch became slower there."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(table))
     results = [
         measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
         for index, row in enumerate(table)
@@ -568,7 +566,7 @@ def test_a_change_of_the_machine_is_no_change_of_torch(monkeypatch):
     assert "No change detected" in site["history/index.html"]
 
 
-def test_a_custom_build_of_a_releases_commit_is_that_release(two_releases):
+def test_a_custom_build_of_a_releases_commit_is_that_release():
     """Its version string does not matter."""
     results = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
     results[1].provenance["torch"] = "2.0.0a0+git1234"
@@ -587,7 +585,7 @@ def test_a_comparison_without_intervals_has_no_plot(tmp_path):
     assert page.count('class="unknown"') == 2
 
 
-def test_text_from_results_is_escaped(two_releases, tmp_path):
+def test_text_from_results_is_escaped(tmp_path):
     """Names of machines, processors and methods, parameters and reasons are untrusted, including control characters."""
     hostile = f'">{SCRIPT}\x00\x1b[31m../../x'
     times = {("a", 2**10): 1e-6, ("</script><b onclick=x>", 2**10): 2e-6}
@@ -595,7 +593,7 @@ def test_text_from_results_is_escaped(two_releases, tmp_path):
     reasons = {"1.0.0": 1.0, "2.0.0": SCRIPT}
     cases = {f"other.time_it kind={SCRIPT}": {"1.0.0": 1.0, "2.0.0": 1.2}, "copies.BySize.time_copy a 16": reasons}
     launch_files.write(tmp_path, cases, cpu=SCRIPT, driver=SCRIPT)
-    site = dict(render.files(render.content(campaign.shipped(), [*results, *launch_files.load(tmp_path)])))
+    site = dict(render.files(render.content(campaign.shipped(), [*results, *launch_files.load(tmp_path, releases=TWO)])))
     assert len(site) > 20
     for address, text in site.items():
         assert not {"", ".", ".."} & set(address.split("/")), address
@@ -649,13 +647,13 @@ def test_the_index_has_a_row_for_each_method_and_kind_and_a_column_for_each_size
     assert len(rows) == len({*rows}) == 4 * len({row.partition("</code>")[0] for row in rows})
 
 
-def test_every_machine_has_an_index_of_its_cases(two_releases, tmp_path):
+def test_every_machine_has_an_index_of_its_cases(tmp_path):
     """Of its counts, too, whatever was counted; every page of a case is linked there, and not by a script alone."""
     for machine in ("box", "other"):
         launch_files.write(tmp_path, {"copies.BySize.time_copy a 16": {"1.0.0": 1.0, "2.0.0": 1.0}}, machine=machine)
         counts = {"memory.Host.track_peak a 1048576 cpu": 64}
         launch_files.write_counts(tmp_path, "2.0.0", counts, methods={"a": launch_files.observed()}, machine=machine)
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path))))
+    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path, releases=TWO))))
     pages = {address for address in site if re.fullmatch(r"history/\w+/[^/]+/[^/]+\.html", address)}
     assert len(pages) == 4
     indices = [address for address in site if re.search(r"^history/.*(index|cases|counts)\.html$", address)]
@@ -684,7 +682,7 @@ def test_two_releases_can_be_chosen_without_scripts(shipped):
     assert "hidden" in re.search("<form.*?>", page)[0]  # the script shows it
 
 
-def test_no_page_grows_with_the_number_of_machines(two_releases):
+def test_no_page_grows_with_the_number_of_machines():
     """The indices of histories and comparisons have a line, a choice and a link for each other machine."""
     times = {(method, numel): 1e-6 for method in ("a", "b", "a_numpy") for numel in (16, 1024)}
     sizes = []
