@@ -7,7 +7,7 @@ results wrong or the run fail. It is a warning where it makes times vary more, s
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import exp, log
@@ -22,6 +22,7 @@ from tensorcopy.numbers import percent
 from tensorcopy.worker.nvidia import MIG_INSTANCE, Gpu
 
 OBSERVATION = 2.0  # seconds over which the load of the processors is measured
+PROCESSORS = Path("/sys/devices/system/cpu")  # Linux's settings of them
 BUSY = 0.2  # share of one processor above which a process is listed
 GIB = 2**30
 MEMORY, DEVICE_MEMORY = 2 * GIB, 4 * GIB  # torch, and the largest suite's tensors three times over; 1 GiB each for a device
@@ -92,43 +93,46 @@ class Condition:
     advice: str = ""
 
 
-def host(folder: Path) -> Host:
-    """Measure the load of the host for `OBSERVATION` seconds, and then the speeds of a processor for as long.
+def host(folder: Path, *, seconds: float = OBSERVATION, processors: Path = PROCESSORS) -> Host:
+    """Measure the load of the host for some seconds, and then the speeds of a processor for as long.
 
     folder : on the disk where environments will be installed
+    processors : the folder of their settings
     """
     running = [process for process in psutil.process_iter(["name"]) if process.pid != os.getpid()]
     for process in running:
         _processor_share(process)  # the first reading starts the measurement
-    busy = psutil.cpu_percent(interval=OBSERVATION) / 100
-    shares: dict[str, float] = {}  # the largest share of the processes of a name
-    for process in running:
-        name = process.info["name"] or "?"
-        shares[name] = max(_processor_share(process), shares.get(name, 0.0))
+    busy = psutil.cpu_percent(interval=seconds) / 100
+    shares = [(process.info["name"] or "?", _processor_share(process)) for process in running]
     while not folder.exists():
         folder = folder.parent
-    boost, no_turbo = map(kernel_text, ("/sys/devices/system/cpu/cpufreq/boost", "/sys/devices/system/cpu/intel_pstate/no_turbo"))
+    boost, no_turbo = (kernel_text(processors / name) for name in ("cpufreq/boost", "intel_pstate/no_turbo"))
     battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
     return Host(
         busy=busy,
-        busiest=tuple(name for name, share in sorted(shares.items(), key=lambda item: -item[1]) if share >= BUSY),
+        busiest=busiest(shares),
         memory=psutil.virtual_memory().available,
         disk=psutil.disk_usage(str(folder)).free,
-        governor=kernel_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        governor=kernel_text(processors / "cpu0/cpufreq/scaling_governor"),
         boost=None if not (boost or no_turbo) else boost == "1" or no_turbo == "0",
         battery=battery is not None and battery.power_plugged is False,  # None: unknown
-        speeds=speeds(loop_times()),
+        speeds=speeds(loop_times(seconds)),
     )
 
 
-def loop_times() -> list[float]:
-    """Return the seconds that a loop of Python takes, again and again for `OBSERVATION` seconds."""
-    times, end = [], perf_counter() + OBSERVATION
-    while (start := perf_counter()) < end:
+def busiest(shares: Sequence[tuple[str, float]]) -> tuple[str, ...]:
+    """Return the names of processes that use more than `BUSY` of a processor, the busiest first; several may have one name."""
+    return tuple(dict.fromkeys(name for name, share in sorted(shares, key=lambda item: -item[1]) if share >= BUSY))
+
+
+def loop_times(seconds: float, clock: Callable[[], float] = perf_counter) -> list[float]:
+    """Return the times that a loop of Python takes, again and again for some seconds."""
+    times, end = [], clock() + seconds
+    while (start := clock()) < end:
         total = 0
         for number in range(LOOP):
             total += number
-        times.append(perf_counter() - start)
+        times.append(clock() - start)
     return times
 
 

@@ -144,37 +144,34 @@ def test_the_readings_of_a_gpu_are_those_of_the_library(monkeypatch, gpus_with):
     assert reason == ""
 
 
-def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
+def test_a_busy_process_is_listed_though_an_idle_one_has_its_name():
     """The busiest first, and none below a fifth of a processor."""
-    monkeypatch.setattr(readiness, "OBSERVATION", 0.01)
-    percents = {("python3", 1): 90.0, ("python3", 2): 0.0, ("cc1plus", 3): 100.0, ("sshd", 4): 1.0}
-    running = [SimpleNamespace(pid=-pid, info={"name": name}, cpu_percent=lambda p=percent: p) for (name, pid), percent in percents.items()]
-    monkeypatch.setattr(readiness.psutil, "process_iter", lambda attributes: running)
-    assert readiness.host(Path()).busiest == ("cc1plus", "python3")
+    shares = [("python3", 0.9), ("python3", 0.0), ("cc1plus", 1.0), ("sshd", 0.01)]
+    assert readiness.busiest(shares) == ("cc1plus", "python3")
 
 
 @pytest.mark.parametrize(
     ("boost", "no_turbo", "expected"), [("1", "", True), ("0", "", False), ("", "0", True), ("", "1", False), ("", "", None)]
 )
-def test_the_boost_of_a_processor_is_read_from_either_driver(monkeypatch, boost, no_turbo, expected):
+def test_the_boost_of_a_processor_is_read_from_either_driver(tmp_path, boost, no_turbo, expected):
     """One says whether it is on, the other whether it is off."""
-    texts = {"boost": boost, "no_turbo": no_turbo}
-    monkeypatch.setattr(readiness, "OBSERVATION", 0.01)
-    monkeypatch.setattr(readiness, "kernel_text", lambda path: texts.get(Path(path).name, ""))
-    host = readiness.host(Path())
+    for name, text in {"cpufreq/boost": boost, "intel_pstate/no_turbo": no_turbo}.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    host = readiness.host(Path(), seconds=0.01, processors=tmp_path)
     assert host.boost is expected
     (frequency,) = [each.observed for each in readiness.findings(host, [], "", "cpu") if each.subject == "frequency"]
     assert frequency == "unknown" + {True: ", boost on", False: ", boost off", None: ""}[expected]
 
 
 def test_findings_are_text_without_markup(monkeypatch, capsys):
-    """Neither a style in the program nor brackets in the name of a processor."""
-    warning = readiness.Condition("cpu [x]", "a[/]b", Level.WARNING, "[red]")
-    monkeypatch.setattr(readiness, "findings", lambda *_: [warning])
-    monkeypatch.setattr(readiness, "host", lambda *_: None)
-    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([], ""))
+    """Such as the brackets in the name of a process."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(readiness, "host", lambda *_: replace(QUIET, busy=0.3, busiest=("[red]", "a[/]b")))
     assert main(["machine"]) == 0
-    assert capsys.readouterr().out.split() == ["warning", "cpu", "[x]", "a[/]b", "[red]"]
+    assert "warning other load 30 % of the processors in use, by [red], a[/]b wait until [red], a[/]b has ended" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,18 +232,16 @@ def test_the_machine_says_what_follows_from_two_speeds(monkeypatch, capsys):
     host = replace(QUIET, speeds=readiness.Speeds(1.452, 0.38))
     assert levels(host, device="cpu") == {"speed": Level.WARNING}
     monkeypatch.setattr(readiness, "host", lambda *_: host)
-    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([], ""))
     assert main(["machine"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "speed two levels: a loop takes 1.45 times as long for 38 % of 2 s compare only what took turns" in text
     assert main(["machine", "--strict"]) == 1
 
 
-def test_a_loop_is_timed_again_and_again_for_two_seconds(monkeypatch):
+def test_a_loop_is_timed_again_and_again_for_two_seconds():
     """By a clock that only the test moves: each reading is half a second later."""
     readings = iter(number / 2 for number in range(100))
-    monkeypatch.setattr(readiness, "perf_counter", lambda: next(readings))
-    assert readiness.loop_times() == [0.5, 0.5]
+    assert readiness.loop_times(2.0, lambda: next(readings)) == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -269,11 +264,10 @@ def test_a_release_needs_a_driver_and_kernels(version, driver, capability, reaso
     assert environments.why_no_gpu(release, [gpu, replace(IDLE, driver="999.1", capability=None)]) == ""
 
 
-def test_the_host_probe_reads_load_memory_and_disk(monkeypatch):
-    monkeypatch.setattr(readiness, "OBSERVATION", 0.5)
+def test_the_host_probe_reads_load_memory_and_disk():
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:
-            host = readiness.host(Path("no/such/folder"))
+            host = readiness.host(Path("no/such/folder"), seconds=0.5)
         finally:
             busy.kill()
     assert host.busy > 0.2 / (os.cpu_count() or 1)
