@@ -16,7 +16,6 @@ from tensorcopy.copying.inside import timing
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, LAYOUTS, NAMES, make_tensor
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
 from tests import launch_files
 
@@ -72,7 +71,6 @@ def test_a_slower_method_has_the_interval_of_its_difference():
 def test_without_torch_the_shipped_answer_is_given(monkeypatch):
     """For the nearest size that was measured."""
     monkeypatch.setattr(advise, "find_spec", lambda name: None)
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: pytest.fail("there is no torch to measure"))
     advice = advise.advise("numpy", requires_grad=True, numel=1e5)
     assert (advice.code, advice.measured, advice.numel) == ("x.detach().numpy().copy()", "shipped", 2**17)
 

@@ -38,8 +38,9 @@ def example(folder: Path) -> Path:
 
 @pytest.fixture
 def here(worker_here, undeclared, tmp_path, monkeypatch, run_command):
-    """The function `run_command`, in a folder that is not a checkout."""
+    """The function `run_command`, in a folder that is not a checkout, with a torch that is measured in few turns."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(timing, "REQUEST_TURNS", 4)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield run_command
     sys.modules.pop("mine", None)
@@ -98,12 +99,10 @@ imports = ["newer"]
 
 
 @pytest.fixture
-def failing(tmp_path, monkeypatch):
-    """A folder with operations of which only one runs, and a torch that is measured in few turns."""
+def failing(tmp_path):
+    """A folder with operations of which only one runs."""
     (tmp_path / operations.FILE).write_text(FAILING)
     (tmp_path / "newer.py").write_text("import torch\ntorch.not_in_this_release")
-    monkeypatch.setattr(timing, "REQUEST_TURNS", 4)
-    monkeypatch.setattr(timing, "SIZES_TURNS", 4)
 
 
 SOME = """
@@ -130,10 +129,9 @@ WHY = {
 }
 
 
-def test_a_row_that_cannot_be_used_is_left_out_by_name_and_the_others_work(tmp_path, here, monkeypatch):
+def test_a_row_that_cannot_be_used_is_left_out_by_name_and_the_others_work(tmp_path, here):
     """Every command says so; `check`, which is asked whether all is well, exits with 1."""
     (tmp_path / operations.FILE).write_text(SOME)
-    monkeypatch.setattr(timing, "REQUEST_TURNS", 4)
     code, out, err = here("check")
     assert code == 1
     assert "x.detach().clone().detach()" in out

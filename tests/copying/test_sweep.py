@@ -15,16 +15,15 @@ from tensorcopy.copying.inside import timing
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, make_method
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
+from tests import worker_in_process
 
 matplotlib.use("agg")
 
 
 @pytest.fixture(scope="module")
 def sweep_document():
-    """A real sweep of five sizes, in few turns."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timing, "SIZES_TURNS", 3)
-        return timing.time_sizes(what="copies", most=16)
+    """A real sweep of five sizes."""
+    return timing.time_sizes(what="copies", most=16)
 
 
 def curve(name: str, *seconds: float) -> dict[str, object]:
@@ -65,17 +64,13 @@ BAD = {
 }
 
 
-def test_a_method_that_does_not_copy_has_no_curve(monkeypatch, capsys, tmp_path):
-    """The others have theirs; the table and the picture name it."""
-    bad = {name: make_method(name, code, since="1.9.0") for name, (code, _) in BAD.items()}
-    monkeypatch.setattr(timing, "SWEEPS", {"copies": {**bad, "clone": make_method("clone", "x.clone()", since="1.9.0")}})
-    monkeypatch.setattr(timing, "SIZES_TURNS", 3)
+def test_a_method_that_does_not_copy_has_no_curve(undeclared, tmp_path):
+    """The others have theirs; the picture names it."""
+    worker_in_process.declare(json.dumps([{"name": name, "code": code} for name, (code, _) in BAD.items()]))
     document = timing.time_sizes(what="copies", most=4)
-    assert [(curve["name"], len(curve["points"])) for curve in document["curves"]] == [("clone", 3)]
+    assert [(curve["name"], len(curve["points"])) for curve in document["curves"]] == [(name, 3) for name in COPIES]
     assert document["left_out"] == {name: reason for name, (_, reason) in BAD.items()}
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: document)
-    assert main(["plot", "-o", str(tmp_path / "copies.svg")]) == 0
-    assert "rows is left out: RuntimeError: shape '[-1, 2]' is invalid for input of size 1, with 1 elements\n" in capsys.readouterr().err
+    sweep.save(document, tmp_path / "copies.svg")
     words = " ".join(ElementTree.parse(tmp_path / "copies.svg").getroot().itertext())
     assert "Left out: relu, rows, listed, exits, at_four." in words
 
@@ -95,9 +90,14 @@ def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
     assert conversions["requires_grad"]
 
 
-def test_the_table_has_bars_and_some_times(monkeypatch, capsys):
-    """The bars have eight heights, from the least to the greatest time."""
+@pytest.fixture
+def known(monkeypatch):
+    """A process whose times are known."""
     monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)
+
+
+def test_the_table_has_bars_and_some_times(known, capsys):
+    """The bars have eight heights, from the least to the greatest time."""
     assert main(["plot", "copies"]) == 0
     output = capsys.readouterr().out
     assert re.search(r"code of fast +▁▁▅ +1.00 µs +1.00 µs +2.00 µs", output)
@@ -108,20 +108,16 @@ def test_the_table_has_bars_and_some_times(monkeypatch, capsys):
     assert re.search(r"code of slow +\S+ +2.00× +4.00× +2.00×", capsys.readouterr().out)
 
 
-def test_json_is_alone_on_stdout(monkeypatch, tmp_path, capsys):
+def test_json_is_alone_on_stdout(known, tmp_path, capsys):
     """Also where a picture is drawn: a program reads it."""
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)
     assert main(["plot", "copies", "--json", "-o", str(tmp_path / "copies.svg")]) == 0
     assert json.loads(capsys.readouterr().out) == KNOWN
     assert (tmp_path / "copies.svg").exists()
 
 
 @pytest.mark.parametrize("options", [["--no-logx", "--no-logy"], ["--relative-to", "baseline"]], ids=["linear", "relative"])
-def test_a_picture_is_labelled(monkeypatch, tmp_path, capsys, options):
-    """With every method's code, torch, the machine and the day, as text."""
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)
-    drawn, draw = [], sweep.draw
-    monkeypatch.setattr(sweep, "draw", lambda *arguments, **named: drawn.append(draw(*arguments, **named)) or drawn[-1])
+def test_a_picture_is_labelled(known, tmp_path, capsys, options):
+    """With every method's code, torch, the machine and the day, as text; a linear scale begins at 0."""
     path = tmp_path / "copies.svg"
     assert main(["plot", "copies", "-o", str(path), *options]) == 0
     assert str(path) in capsys.readouterr().out
@@ -129,13 +125,12 @@ def test_a_picture_is_labelled(monkeypatch, tmp_path, capsys, options):
     for word in ("code of fast", "code of slow", "memcpy baseline: code of baseline", "torch 2.15.0, Box, one thread, 2026-11-21"):
         assert word in words
     assert ("relative time" in words) == ("--relative-to" in options)
-    scale = "linear" if "--no-logx" in options else "log"
-    assert [(axes.get_xscale(), axes.get_yscale()) for axes in drawn] == [(scale, scale)]
+    is_linear = "--no-logx" in options
+    assert ("2.5" in words, " 0 s" in words) == (is_linear, is_linear)
 
 
-def test_the_function_returns_axes(monkeypatch):
+def test_the_function_returns_axes(known):
     """For a notebook, or a figure of the caller."""
-    monkeypatch.setattr(sweep, "measure", lambda *_, **__: KNOWN)
     axes = tensorcopy.plot("copies")
     assert [line.get_label() for line in axes.get_lines()] == ["code of fast", "code of slow", "code of baseline"]
     assert axes.get_yscale() == "log"
