@@ -357,6 +357,19 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def no_other_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git's commands are about the current folder, also where a hook of git runs the tests."""
+    for variable in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(variable)
+
+
+@pytest.fixture
+def every_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python is on this machine; its path is its version."""
+    monkeypatch.setattr(uv, "find_python", Path)
+
+
+@pytest.fixture
 def run_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs a command of tensorcopy, on a wide terminal, and returns its exit code, output and errors."""
     monkeypatch.setenv("COLUMNS", "200")

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from asv import environment, util
@@ -21,7 +20,7 @@ from tensorcopy.asv_plugin.environment import MeasuringEnvironment
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, plan, revisions, settings
 from tensorcopy.measure.revisions import Revision
-from tensorcopy.measure.taking import Job, Sides
+from tensorcopy.measure.taking import Job, Sides, after
 from tensorcopy.projects import runners
 from tensorcopy.results import machine_names, reader
 from tensorcopy.results.reader import Results
@@ -90,7 +89,7 @@ def job(conf: Any, options: Namespace, given: Namespace) -> Iterator[Job]:
     selection = plan.on_device(selection, given.device) if given.device else selection
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
-        sides, until = Sides(own, paths, given.device or runners.device_of(machine)), monotonic() + given.budget
+        sides, until = Sides(own, paths, given.device or runners.device_of(machine)), after(given.budget)
         yield Job(sides, machine, selection, folder=None if kept else Path(folder), until=until, report_progress=Log())
 
 

@@ -7,7 +7,6 @@ import re
 import shlex
 import sys
 from dataclasses import replace
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
@@ -205,7 +204,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     own, paths = campaign(), configuration.paths()
     sides = now.sides([options.before, options.after], own, paths.pythons)
     folder = paths.environments.parent / now.FOLDER / launches.new_id()
-    until = monotonic() + (options.budget or BUDGET)
+    until = taking.after(options.budget or BUDGET)
 
     def wanted(case: Case) -> bool:
         return bool(re.search(options.case, case.name)) and case.device == device

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import campaign, path, results_folder
@@ -197,7 +196,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.projects import runners
     from tensorcopy.worker import nvidia
 
-    until = monotonic() + (options.budget or inf)
+    until = taking.after(options.budget or inf)
     own, paths = campaign(), configuration.paths()
     device = options.device or runners.device_of(options.machine)  # that must be usable
     machine = _own_name(options.machine, own, paths)

@@ -40,12 +40,24 @@ NAMED = 3  # benchmarks that an error shows
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
 
 
+class Taker:
+    """What a run does in processes: open environments, list their benchmarks, and take launches of times and of counts."""
+
+    suites_of = staticmethod(side_benchmarks.suites_of)
+    take = staticmethod(launch.take)
+    count = staticmethod(launch.count)
+
+    def opened(self, measurement: Measurement, campaign: Campaign, paths: Paths) -> Environment:
+        """Return the environment of a measurement. Raises TensorcopyError."""
+        return measurement.opened(campaign, paths)
+
+
 class Sides:
     """The environments that a run has opened, each once, and why others could not be opened."""
 
-    def __init__(self, campaign: Campaign, paths: Paths, device: str = "") -> None:
-        """Open none yet; device : that each must be able to use, "" for none."""
-        self.campaign, self.paths, self.device = campaign, paths, device
+    def __init__(self, campaign: Campaign, paths: Paths, device: str = "", taker: Taker | None = None) -> None:
+        """Open none yet; device : that each must be able to use, "" for none; taker : starts the processes."""
+        self.campaign, self.paths, self.device, self.taker = campaign, paths, device, taker or Taker()
         self.opened: dict[Measurement, Environment] = {}
         self.failed: dict[Measurement, TensorcopyError] = {}
         self.described: dict[Hashable, dict[str, Benchmark]] = {}  # the benchmarks by `LocalSide.benchmarks`
@@ -54,7 +66,7 @@ class Sides:
     def of(self, measurement: Measurement) -> LocalSide:
         """Return the side of a measurement. Raises TensorcopyError."""
         if measurement not in self.opened:
-            environment = measurement.opened(self.campaign, self.paths)
+            environment = self.taker.opened(measurement, self.campaign, self.paths)
             environments.require(environment, self.device or "cpu")
             self.opened[measurement] = environment
         return measurement.side(self.opened[measurement], self.campaign, self.paths)
@@ -100,7 +112,7 @@ class Sides:
     def suites(self, side: LocalSide) -> dict[str, Benchmark]:
         """Return the benchmarks of a side by name. Raises SideFailed."""
         if side.benchmarks not in self.described:
-            self.described[side.benchmarks] = side_benchmarks.suites_of(side)
+            self.described[side.benchmarks] = self.taker.suites_of(side)
         return self.described[side.benchmarks]
 
 
@@ -115,7 +127,7 @@ class Job:
     newest : whether it is of the suites with which only the newest release is timed, or of all others
     folder : of launch files; None for that of asv.conf.json
     looks : how many looks at the launches share the chance of a false alarm, see `Launch`
-    until : when no further launch begins, on the clock of `time.monotonic`
+    until : when no further launch begins, see `after`
     report_progress : is told what the run does
     """
 
@@ -217,6 +229,11 @@ class Job:
         )
 
 
+def after(seconds: float) -> float:
+    """Return the time in so many seconds, on the clock of `Job.until`."""
+    return monotonic() + seconds
+
+
 def take_launch(
     measurements: Sequence[Measurement],
     job: Job,
@@ -252,7 +269,7 @@ def take_launch(
             sides |= job.sides.usable([job.reference])
         number = [*sides].index(job.reference) if job.reference in sides else None
         try:
-            taken = launch.take(
+            taken = job.sides.taker.take(
                 [*sides.values()],
                 job.machine,
                 selection=job.selection,
@@ -490,7 +507,7 @@ def take_counts(
             title = f"counting {measurement}"
             job.report_progress(place / len(missing), title)
             try:
-                document = launch.count(
+                document = job.sides.taker.count(
                     job.sides.of(measurement),
                     job.machine,
                     selection=own.selection,

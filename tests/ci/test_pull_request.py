@@ -1,7 +1,6 @@
 """Two real commits, compared by the command of pull-request.yml."""
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -169,11 +168,9 @@ def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
 
 
 @pytest.fixture
-def one_commit(tmp_path, monkeypatch):
+def one_commit(no_other_repository, tmp_path, monkeypatch):
     """A repository with a commit on the branch main, which is the current folder."""
     monkeypatch.chdir(tmp_path)
-    for variable in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(variable)
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
     git(tmp_path, "init", "-q", "-b", "main")
     git(tmp_path, "add", "asv.conf.json")

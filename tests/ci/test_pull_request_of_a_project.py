@@ -17,7 +17,7 @@ import pytest
 from tensorcopy import campaign, configuration
 from tensorcopy.cli import main
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import plan, revisions, side_benchmarks, side_process
+from tensorcopy.measure import plan, revisions, side_process
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases import release_table
@@ -39,10 +39,8 @@ SLOW = ("return x * torch.rsqrt", "for _ in range(100):\n        x.clone()\n    
 
 
 @pytest.fixture
-def folder(undeclared, tmp_path, monkeypatch) -> Path:
+def folder(undeclared, no_other_repository, tmp_path, monkeypatch) -> Path:
     """The project of `init` in a repository, the current folder, with one commit."""
-    for variable in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(variable)
     (tmp_path / "lab").mkdir()
     monkeypatch.chdir(tmp_path / "lab")
     git(Path(), "init", "-q", "-b", "main")
@@ -139,24 +137,24 @@ def body_of(revision: revisions.Revision, job: Job) -> str:
     return (Path(re.findall(r"['\"](/.*?)['\"]", init)[0]) / "ones.py").read_text(encoding="utf-8")
 
 
-def test_both_commits_run_the_later_one_s_suites(two_suites, monkeypatch):
+def test_both_commits_run_the_later_one_s_suites(two_suites):
     """As with asv: where they ran each its own, a benchmark whose body has changed could not be compared."""
     base, head, job = two_suites
     assert (body_of(base, job), body_of(head, job)) == (suite("sum([1])"), suite("sum([1, 2])"))
-    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: {})
+    job.sides.taker.suites_of = lambda side: {}
     shared, note = revisions.with_suites_of(base, head, job)
     assert (shared.place, note) == (base.place, "")
     assert body_of(shared, job) == body_of(head, job)
 
 
-def test_a_commit_that_cannot_import_the_later_one_s_suites_runs_its_own(two_suites, monkeypatch):
+def test_a_commit_that_cannot_import_the_later_one_s_suites_runs_its_own(two_suites):
     """And says why: they may import what only the later commit has."""
 
     def refuse(side: LocalSide) -> dict[str, Any]:
         raise side_process.cannot_import(side, "ModuleNotFoundError: No module named 'later'")
 
     base, head, job = two_suites
-    monkeypatch.setattr(side_benchmarks, "suites_of", refuse)
+    job.sides.taker.suites_of = refuse
     own, note = revisions.with_suites_of(base, head, job)
     assert body_of(own, job) == suite("sum([1])")
     assert note.startswith("HEAD~1 runs its own suites: the suites cannot be imported in py3.11-cuda")

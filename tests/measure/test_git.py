@@ -1,6 +1,5 @@
 """git commands: the fork point of a head, and the files of a commit in a folder."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -34,10 +33,8 @@ def edit(path: Path, before: str, after: str) -> None:
 
 
 @pytest.fixture
-def commits(tmp_path, monkeypatch):
+def commits(no_other_repository, tmp_path, monkeypatch):
     """A repository of three commits: a base, a head, and a later commit on main."""
-    for variable in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(variable)
     folder = tmp_path / "repository"
     for name in ("benchmarks", "results"):
         (folder / name).mkdir(parents=True)

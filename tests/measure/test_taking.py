@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from math import exp
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ import pytest
 import torch
 
 from tensorcopy import configuration
+from tensorcopy.campaign import Campaign
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
@@ -36,7 +38,7 @@ from tensorcopy.measure.case_turns import SideTurns
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import LocalSide
-from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report import formats
 from tensorcopy.results import launches, reader
@@ -46,6 +48,8 @@ from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE
+from tests.measure.test_git import commit_all, sha
+from tests.measure.test_git import run as run_git
 
 FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
 REFERENCE = Measurement(release_table.load().find("2.8.0"), "3.11")
@@ -65,10 +69,11 @@ SUITES = {
 BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
 
 
-class Machine:
+class Machine(taking.Taker):
     """A machine that takes a launch at once, and a minute of its clock.
 
     taken : by launch the releases and Pythons of its sides, and its selected cases
+    cores : to which launches are pinned
     counted : of the launches of counts
     seconds : of a call of a release in a launch
     """
@@ -77,20 +82,25 @@ class Machine:
         self.now, self.suites = 1000.0, {**SUITES}
         self.taken: list[tuple[list[str], list[str]]] = []
         self.counted: list[str] = []
+        self.cores: list[int | None] = []
+        self.brings = ""  # whatever a launch is asked for, "" for that
         self.fails: dict[str, TensorcopyError] = {}  # by release, when its environment is opened
         self.cannot_start = ""
         self.failing = ""  # a case
         self.accelerators: dict[str, str] = {}
-        self.before_a_launch: Callable[[], object] = lambda: None
+        self.valgrind = "no valgrind here"  # "" where it is
+        self.before_a_launch: Callable[..., object] = lambda *arguments: None  # of its core, and the function that reports its progress
         self.chance = Random(0)
         self.seconds: Callable[[str, int], float] = lambda version, number: 1e-6 * (1 + self.chance.gauss(0, 0.002))
         self.noise: dict[str, float] = {}  # of a case besides, by its parameters
 
-    def opened(self, measurement: Measurement, paths: Paths) -> Environment:
+    def opened(self, measurement: Measurement, campaign: Campaign, paths: Paths) -> Environment:
         version = measurement.release.version
         if version in self.fails:
             raise self.fails[version]
+        measurement.path(paths).mkdir(parents=True, exist_ok=True)
         own = {"torch": f"{version}+cu1", "torch_sha": measurement.release.sha, "python": f"{measurement.python}.7"}
+        own["identity"] = hardware.identity()
         report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
         return Environment(Path("python"), report)
 
@@ -98,16 +108,20 @@ class Machine:
         """Let the suite by size differ in these fields from now on."""
         self.suites[BY_SIZE] = replace(self.suites[BY_SIZE], **fields)
 
+    def suites_of(self, side: LocalSide) -> dict[str, Benchmark]:
+        return {**self.suites}
+
     def take(
-        self, sides: Sequence[LocalSide], machine: str, *, selection: str, newest: bool, reference: int | None, looks: int, **_: Any
+        self, sides: Sequence[LocalSide], machine: str, *, selection: str, newest: bool, reference: int | None, looks: int, **how: Any
     ) -> Launch:
-        self.before_a_launch()
+        self.before_a_launch(how["core"], how["report_progress"])
         names = [f"{side.provenance['torch'].partition('+')[0]}@{side.environment[2:].partition('-')[0]}" for side in sides]
         for name, side in zip(names, sides):
             if name == self.cannot_start:
                 raise side_process.cannot_import(side, "no libtorch")
-        suites = side_benchmarks.selected(self.suites, selection, side_benchmarks.devices_of(sides), newest=newest)
+        suites = side_benchmarks.selected(self.suites, self.brings or selection, side_benchmarks.devices_of(sides), newest=newest)
         self.now += 60
+        self.cores.append(how["core"])
         number = len(self.taken)
         self.taken.append((names, sorted(text for suite in suites.values() for text in suite.selected)))
         by_case = {
@@ -139,21 +153,15 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch) -> Machine:
+def machine(every_python, tmp_path, monkeypatch) -> Machine:
     """A machine without results, whose checkout is the current folder."""
     made = Machine()
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(Measurement, "opened", lambda measurement, campaign, paths: made.opened(measurement, paths))
-    monkeypatch.setattr(launch, "take", made.take)
-    monkeypatch.setattr(launch, "count", made.count)
-    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: made.suites)
-    for module in ("measure.taking", "cli.measure", "cli.compare"):
-        monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
-    monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
-    monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
-    monkeypatch.setattr(uv, "find_python", Path)
+    monkeypatch.setattr(taking, "Sides", partial(taking.Sides, taker=made))
+    monkeypatch.setattr(taking, "monotonic", lambda: made.now)
+    monkeypatch.setattr(hardware, "missing_valgrind", lambda: made.valgrind)
     monkeypatch.setattr(environments, "gigabytes", lambda *arguments: 0)  # whatever this machine's disk has
     return made
 
@@ -202,7 +210,7 @@ def test_two_measures_on_one_folder_both_complete(machine):
     """Each counts what the other has written, and takes no more."""
     inner = []
 
-    def measure_beside() -> None:
+    def measure_beside(*_: object) -> None:
         if not inner:
             inner.append(0)
             inner[0] = measure("2.15.0", "--launches", "4")
@@ -213,7 +221,7 @@ def test_two_measures_on_one_folder_both_complete(machine):
     assert len(machine.taken) == 5  # the one that ran when the other began
 
 
-def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, monkeypatch, capsys):
+def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, capsys):
     """A suite whose version was raised is measured again; a machine that shares its name gets another."""
     assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
     machine.change(version="5")
@@ -222,10 +230,11 @@ def test_launches_of_other_hardware_or_of_another_version_do_not_count(machine, 
     machine.change(params=[["'clone'", "'tensor'", "'new'"], ["16"]])
     assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
     assert len(machine.taken) == 6
-    monkeypatch.setattr(hardware, "identity", lambda: "ba9876543210")
-    monkeypatch.setitem(PROVENANCE, "identity", "ba9876543210")
+    here = hardware.identity()
+    for path in Path("results/box").iterdir():
+        path.write_text(path.read_text().replace(here, "ba9876543210"))
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
-    assert "which is called box-ba9876543210 here; allowed: one machine per name" in capsys.readouterr().err
+    assert f"which is called box-{here} here; allowed: one machine per name" in capsys.readouterr().err
     assert len(machine.taken) == 7
 
 
@@ -304,9 +313,9 @@ def test_a_release_that_lacks_a_case_has_no_launch_of_it():
     assert [counts[each.place] for each in FIVE[-2:]] == [1, 0]
 
 
-def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, monkeypatch, capsys):
+def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, capsys):
     """A case that vanishes from its launches."""
-    monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
+    machine.brings = "'clone'"
     assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
     assert len(machine.taken) == 1
     error = capsys.readouterr().err
@@ -315,16 +324,10 @@ def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, mon
     assert "next: give parameters fixed texts" in error
 
 
-def test_names_that_differ_from_process_to_process_are_named(machine, monkeypatch, capsys):
+def test_names_that_differ_from_process_to_process_are_named(machine, capsys):
     """As of a parameter that is drawn at random: no launch has a case of the one before, and none is enough."""
     drawn = iter(range(100))
-
-    def take(*sides, **rest):
-        machine.change(params=[[f"'drawn {next(drawn)}'"], ["16"]])
-        return machine.take(*sides, **rest)
-
-    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: {**machine.suites})
-    monkeypatch.setattr(launch, "take", take)
+    machine.before_a_launch = lambda *_: machine.change(params=[[f"'drawn {next(drawn)}'"], ["16"]])
     assert measure("2.15.0", "--launches", "3", "--no-counts") == 2
     assert len(machine.taken) == 1
     assert f"no nearer to what it lacks: got nothing of {BY_SIZE}('clone', 16), {IN_DOUBT}; allowed" in capsys.readouterr().err
@@ -343,7 +346,7 @@ def test_conditions_that_change_in_a_run_are_told(machine, monkeypatch, capsys):
 def test_a_full_disk_ends_the_measurement_after_the_errors_before_it(machine, capsys):
     machine.fails["2.14.1"] = TensorcopyError("no torch", got="none", allowed="one", next="install it")
 
-    def full() -> None:
+    def full(*_: object) -> None:
         raise DiskError("a disk", got="full", allowed="room", next="free some")
 
     machine.before_a_launch = full
@@ -421,7 +424,7 @@ def test_a_run_says_before_what_it_will_count(machine, monkeypatch, capsys, valg
     names, numels = ["method", "numel", "requires_grad"], [str(number) for number in range(1, 401)]
     params = [["'tensor'"], numels, ["False"]]
     machine.suites[INSTRUCTIONS] = Benchmark(INSTRUCTIONS, "1", names, params, "instructions", "track")
-    monkeypatch.setattr(hardware, "missing_valgrind", lambda: "" if valgrind else "no valgrind here")
+    machine.valgrind = "" if valgrind else "no valgrind here"
     functions = []
     monkeypatch.setattr(run, "_take_functions", lambda measurements, job: (functions.append(len(measurements)), ([], []))[1])
 
@@ -441,7 +444,7 @@ def test_functions_are_counted_of_what_has_instructions(machine):
     """A release whose counts have failed would fail again."""
     newest = FIVE[-1]
     (path,) = launch_files.write_counts(
-        Path("results"), newest.release.version, {"instructions.BySize.track_instructions tensor 16 False": 5}
+        Path("results"), newest.release.version, {"instructions.BySize.track_instructions tensor 16 False": 5}, identity=hardware.identity()
     )
     job = taking.Job(taking.Sides(shipped(), configuration.paths()), "box")
     assert run.without_functions(FIVE, job) == [newest]
@@ -449,14 +452,19 @@ def test_functions_are_counted_of_what_has_instructions(machine):
     assert run.without_functions(FIVE, job) == []
 
 
-def test_two_commits_are_measured_with_a_torch_that_both_know(machine, monkeypatch):
+def test_two_commits_are_measured_with_a_torch_that_both_know(machine, no_other_repository, tmp_path):
     """Not the newest of either: a commit's own table says what it supports."""
-    tables = {"1" * 40: [each.release for each in FIVE], "2" * 40: [each.release for each in FIVE[:-1]]}
-    monkeypatch.setattr(revisions, "table_of", lambda commit, *_: tables[commit])
-    monkeypatch.setattr(revisions, "of", lambda measurement, commit, *_: measurement)
-    for commits in ([*tables], [*tables][::-1]):
-        sides = revisions.under_newest(dict(zip(("base", "head"), commits)), shipped(), replace(configuration.paths(), pythons=("3.11",)))
-        assert sides == [FIVE[-2]] * 2
+    table, commits = tmp_path / revisions.TABLE, list[str]()
+    table.parent.mkdir()
+    run_git(tmp_path, "init", "-q")
+    for added in (FIVE[:-1], FIVE[-1:]):
+        for each in added:
+            release_table.add(each.release, table)
+        commit_all(tmp_path, "a")
+        commits.append(sha(tmp_path))
+    for pair in (commits, commits[::-1]):
+        sides = revisions.under_newest(dict(zip(("base", "head"), pair)), shipped(), replace(configuration.paths(), pythons=("3.11",)))
+        assert [side.release for side in sides] == [FIVE[-2].release] * 2
 
 
 def test_a_new_machine_does_not_count_what_another_of_its_platform_has(machine):
@@ -517,23 +525,26 @@ def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine
     assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 4
 
 
-def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, monkeypatch):
-    """Of different Pythons, where there are two."""
+@pytest.fixture
+def two_cores(monkeypatch):
+    """Two cores that this process may use."""
     monkeypatch.setattr(side_process, "usable_cores", lambda: [3, 5])
-    together, cores, take = Barrier(2, timeout=20), [], machine.take
-    machine.before_a_launch = together.wait
-    monkeypatch.setattr(launch, "take", lambda *sides, core, **options: cores.append(core) or take(*sides, **options))
+
+
+def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, two_cores):
+    """Of different Pythons, where there are two."""
+    together = Barrier(2, timeout=20)
+    machine.before_a_launch = lambda *_: together.wait()
     assert measure("2.7.1", "2.7.1@3.9", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 0
-    assert sorted(cores) == [3, 3, 5, 5]
+    assert sorted(machine.cores) == [3, 3, 5, 5]
     assert Counter(map(tuple, machine.sides)) == {("2.7.1@3.11", "2.8.0@3.11"): 2, ("2.7.1@3.9", "2.8.0@3.11"): 2}
 
 
-def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, monkeypatch):
+def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, two_cores):
     """Each at its next case; what has ended is kept."""
-    monkeypatch.setattr(side_process, "usable_cores", lambda: [3, 5])
     ended = []
 
-    def take(sides, machine, *, report_progress, core, **options):
+    def begin(core, report_progress):
         if core == 3:
             raise DiskError("disk full", got="0 B", allowed="some", next="free some")
         try:
@@ -542,7 +553,7 @@ def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, monkeypat
         finally:
             ended.append(core)
 
-    monkeypatch.setattr(launch, "take", take)
+    machine.before_a_launch = begin
     assert measure("2.15.0", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 2
     assert ended == [5]
 
@@ -645,20 +656,24 @@ def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour():
     assert plan.groups(on_both, REFERENCE, 10) == [FIVE, on_both[-1:]]
 
 
-def test_environments_that_the_next_group_lacks_are_removed(machine, monkeypatch):
+def test_environments_that_the_next_group_lacks_are_removed(machine):
     """Not the reference, and none when time ends before its group does; also those of a group that gets no further."""
-    removed: list[str] = []
-    monkeypatch.setattr(environments, "remove", lambda path: removed.append(path.name.partition("-")[0]))
+    folder, there = configuration.paths().environments, list[set[str]]()
+
+    def installed() -> set[str]:
+        return {path.name.partition("-")[0] for path in folder.glob("[0-9]*")}
+
+    machine.before_a_launch = lambda *_: there.append(installed())
     arguments = [f"{FIVE[0].release.version}..{FIVE[-1].release.version}", "--launches", "2", "--environments", "4", "--no-counts"]
+    older, newer = ({each.release.version for each in (*group, REFERENCE)} for group in (FIVE[:3], FIVE[2:]))
     assert measure(*arguments, "--for", "1m") == 0
-    assert removed == []
+    assert installed() == newer
     assert measure(*arguments) == 0
-    assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
-    assert all(len(sides) <= 4 for sides in machine.sides)
-    removed.clear()
-    monkeypatch.setattr(launch, "take", lambda *sides, selection, **rest: machine.take(*sides, selection="'clone'", **rest))
+    assert installed() == {REFERENCE.release.version}
+    assert there == [newer, newer, older, older]
+    machine.brings = "'clone'"
     assert measure(*arguments, "--launches", "3") == 2
-    assert removed == [each.release.version for each in (*FIVE[3:], *FIVE[:3])]
+    assert installed() == {REFERENCE.release.version}
 
 
 @pytest.mark.parametrize("start", [0, 3])
@@ -679,12 +694,11 @@ def test_shards_divide_the_missing_launches(machine, start):
     assert max(counts) - min(counts) <= 1
 
 
-def test_a_range_may_name_its_python(monkeypatch):
+def test_a_range_may_name_its_python(every_python):
     """Otherwise the configuration's first suitable Python is used.
 
     A release that is named twice is measured once.
     """
-    monkeypatch.setattr(uv, "find_python", lambda python: Path(python))
     with pytest.raises(TensorcopyError, match=r"unknown Python: got '2\.0\.1@x'"):
         plan.select(["2.0.1@x"], shipped(), ())
     measurements, skipped = plan.select(["1.12.1..2.0.1", "2.0.1@3.9", "2.0.1"], shipped(), ("3.11", "3.9"))
@@ -711,20 +725,15 @@ def test_an_interpreter_is_measured_with_its_own_torch(worker_here, machine, tmp
 
 
 @pytest.fixture
-def two_interpreters(machine, monkeypatch):
-    """Two interpreters with the torch of two releases, of two Pythons."""
-    versions = {
-        **{"/a/python": ("2.14.1", "3.12"), "/b/python": ("2.15.0", "3.11"), "/c/python": ("2.15.0", "3.11")},
-        "/d/python": ("2.13.0", "3.11"),
-    }
-
-    def inspected(path, campaign):
-        version, python = versions[str(path)]
-        return machine.opened(Measurement(release_table.load().find(version), python), None)
-
-    monkeypatch.setattr(environments, "inspected", inspected)
-    monkeypatch.setattr(interpreters, "executable", Path)
-    return ["--interpreter", "/a/python", "--interpreter", "/b/python"]
+def two_interpreters(machine, tmp_path):
+    """Two interpreters with the torch of two releases, of two Pythons; others have that of the second, and of a third release."""
+    for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
+        own = {"torch": version, "torch_sha": release_table.load().find(version).sha, "python": f"{python}.7"}
+        path = tmp_path / name
+        torch_of, report = json.dumps([version, python]), json.dumps({"ledger": {**PROVENANCE, **own}, "torch_folder": "torch"})
+        path.write_text(f"#!/bin/sh\nif [ $1 = -I ]; then echo '{torch_of}'; else echo '{report}'; fi\n")
+        path.chmod(0o755)
+    return ["--interpreter", "./a", "--interpreter", "./b"]
 
 
 def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interpreters, capsys):
@@ -734,30 +743,28 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     stored = [launches.read(path) for path in Path("results/box").iterdir()]
     assert {each.sides[each.reference].sha for each in stored} == {release_table.load().find("2.15.0").sha}
     assert {side.environment for each in stored for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
-    assert measure(*two_interpreters, "--interpreter", "/c/python") == 2
-    assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in /b/python and /c/python" in capsys.readouterr().err
+    assert measure(*two_interpreters, "--interpreter", "./c") == 2
+    assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in ./b and ./c" in capsys.readouterr().err
     assert measure(*two_interpreters, "2.13.0") == 2
     assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
 
 
-def test_no_environment_is_removed_for_an_interpreter(machine, two_interpreters, monkeypatch):
+def test_no_environment_is_removed_for_an_interpreter(machine, two_interpreters):
     """One that uv has installed, of the same release and Python, is not what was measured."""
-    removed: list[Path] = []
-    monkeypatch.setattr(environments, "remove", removed.append)
-    assert measure(*two_interpreters, "--interpreter", "/d/python", "--launches", "1", "--environments", "2", "--no-counts") == 0
+    assert measure(*two_interpreters, "--interpreter", "./d", "--launches", "1", "--environments", "2", "--no-counts") == 0
     assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"], ["2.13.0@3.11", "2.15.0@3.11"]]
-    assert removed == []
+    assert {path.name[:6] for path in configuration.paths().environments.glob("[0-9]*")} == {"2.13.0", "2.14.1", "2.15.0"}
 
 
-def test_two_interpreters_with_the_same_torch_are_refused_before_any_is_probed(machine, monkeypatch, tmp_path, capsys):
+def test_two_interpreters_with_the_same_torch_are_refused_before_any_is_probed(machine, tmp_path, capsys):
     """The probes of both took a minute, for a refusal that files on the disk tell."""
-    other = tmp_path / "python"
-    other.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    other.chmod(0o755)
-    monkeypatch.setattr(environments, "inspected", lambda *arguments: pytest.fail("an interpreter was probed"))
-    assert measure("--interpreter", sys.executable, "--interpreter", str(other)) == 2
+    for name in "ab":
+        (tmp_path / name).write_text(f'#!/bin/sh\n[ $1 = -I ] || touch "{tmp_path}/probed"\nexec "{sys.executable}" "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    assert measure("--interpreter", "./a", "--interpreter", "./b") == 2
     name = f"torch {torch.__version__.partition('+')[0]} on Python {sys.version_info[0]}.{sys.version_info[1]}"
-    assert f"same torch: got {name} in {sys.executable} and {other}" in capsys.readouterr().err
+    assert f"same torch: got {name} in ./a and ./b" in capsys.readouterr().err
+    assert not (tmp_path / "probed").exists()
     assert interpreters.torch_of(tmp_path / "missing") == []
 
 
@@ -822,7 +829,7 @@ def test_no_launch_is_taken_of_one_side_of_two(machine):
     """Where two are compared, one alone says nothing: the error of the other is raised."""
     first, second = FIVE[-2:]
     machine.fails[second.release.version] = TensorcopyError("no libtorch", got="a", allowed="b", next="c")
-    job = taking.Job(taking.Sides(shipped(), Paths(Path("results"), Path("site"), Path("env"), ())), "box")
+    job = taking.Job(taking.Sides(shipped(), configuration.paths()), "box")
     with pytest.raises(TensorcopyError, match="no libtorch"):
         taking.take_launch([first, second], job, all_or_none=True)
     assert machine.taken == []

@@ -23,10 +23,8 @@ from tests.measure.test_git import commit_all, run
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(no_other_repository, tmp_path, monkeypatch):
     """A project with results of two releases, in two commits."""
-    for variable in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(variable)
     monkeypatch.chdir(tmp_path)
     run(tmp_path, "init", "-q", "-b", "trunk")
     new_project(tmp_path)
