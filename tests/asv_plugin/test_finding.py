@@ -17,10 +17,10 @@ from tensorcopy.asv_plugin.finding import Search, search
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import launch, plan
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import cannot_import
-from tensorcopy.measure.taking import Job, Sides
+from tensorcopy.measure.taking import Job, Sides, Taker
 from tensorcopy.releases import environments, release_table, uv, wheel_index
 from tensorcopy.releases.environments import Environment
 from tests import launch_files
@@ -68,64 +68,69 @@ def test_a_step_that_tells_neither_half_ends_the_search():
     assert search(BUILDS, lambda low, middle, high: (0.0, 0.0)) == BUILDS
 
 
+BY_SIZE = "copies.BySize.time_copy"
 CASE, OTHER = "copies.BySize.time_copy tensor 16", "copies.BySize.time_copy clone_detach 16"
 RELEASES = ("2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0")
 PATCH = "2.9.0"  # is not in the table
 LEVELS = {"2.7.1": 1.0, "2.8.0": 1.0, PATCH: 1.0, "2.9.1": 2.0, "2.10.0": 2.0, "2.11.0": 2.0}
 
 
-@pytest.fixture
-def called(tmp_path, monkeypatch):
-    """Makes searches whose launches are made at once; the releases of the launches; what asv logs; what was removed."""
-    taken: list[list[str]] = []
-    logged: list[str] = []
-    removed: list[str] = []
+class Machine(Taker):
+    """A machine that takes a launch at once: of 2.8.0 beside 2.11.0 none, and with 2.10.0 none.
 
-    def opened(measurement, campaign, paths):
+    taken : the releases of each launch
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.taken = folder, list[list[str]]()
+
+    def opened(self, measurement, campaign, paths):
         version = measurement.release.version
         if version == "2.10.0":
             raise TensorcopyError("it does not run", got="nothing", allowed="", next="")
+        measurement.path(paths).mkdir(parents=True, exist_ok=True)
         ledger = {**PROVENANCE, "torch": version, "torch_sha": measurement.release.sha}
         return Environment(Path("python"), {"ledger": ledger, "torch_folder": "torch"})
 
-    def take(sides, machine, **_):
+    def suites_of(self, side):
+        return {BY_SIZE: Benchmark(BY_SIZE, "4", ["method", "numel"], [["'clone_detach'", "'tensor'"], ["16"]])}
+
+    def take(self, sides, machine, **_):
         versions = [side.provenance["torch"] for side in sides]
         if "2.8.0" in versions and "2.11.0" in versions:
             raise cannot_import(sides[versions.index("2.8.0")], "ImportError: no symbol")
-        taken.append(versions)
-        folder, start = tmp_path / "made" / str(len(taken)), launch_files.START.replace(second=len(taken))
+        self.taken.append(versions)
+        folder, start = self.folder / str(len(self.taken)), launch_files.START.replace(second=len(self.taken))
         (path,) = launch_files.write(folder, {CASE: {each: LEVELS[each] for each in versions}}, launches=1, start=start, machine="box")
         return launch_files.launches.read(path)
 
-    row = release_table.load().find("2.9.1")
-    monkeypatch.setattr(Measurement, "opened", opened)
-    monkeypatch.setattr(launch, "take", take)
-    monkeypatch.setattr(plan, "confirm_installing", lambda *_: None)
-    monkeypatch.setattr(Job, "suites", lambda *_: {"there": "are some"})
+
+@pytest.fixture
+def called(tmp_path, monkeypatch):
+    """Makes searches whose launches are made at once; the results; the releases of the launches; the environments; what ends a search."""
+    machine, row = Machine(tmp_path / "made"), release_table.load().find("2.9.1")
+    monkeypatch.setattr(environments, "gigabytes", lambda *_: 0)  # whatever this machine's disk has
     monkeypatch.setattr(wheel_index, "release", lambda version: replace(row, version=version, sha=launch_files.sha_of(version)))
-    monkeypatch.setattr(environments, "remove", lambda path: removed.append(path.name.partition("-")[0]))
-    monkeypatch.setattr(finding.log, "info", logged.append)
-    monkeypatch.setattr(finding.log, "warning", logged.append)
     paths, added = Paths(tmp_path / "results", tmp_path / "site", tmp_path / ".asv" / "env", ("3.11",)), ExitStack()
 
     def new(sign=1, versions=RELEASES, selection="copies"):
         sides = {version: Measurement(release_table.load().find(version), "3.11") for version in versions}
-        job = Job(Sides(shipped(), paths), "box", selection, folder=tmp_path / "kept")
+        job = Job(Sides(shipped(), paths, taker=machine), "box", selection, folder=tmp_path / "kept")
         environment = sides[versions[0]].environment
         return Search(sign, job, [(paths.results, "box", environment), (tmp_path / "kept", "box", environment)], sides, added)
 
-    return new, paths.results, taken, logged, removed, added
+    return new, paths.results, machine.taken, paths.environments, added
 
 
-def test_stored_launches_that_decide_every_step_are_all_that_is_used(called):
+def test_stored_launches_that_decide_every_step_are_all_that_is_used(called, caplog):
     """The case that changed most is searched for; what changed in the other direction is found with the other sign."""
-    new, results, taken, logged, *_ = called
+    new, results, taken, *_ = called
     other = {"2.7.1": 3.0, "2.8.0": 2.7, "2.9.1": 2.7, "2.10.0": 2.7, "2.11.0": 2.7}
     launch_files.write(results, {CASE: {each: LEVELS[each] for each in RELEASES}, OTHER: other})
     searching = new()
     assert searching.start([RELEASES[0], RELEASES[-1]])
     assert search(RELEASES, searching.sizes) == ["2.8.0", "2.9.1"]
-    assert logged[0].startswith("copies.BySize.time_copy('tensor', 16): 2.00 (")
+    assert caplog.messages[0].startswith("copies.BySize.time_copy('tensor', 16): 2.00 (")
     opposite = new(-1)
     assert opposite.start([RELEASES[0], RELEASES[-1]])
     assert search(RELEASES, opposite.sizes) == ["2.7.1", "2.8.0"]
@@ -156,7 +161,7 @@ def test_launches_that_are_missing_are_taken_once_beside_the_results(called):
 
 def test_builds_between_two_releases_are_searched_and_removed(called):
     """A build that is in no table is installed for the search alone; no launch of it joins the results."""
-    new, results, taken, _, removed, added = called
+    new, results, taken, folder, added = called
     launch_files.write(results, {CASE: {each: LEVELS[each] for each in RELEASES}})
     searching = new()
     assert searching.start([RELEASES[0], RELEASES[-1]])
@@ -164,38 +169,38 @@ def test_builds_between_two_releases_are_searched_and_removed(called):
     assert taken == [["2.8.0", PATCH, "2.9.1"]] * finding.LAUNCHES
     assert len([*results.rglob("*.json")]) == launch_files.LAUNCHES
     added.close()
-    assert removed == [PATCH]
+    assert {path.name.partition("-")[0] for path in folder.glob("[0-9]*")} == {"2.8.0", "2.9.1"}
 
 
 @pytest.mark.parametrize(("middle", "reason"), [("2.10.0", "it does not run: got nothing"), ("2.8.0", "ImportError: no symbol")])
-def test_a_build_that_cannot_be_opened_or_cannot_import_the_suites_is_skipped(called, middle, reason):
+def test_a_build_that_cannot_be_opened_or_cannot_import_the_suites_is_skipped(called, caplog, middle, reason):
     """With its reason; no launch is taken without it, which would not be used."""
-    new, _, taken, logged, *_ = called
+    new, _, taken, *_ = called
     searching = new()
     assert searching.start(["2.7.1", "2.9.1"])
     count = len(taken)
     assert searching.sizes("2.7.1" if middle == "2.10.0" else "2.9.1", middle, "2.11.0") is None
-    assert reason in logged[-1]
+    assert reason in caplog.messages[-1]
     assert len(taken) == count
 
 
-def test_an_end_that_cannot_be_measured_ends_the_search_with_what_is_known(called):
+def test_an_end_that_cannot_be_measured_ends_the_search_with_what_is_known(called, caplog):
     """The middle is not to blame, and stays; the reason is logged."""
-    new, results, _, logged, *_ = called
+    new, results, *_ = called
     launch_files.write(results, {CASE: {each: LEVELS[each] for each in RELEASES}})
     searching = new()
     assert searching.start([RELEASES[0], RELEASES[-1]])
     assert search(["2.9.1", PATCH, "2.10.0"], searching.sizes) == ["2.9.1", PATCH, "2.10.0"]
-    assert logged[-1].startswith("it does not run")
+    assert caplog.messages[-1].startswith("it does not run")
 
 
-def test_a_case_that_failed_with_the_middle_is_skipped_by_what_is_stored(called):
-    new, results, taken, logged, *_ = called
+def test_a_case_that_failed_with_the_middle_is_skipped_by_what_is_stored(called, caplog):
+    new, results, taken, *_ = called
     launch_files.write(results, {CASE: {"2.7.1": 1.0, "2.8.0": "RuntimeError: no", "2.9.1": 2.0}})
     searching = new()
     assert searching.start(["2.7.1", "2.9.1"])
     assert search(["2.7.1", "2.8.0", "2.9.1"], searching.sizes) == ["2.7.1", "2.9.1"]
-    assert logged[-1] == "torch 2.8.0 is skipped: RuntimeError: no"
+    assert caplog.messages[-1] == "torch 2.8.0 is skipped: RuntimeError: no"
     assert not taken
 
 
