@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import ceil
 from time import monotonic
@@ -161,11 +161,12 @@ def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
 
 
 @contextmanager
-def progress_bar(drawn_on: Console | None = None, title: str = "") -> Iterator[ReportProgress]:
+def progress_bar(drawn_on: Console | None = None, title: str = "", clock: Callable[[], float] = monotonic) -> Iterator[ReportProgress]:
     """Yield a function that shows progress: a bar on a terminal, a line for each step and each minute elsewhere.
 
     drawn_on : stderr by default
     title : begins each step
+    clock : in seconds
     """
     from rich import progress as bars
 
@@ -178,13 +179,13 @@ def progress_bar(drawn_on: Console | None = None, title: str = "") -> Iterator[R
     )
     with bars.Progress(*columns, console=drawn_on, speed_estimate_period=PACE_SECONDS) as bar:
         task = bar.add_task("starting", total=1.0)
-        printed, began, last = set(), monotonic(), monotonic()
+        printed, began, last = set(), clock(), clock()
 
         def report_progress(done: float, doing: str) -> None:
             nonlocal last
             doing = f"{title}: {doing}" if title else doing
             bar.update(task, description=doing, completed=done)
-            step, now = doing.split(":")[0], monotonic()
+            step, now = doing.split(":")[0], clock()
             if not drawn_on.is_terminal and (step not in printed or now - last > LINE_SECONDS):
                 left = (now - began) * (1 / done - 1) if done > LEAST_DONE else 0.0
                 drawn_on.print(f"{step}, {done:.0%}, about {ceil(left / 60)} min left" if step in printed else step)

@@ -9,14 +9,13 @@ import socket
 import subprocess
 import sys
 from argparse import ArgumentTypeError
-from pathlib import Path
 
 import pytest
 
 from tensorcopy.cli import main, output, parser
 from tensorcopy.cli.arguments import TensorSize, path
 from tensorcopy.measure import settings
-from tensorcopy.releases import release_table, uv, wheel_index
+from tensorcopy.releases import release_table, wheel_index
 from tests.conftest import ROOT, SHIPPED_GPU
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
@@ -149,9 +148,8 @@ def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
     assert "uv python install 3.9" in error
 
 
-def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_checkout, monkeypatch, capsys):
+def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_checkout, every_python, capsys):
     """With the Pythons that it can be installed on."""
-    monkeypatch.setattr(uv, "find_python", Path)
     assert main(["list", "releases"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == "torch"
@@ -256,11 +254,10 @@ def test_help_imports_no_other_package():
     assert not {*done.stdout.split()} & {"rich", "numpy", "asv", "asv_runner", "torch"}
 
 
-def test_without_a_terminal_progress_is_a_line_for_each_step_and_each_minute(monkeypatch, capsys):
+def test_without_a_terminal_progress_is_a_line_for_each_step_and_each_minute(capsys):
     """With the share that is done, and about how long is left at the pace so far."""
     now = [0.0]
-    monkeypatch.setattr(output, "monotonic", lambda: now[0])
-    with output.progress_bar(output.console()) as report_progress:
+    with output.progress_bar(output.console(), clock=lambda: now[0]) as report_progress:
         for seconds, done in ((0, 0.0), (30, 0.1), (70, 0.2), (100, 0.3), (140, 0.4)):
             now[0] = seconds
             report_progress(done, "launch 1 of 2: copies.BySize.time_copy")
