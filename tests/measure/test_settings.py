@@ -69,7 +69,7 @@ Usage = namedtuple("Usage", "total used free")
 def test_many_environments_are_installed_only_where_there_is_room_and_the_user_agrees(monkeypatch, tmp_path, free, most, answer, expected):
     """The question is asked at a terminal only; --environments limits how many there are at once; one or two are announced."""
     monkeypatch.setattr(plan.shutil, "disk_usage", lambda path: Usage(1e12, 1e12 - free, free))
-    monkeypatch.setattr(environments, "expected_build", lambda: "cuda")
+    monkeypatch.setenv(environments.BACKEND, "cu126")
     monkeypatch.setattr(uv, "has_cached", lambda *arguments: False)
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True)
@@ -83,7 +83,7 @@ def test_many_environments_are_installed_only_where_there_is_room_and_the_user_a
 
 def test_an_environment_takes_no_more_than_is_announced(monkeypatch, tmp_path):
     """Of a release whose files uv would have to fetch; those that are in its cache are linked, and take nothing more."""
-    monkeypatch.setattr(environments, "expected_build", lambda: "cuda")
+    monkeypatch.setenv(environments.BACKEND, "cu126")
     for is_cached, most in ((True, 0.0), (False, 1.5)):
         monkeypatch.setattr(uv, "has_cached", lambda *arguments, is_cached=is_cached: is_cached)
         for version, taken in TAKEN.items():
@@ -91,36 +91,44 @@ def test_an_environment_takes_no_more_than_is_announced(monkeypatch, tmp_path):
             assert announced == 0 if is_cached else taken <= announced <= taken + most
 
 
+class Installations(list[Path]):
+    """The environments that uv was asked for, each of which takes it some seconds."""
+
+    seconds = 0.0
+
+
 @pytest.fixture
-def installed(monkeypatch, tmp_path):
+def installed(every_python, monkeypatch, tmp_path):
     """An environment as uv installs it, whose Python reports what the table of releases says; the list of its installations."""
-    installations = []
+    installations = Installations()
     good = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": environments.runner()}
 
     def make_environment(path: Path, python: Path, requirements: list[str], index: str) -> None:
+        time.sleep(installations.seconds)
         installations.append(path)
         (path / "lib" / "python3.11" / "site-packages").mkdir(parents=True, exist_ok=True)
         (path / "bin").mkdir(exist_ok=True)
         (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps({'ledger': good})}'\n")
         (path / "bin" / "python").chmod(0o755)
 
-    monkeypatch.setattr(uv, "find_python", Path)
     monkeypatch.setattr(uv, "make_environment", make_environment)
     environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
     return installations
 
 
-def test_two_programs_install_an_environment_once(installed, tmp_path, monkeypatch):
+def test_another_kind_of_wheel_is_installed_anew(installed, tmp_path, monkeypatch):
+    """cu126 and cu130 are both "cuda": an environment has the kind that was asked for, whatever it had before."""
+    for wheel, count in (("", 1), ("cu126", 2), ("cu126", 2), ("", 3), ("", 3)):
+        monkeypatch.setenv(environments.BACKEND, wheel)
+        environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
+        assert len(installed) == count
+
+
+def test_two_programs_install_an_environment_once(installed, tmp_path):
     """The other one waits: uv would remove what the first has installed."""
     (path,) = installed
     (path / environments.COMPLETE).unlink()
-    install = uv.make_environment
-
-    def slowly(*arguments: object) -> None:
-        time.sleep(0.5)
-        install(*arguments)
-
-    monkeypatch.setattr(uv, "make_environment", slowly)
+    installed.seconds = 0.5
     with ThreadPoolExecutor() as programs:
         for _ in range(2):
             programs.submit(environments.build, tmp_path, NEW, "3.11", "cuda", shipped())

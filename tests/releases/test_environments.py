@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,13 +56,12 @@ def test_the_expected_build_follows_uv_s_setting(monkeypatch, backend, build):
     assert environments.expected_build() == build
 
 
-def test_why_a_release_cannot_be_installed(monkeypatch):
+def test_why_a_release_cannot_be_installed():
     """No wheel for these Pythons, or none of the Pythons on this machine."""
-    monkeypatch.setattr(uv, "find_python", lambda python: None)
     assert environments.why_not(NEW, ["3.13"]) == "it has wheels for Python 3.9 to 3.12, not for 3.13"
-    assert environments.why_not(NEW, ["3.9", "3.13"]).endswith("none of 3.9 is on this machine (uv python install 3.9)")
-    monkeypatch.setattr(uv, "find_python", lambda python: Path("/python"))
-    assert environments.why_not(NEW, ["3.9", "3.13"]) == ""
+    here, old = environments.this_python(), replace(NEW, pythons=("3.1", "3.2"))
+    assert environments.why_not(old, ["3.2", here]).endswith("none of 3.2 is on this machine (uv python install 3.2)")
+    assert environments.why_not(replace(NEW, pythons=(here, here)), ["3.2", here]) == ""
 
 
 def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
@@ -69,23 +69,6 @@ def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
     monkeypatch.setattr(uv, "find_uv_bin", lambda: sys.executable)
     with pytest.raises(uv.UvFailed, match=r"^Failed to build lab: compiling .* … .* no compiler$"):
         uv._run("-c", "raise SystemExit('Failed to build lab: ' + 'compiling ' * 999 + 'no compiler')")
-
-
-def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
-    """cu126 and cu130 are both "cuda": an environment has the kind that was asked for, whatever it had before."""
-    installed = []
-
-    def install(path, *arguments):
-        (path / "lib" / "python3.11" / "site-packages").mkdir(parents=True, exist_ok=True)
-        installed.append(environments.backend())
-
-    monkeypatch.setattr(environments, "_install", install)
-    monkeypatch.setattr(environments, "inspected", lambda *arguments, **named: None)
-    monkeypatch.setattr(environments, "verify", lambda *arguments, **named: None)
-    for wheel in ("", "cu126", "cu126", "", ""):
-        monkeypatch.setenv("UV_TORCH_BACKEND", wheel)
-        environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
-    assert installed == ["", "cu126", ""]
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """A machine is its hardware, and not its name."""
 
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -8,7 +8,6 @@ from tensorcopy.cli import main
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason
-from tensorcopy.releases import uv
 from tensorcopy.results import machine_names, reader
 from tensorcopy.worker import hardware
 from tests import launch_files
@@ -25,14 +24,11 @@ def test_the_shipped_identity_follows_from_the_recorded_hardware(shipped_results
         assert hardware.digest(recorded["arch"], recorded["cpu"], recorded["os"], recorded["hardware"]) == result.series_key.identity
 
 
-def test_what_is_recorded_besides_makes_no_other_machine(monkeypatch):
+def test_what_is_recorded_besides_makes_no_other_machine():
     """A field or an instruction set that a later release collects is not part of the digest's first version."""
-    before = hardware.identity()
-    known = hardware.collect()
-    monkeypatch.setattr(hardware, "collect", lambda: {**known, "flags": ["apx", *known["flags"]], "numa_nodes": 1})
-    assert hardware.identity() == before
-    monkeypatch.setattr(hardware, "collect", lambda: {**known, "model": "another"})
-    assert hardware.identity() != before
+    digest, known = partial(hardware.digest, "x86_64", "Box 9000", "Linux"), hardware.collect()
+    assert digest({**known, "flags": ["apx", *known["flags"]], "numa_nodes": 1}) == digest(known)
+    assert digest({**known, "model": "another"}) != digest(known)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +77,9 @@ def test_a_host_measures_under_a_name_that_is_its_own(holders, name):
     assert machine_names.measured_as("box", FIRST, holders) == name
 
 
-def test_warnings_are_printed_once_and_change_no_exit_code(tmp_path, monkeypatch, capsys):
+def test_warnings_are_printed_once_and_change_no_exit_code(every_python, tmp_path, monkeypatch, capsys):
     """By every command that loads results."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(uv, "find_python", Path)
     cases = {CASE: {"2.14.1": 1.0, "2.15.0": 1.0}}
     launch_files.write(tmp_path / "results", cases, launches=3, identity="")
     launch_files.write(tmp_path / "results", cases, launches=3, identity=FIRST, start=START + 20 * EVERY)
