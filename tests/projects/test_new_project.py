@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -50,11 +49,21 @@ SHA = "0123456789" * 4
 
 
 @pytest.fixture
-def folder(undeclared, tmp_path, monkeypatch) -> Path:
+def noted_of_installation(tmp_path_factory, monkeypatch) -> Path:
+    """The file in which an installer notes what it has installed tensorcopy from: a repository."""
+    information = tmp_path_factory.mktemp("site-packages") / "tensorcopy-0.1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tensorcopy\nVersion: 0.1.0\n")
+    noted = {"url": "https://github.com/-owner-/tensorcopy", "vcs_info": {"vcs": "git", "commit_id": SHA}}
+    (information / "direct_url.json").write_text(json.dumps(noted))
+    monkeypatch.syspath_prepend(information.parent)
+    return information / "direct_url.json"
+
+
+@pytest.fixture
+def folder(undeclared, noted_of_installation, tmp_path, monkeypatch) -> Path:
     """An empty folder, the current one; tensorcopy is installed from a repository."""
     monkeypatch.chdir(tmp_path)
-    noted = {"url": "https://github.com/-owner-/tensorcopy", "vcs_info": {"vcs": "git", "commit_id": SHA}}
-    monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: json.dumps(noted)))
     return tmp_path
 
 
@@ -243,9 +252,8 @@ def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(fol
     assert len(release_table.of_tables(table)) == 2
 
 
-def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder, monkeypatch):
+def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder, every_python, monkeypatch):
     """uv decides, with what the project requires; the history of tensorcopy itself has one numpy."""
-    monkeypatch.setattr(uv, "find_python", Path)
     installed: list[list[str]] = []
     monkeypatch.setattr(uv, "make_environment", lambda path, python, requirements, index: installed.append(requirements))
     newest, of_numpy_1 = release_table.load().find("2.15.0"), release_table.load().find("2.2.2")
@@ -264,14 +272,13 @@ def test_a_project_s_numpy_is_the_newest_that_its_environment_allows(folder, mon
     ],
     ids=["requirements", "a build", "the network"],
 )
-def test_what_cannot_be_installed_is_shown_as_uv_says_it(folder, monkeypatch, said, next_step):
+def test_what_cannot_be_installed_is_shown_as_uv_says_it(folder, every_python, monkeypatch, said, next_step):
     """With what to do about it."""
 
     def fail(*arguments: object) -> None:
         raise uv.UvFailed(said)
 
     monkeypatch.setattr(uv, "make_environment", fail)
-    monkeypatch.setattr(uv, "find_python", Path)
     with pytest.raises(TensorcopyError, match=f"got {re.escape(said)}; .*{next_step}"):
         environments.build(folder / "env", NEW, "3.11", "cuda", lab_campaign(folder, requires=("einops",)))
 
@@ -325,7 +332,7 @@ def test_what_may_write_in_a_project_installs_packages_with_hashes(name):
     ],
     ids=["an index", "git", "an address", "a wheel", "a checkout"],
 )
-def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, noted, requirement):
+def test_workflows_install_what_init_was_installed_from(folder, noted_of_installation, noted, requirement):
     """By what the installer noted, without credentials; they lie at the top of the repository, and run in the project's folder."""
     wheel, repository, project = folder / "tensorcopy-0.1.0-py3-none-any.whl", folder / "clone", folder / "over-torch"
     wheel.write_bytes(b"wheel")
@@ -334,8 +341,10 @@ def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, not
     git(folder, "init", "-q", "-b", "main", "clone")
     git(repository, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "a")
     git(repository, "remote", "add", "origin", "git@example.org:me/fork.git")
-    text = noted and json.dumps(noted).replace("WHEEL", str(wheel)).replace("REPOSITORY", str(repository))
-    monkeypatch.setattr(installation, "distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
+    if noted:
+        noted_of_installation.write_text(json.dumps(noted).replace("WHEEL", str(wheel)).replace("REPOSITORY", str(repository)))
+    else:
+        noted_of_installation.unlink()
     if requirement.endswith("HEAD"):
         with pytest.raises(
             TensorcopyError, match=r"no workflow can install this tensorcopy: got .*/clone, a folder whose commit is at no git"
@@ -347,7 +356,7 @@ def test_workflows_install_what_init_was_installed_from(folder, monkeypatch, not
     copied = folder / ".github/wheels" / wheel.name
     assert copied.exists() == ("../.github/wheels/" + wheel.name in written)
     if copied.exists():  # from which a member of the project has installed it
-        text = json.dumps({"url": copied.as_uri()})
+        noted_of_installation.write_text(json.dumps({"url": copied.as_uri()}))
         assert copied.name not in " ".join(new_project.new_project(project, origin=installation.find(), github=True).written)
     workflow = (folder / ".github/workflows/measure.yml").read_text()
     assert f'uv pip install "{requirement}"' in workflow
