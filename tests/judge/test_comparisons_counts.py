@@ -112,19 +112,11 @@ def test_a_comparison_and_a_history_agree_on_what_has_changed(before, after, cha
         assert bool(series.exact_steps([before, after], [0.0, 0.002])) is changed
 
 
-def test_neither_the_loop_nor_switching_the_count_on_counts(tmp_path, monkeypatch):
+def test_neither_the_loop_nor_switching_the_count_on_counts():
     """However few the calls of a section are: here 1 000 instructions once, 7 a turn, and 100 a call."""
-    few, many = (instruction_count.Section("m", numel) for numel in (2**18, 1))
-    monkeypatch.setattr(instruction_count, "all_of_them", lambda: [few, many])
+    few, many, failed = (instruction_count.Section("m", numel) for numel in (2**18, 1, 2))
     assert few.calls < many.calls
-
-    def run_callgrind(folder):
-        calls = {instruction_count.EMPTY: (instruction_count.CALLS, 7), instruction_count.EMPTY_SHORT: (instruction_count.FEWEST_CALLS, 7)}
-        files = {}
-        for number, (turns, each) in {**calls, 0: (few.calls, 107), 1: (many.calls, 107)}.items():
-            files[number] = [folder / f"{number}"]
-            files[number][0].write_text(f"totals: {1000 + turns * each}\n")
-        return files
-
-    monkeypatch.setattr(instruction_count, "run_callgrind", run_callgrind)
-    assert instruction_count.count() == {few: 100.0, many: 100.0}
+    empty = {instruction_count.EMPTY: instruction_count.CALLS, instruction_count.EMPTY_SHORT: instruction_count.FEWEST_CALLS}
+    totals = {number: [1000 + turns * 7] for number, turns in empty.items()}
+    totals |= {number: [1000 + section.calls * 107] for number, section in enumerate((few, many))}
+    assert instruction_count.per_call(totals, [few, many, failed]) == {few: 100.0, many: 100.0}

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -132,12 +132,16 @@ def count() -> dict[Section, float]:
     """
     with tempfile.TemporaryDirectory() as folder:
         files = run_callgrind(Path(folder))
-        by_section = {number: [int(TOTALS.findall(path.read_text("utf-8"))[0]) for path in paths] for number, paths in files.items()}
-    long, short = min(by_section.pop(EMPTY)), min(by_section.pop(EMPTY_SHORT))
+        totals = {number: [int(TOTALS.findall(path.read_text("utf-8"))[0]) for path in paths] for number, paths in files.items()}
+    return per_call(totals, all_of_them())
+
+
+def per_call(totals: Mapping[int, Sequence[int]], counted: Sequence[Section]) -> dict[Section, float]:
+    """Return the instructions of a call of each section, from those of its loops by its number, and those of both empty loops."""
+    long, short = min(totals[EMPTY]), min(totals[EMPTY_SHORT])
     turn = (long - short) / (CALLS - FEWEST_CALLS)
     once = short - FEWEST_CALLS * turn  # switching the count on and off, which a loop of few calls must not divide by its calls
-    all_sections = all_of_them()
-    return {all_sections[number]: (median(counts) - once) / all_sections[number].calls - turn for number, counts in by_section.items()}
+    return {section: (median(totals[number]) - once) / section.calls - turn for number, section in enumerate(counted) if number in totals}
 
 
 def run_callgrind(folder: Path, times: int = TIMES) -> dict[int, list[Path]]:
