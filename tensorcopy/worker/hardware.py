@@ -74,9 +74,9 @@ def digest(arch: str, cpu: str, system: str, hardware: Mapping[str, Any]) -> str
     return hashlib.sha256(json.dumps({"arch": arch, "cpu": cpu, "os": system, **parts}, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
-def missing_valgrind() -> str:
+def missing_valgrind(system: str = sys.platform) -> str:
     """Return why instructions cannot be counted on this host; "" where they can."""
-    if not sys.platform.startswith("linux"):
+    if not system.startswith("linux"):
         return "valgrind counts on Linux only"
     if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
         return "no valgrind here: apt install valgrind, or your system's package"
