@@ -576,7 +576,7 @@ def reasons(comparison: Comparison) -> list[str]:
 
 def caption(comparison: Comparison) -> list[str]:
     """Return lines on how the times were compared: in how many launches, over which Pythons, and what would not have been seen."""
-    before, after, seen = comparison.before, comparison.after, sensitivity_text(comparison)
+    before, after, seen = comparison.before, comparison.after, sensitivity_text(comparisons.sensitivity(comparison.changes))
     lines = [*launch_lines(comparison), *level_note(comparison.changes.values())]
     if before.python != after.python and before.version != after.version:
         lines.append(f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out")
@@ -604,15 +604,14 @@ def launch_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def sensitivity_text(comparison: Comparison) -> str:
-    """Return the smallest slowdown seen 9 times in 10, by size.
+def sensitivity_text(smallest: Mapping[str, float]) -> str:
+    """Return the smallest slowdown seen 9 times in 10, by size, as `comparisons.sensitivity` returns it.
 
     For example "5.2 % (≤ 2¹⁴ elements), 3.1 % (≤ 2¹⁷)"; "" where nothing was compared. Cases without a size come last.
     """
-    smallest = comparisons.sensitivity(comparison.changes)
-    without_size = smallest.pop("", None)
-    units = [" elements", *[""] * len(smallest)]  # once
-    texts = [f"{percent(size, 1)} ({name}{unit})" for (name, size), unit in zip(smallest.items(), units)]
-    if without_size is not None:
+    of_sizes = {name: size for name, size in smallest.items() if name}
+    units = [" elements", *[""] * len(of_sizes)]  # once
+    texts = [f"{percent(size, 1)} ({name}{unit})" for (name, size), unit in zip(of_sizes.items(), units)]
+    if (without_size := smallest.get("")) is not None:
         texts.append(f"{percent(without_size, 1)} (without a size)" if texts else percent(without_size, 1))
     return ", ".join(texts)

@@ -16,7 +16,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import git, plan
+from tensorcopy.measure import plan
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.report import sentences
 from tensorcopy.results.effects import between
@@ -25,6 +25,8 @@ from tensorcopy.site import render
 from tensorcopy.worker.devices import DEVICES
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
+from tests.measure.test_git import commit_all, sha
+from tests.measure.test_git import run as git
 
 NAMES = ("2.14.1", "2.15.0")
 OTHER_WAY = "by way of other releases"
@@ -524,12 +526,17 @@ def test_one_of_several_machines_is_named(folder, capsys):
 
 @pytest.mark.parametrize("command", ["continuous", "compare"])
 @pytest.mark.parametrize(("sides", "named"), [("main HEAD", "main HEAD"), ("0.1.0 v0.2.0", "v0.1.0 v0.2.0")], ids=["names", "tags"])
-def test_two_git_revisions_are_compared_by_asv(folder, monkeypatch, capsys, sides, named, command):
+def test_two_git_revisions_are_compared_by_asv(folder, no_other_repository, capsys, sides, named, command):
     """Also version tags of a project, which are no releases of torch. Those that were not measured are measured first."""
-    shas = dict(zip(named.split(), ("1" * 40, "2" * 40)))
-    monkeypatch.setattr(git, "find", shas.get)
+    git(folder.parent, "init", "-q", "-b", "main")
+    for tag in ("v0.1.0", "v0.2.0"):
+        (folder.parent / tag).touch()
+        commit_all(folder.parent, tag)
+        git(folder.parent, "tag", tag)
+    git(folder.parent, "checkout", "-q", "v0.1.0")
     if command == "compare":
-        launch_files.write(folder, {"copies.BySize.time_copy tensor 16": {f"2.15.0#{sha}": 1.0 for sha in shas.values()}})
+        shas = [sha(folder.parent, name) for name in named.split()]
+        launch_files.write(folder, {"copies.BySize.time_copy tensor 16": {f"2.15.0#{each}": 1.0 for each in shas}})
     assert main(["compare", *sides.split()]) == 2
     assert capsys.readouterr().err.endswith(f"; next: asv {command} {named}\n")
 
@@ -537,9 +544,8 @@ def test_two_git_revisions_are_compared_by_asv(folder, monkeypatch, capsys, side
 @pytest.mark.parametrize(
     ("version", "advised"), [("0.1.0", "tensorcopy list releases"), ("2.99.0", "tensorcopy list releases --add 2.99.0")]
 )
-def test_a_version_that_torch_never_had_is_not_added(folder, monkeypatch, capsys, version, advised):
+def test_a_version_that_torch_never_had_is_not_added(folder, capsys, version, advised):
     """Such as that of a project: no index has a torch older than the table's first."""
-    monkeypatch.setattr(git, "find", lambda name: "")
     assert main(["compare", version, NAMES[1]]) == 2
     assert capsys.readouterr().err.endswith(f"; next: {advised}\n")
 
@@ -609,9 +615,8 @@ def test_the_sensitivity_of_a_kind_counts_its_worst_case_too():
         ({}, ""),
     ],
 )
-def test_the_sensitivity_of_cases_without_a_size_is_named(monkeypatch, sizes, text):
-    monkeypatch.setattr(comparisons, "sensitivity", lambda changes: dict(sizes))
-    assert sentences.sensitivity_text(SimpleNamespace(changes={})) == text
+def test_the_sensitivity_of_cases_without_a_size_is_named(sizes, text):
+    assert sentences.sensitivity_text(sizes) == text
 
 
 @pytest.mark.parametrize(("launches", "judged"), [(2, []), (3, ["clone_detach", "tensor"])])

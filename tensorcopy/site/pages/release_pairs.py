@@ -280,7 +280,7 @@ def _comparison_page(content: Content, address: str) -> Page:
         "tracked": tracked,
         "apart_text": lambda change: apart_text(change, comparison.labels),
         "apart": apart,
-        "seen": sensitivity_text(comparison),
+        "seen": sensitivity_text(comparisons.sensitivity(comparison.changes)),
         "reasons": reasons(comparison),
         "evidence": "; ".join(sentences.launch_lines(comparison)),
         "grids": grids,
