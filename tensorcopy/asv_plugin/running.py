@@ -49,7 +49,7 @@ def run(conf: Any, options: Namespace) -> int:
     """
     given = settings.from_environment()
     with job_of_options.job(conf, options, given) as job:
-        chosen = _chosen(conf, options, job, is_resumed=bool(given.launches))
+        chosen = _chosen(job_of_options.environments(conf, options), get_repo(conf), options, job, is_resumed=bool(given.launches))
         if not chosen:
             log.info("every release that can be measured here has a result")
             return 0
@@ -112,12 +112,14 @@ def _reference(chosen: Sequence[Measurement], job: Job) -> Measurement | None:
     return reference if reference and (reference.is_installed(job.paths) or not alone) else None
 
 
-def _chosen(conf: Any, options: Namespace, job: Job, *, is_resumed: bool) -> list[Measurement]:
+def _chosen(
+    environments: Sequence[MeasuringEnvironment], repo: Any, options: Namespace, job: Job, *, is_resumed: bool
+) -> list[Measurement]:
     """Return what asv's range means: releases in each environment that has them, or revisions under the newest torch.
 
     is_resumed : whether "NEW" without a new release means the newest two, to complete their launches
     """
-    environments, repo, named = job_of_options.environments(conf, options), get_repo(conf), options.range
+    named = options.range
     stored = [
         each
         for each in reader.load_results(job.paths.results, job.campaign.releases).results

@@ -3,7 +3,6 @@
 import re
 from argparse import Namespace
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +11,10 @@ from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.measure import now, taking
+from tensorcopy.measure import taking
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.releases import release_table
+from tests.asv_plugin.test_finding import Machine
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))
 ALIKE = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
@@ -76,10 +78,10 @@ def test_an_acknowledged_slowdown_has_its_reason_and_is_not_worse():
     assert (row.cells()[-1], comparing._summary([row])) == ("a; acknowledged: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
 
 
-def test_a_selection_without_a_case_is_named(monkeypatch, tmp_path):
+def test_a_selection_without_a_case_is_named(tmp_path):
     """As in `asv run`, and not an exit code alone."""
-    monkeypatch.setattr(now, "judged", lambda *_, **__: None)
-    side = SimpleNamespace(release=SimpleNamespace(tag="v2.15.0"), environment="py3.11-cuda")
-    job = taking.Job(taking.Sides(shipped(), Paths(tmp_path, tmp_path, tmp_path, ())), "box", "nope")
+    side = Measurement(release_table.load().find("2.15.0"), "3.11")
+    paths = Paths(tmp_path, tmp_path, tmp_path, ())
+    job = taking.Job(taking.Sides(shipped(), paths, taker=Machine(tmp_path)), "box", "nope")
     with pytest.raises(TensorcopyError, match="nothing to measure: got no case that matches 'nope'; allowed"):
         comparing._judged((side, side), job, Namespace(quick=False, attribute=None, factor=1.1))

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy.asv_plugin import job_of_options, running
+from tensorcopy.asv_plugin import running
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
@@ -16,13 +16,12 @@ from tests import launch_files
 
 
 @pytest.fixture
-def existing(monkeypatch, tmp_path):
+def existing(tmp_path):
     """What `asv run EXISTING` measures in environments of these Pythons, with results of 2.4.1 on 3.9 and of 2.15.0 on 3.11."""
     launch_files.write_small(tmp_path, "2.4.1@3.9", machine="box", launches=1)
     launch_files.write_small(tmp_path, "2.15.0", machine="box", launches=1)
     job = taking.Job(taking.Sides(shipped(), Paths(tmp_path, tmp_path, tmp_path, ())), "box")
     repo = SimpleNamespace(get_branch_commits=lambda _: [release.sha for release in job.campaign.releases][::-1])
-    monkeypatch.setattr(running, "get_repo", lambda _: repo)
     options = Namespace(range="EXISTING", date_period=None, steps=None, skip_existing=False, skip_existing_commits=False)
 
     @dataclass(frozen=True)
@@ -38,8 +37,7 @@ def existing(monkeypatch, tmp_path):
             return Measurement(release, self.python, build="cuda")
 
     def chosen(*pythons):
-        monkeypatch.setattr(job_of_options, "environments", lambda *_: [OfPython(python) for python in pythons])
-        return running._chosen(None, options, job, is_resumed=False)
+        return running._chosen([OfPython(python) for python in pythons], repo, options, job, is_resumed=False)
 
     return chosen
 
