@@ -370,6 +370,14 @@ def every_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def campaign_of_asv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """asv's commands have the campaign of the current folder, as where the plug-in has prepared them."""
+    from tensorcopy.asv_plugin import commands  # which imports asv
+
+    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
+
+
+@pytest.fixture
 def run_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs a command of tensorcopy, on a wide terminal, and returns its exit code, output and errors."""
     monkeypatch.setenv("COLUMNS", "200")

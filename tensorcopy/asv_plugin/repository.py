@@ -143,7 +143,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
         """
         hashes = []
         for release in reversed(releases):
-            reason = TorchReleases.why_not_here(release) if TorchReleases.why_not_here else ""
+            reason = self.why_not_here(release) if self.why_not_here else ""
             if not reason:
                 hashes.append(release.sha)
             elif single:

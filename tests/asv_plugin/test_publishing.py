@@ -15,7 +15,7 @@ import pytest
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import publishing
 from tensorcopy.cli.measure import _publish
-from tensorcopy.copying.shipped import shipped
+from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
 
@@ -41,10 +41,9 @@ def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path):
 
 
 @pytest.fixture
-def site(tmp_path, monkeypatch) -> Path:
+def site(campaign_of_asv, tmp_path, monkeypatch) -> Path:
     """The folder of a site, in a project."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(publishing, "campaign", shipped)
     (tmp_path / "site").mkdir()
     for name in publishing.OF_A_SITE:
         (tmp_path / "site" / name).write_text("old")
@@ -69,7 +68,7 @@ def test_a_site_is_replaced_when_the_new_one_is_whole(site):
     def write(campaign, results, new):
         (new / "index.html").write_text("new")
         assert (site / "index.html").read_text() == "old"
-        assert (campaign, results) == (shipped(), site.parent / "results")
+        assert (campaign, results) == (of_folder(site.parent), site.parent / "results")
         return [], []
 
     publish(site, write)

@@ -5,9 +5,6 @@ import subprocess
 import pytest
 from asv.repo import NoSuchNameError, get_repo
 
-from tensorcopy.asv_plugin import commands
-from tensorcopy.asv_plugin.repository import TorchReleases
-from tensorcopy.copying.shipped import of_folder
 from tensorcopy.measure import git
 from tensorcopy.releases import release_table
 
@@ -19,10 +16,10 @@ class Conf:
 
 
 @pytest.fixture
-def repo(monkeypatch):
-    monkeypatch.setattr(TorchReleases, "why_not_here", None)
-    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
-    return get_repo(Conf)
+def repo(campaign_of_asv):
+    repo = get_repo(Conf)
+    repo.why_not_here = None
+    return repo
 
 
 def names(repo, hashes):
@@ -78,9 +75,9 @@ def test_a_tag_with_the_name_of_a_release_is_told(repo, caplog, tmp_path, monkey
     assert repo.get_hash_from_name("refs/tags/v2.8.0") == own
 
 
-def test_a_range_skips_releases_that_cannot_be_installed(repo, monkeypatch, caplog):
+def test_a_range_skips_releases_that_cannot_be_installed(repo, caplog):
     """The log names them. A single release that cannot be installed is an error."""
-    monkeypatch.setattr(TorchReleases, "why_not_here", staticmethod(lambda release: "no Python 3.9" if "1.9" in release.tag else ""))
+    repo.why_not_here = lambda release: "no Python 3.9" if "1.9" in release.tag else ""
     assert names(repo, repo.get_hashes_from_range("..v1.10.2")) == ["v1.10.2"]
     assert "torch 1.9.0 is skipped: no Python 3.9" in caplog.text
     with pytest.raises(SystemExit) as caught:
@@ -89,9 +86,9 @@ def test_a_range_skips_releases_that_cannot_be_installed(repo, monkeypatch, capl
     assert "torch 1.9.0 cannot be measured here: got no Python 3.9" in caplog.text
 
 
-def test_a_range_whose_releases_are_all_skipped_is_no_error(repo, monkeypatch, caplog):
+def test_a_range_whose_releases_are_all_skipped_is_no_error(repo, caplog):
     """The log names every release."""
-    monkeypatch.setattr(TorchReleases, "why_not_here", staticmethod(lambda release: "no network"))
+    repo.why_not_here = lambda release: "no network"
     with pytest.raises(SystemExit) as caught:
         repo.get_hashes_from_range("..v1.10.2")
     assert caught.value.code == 0

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from asv.config import Config
 
-from tensorcopy.asv_plugin import commands, comparing, finding
+from tensorcopy.asv_plugin import comparing, finding
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import of_folder, shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
@@ -280,10 +280,9 @@ def test_counts_of_a_device_that_was_not_timed_have_a_history_and_no_times(count
 @pytest.mark.parametrize(
     ("device", "machine", "names"), [("", None, "with-cpu: cpu"), ("cuda", None, "with-gpu: cuda"), ("", "with-gpu", "with-gpu: cpu, cuda")]
 )
-def test_asv_takes_the_machine_of_the_device(two_devices, monkeypatch, capsys, device, machine, names):
+def test_asv_takes_the_machine_of_the_device(two_devices, campaign_of_asv, monkeypatch, capsys, device, machine, names):
     """Of several, `asv compare` prints its name before the table, and `asv find` begins with its launches."""
     monkeypatch.setenv("TENSORCOPY_DEVICE", device)
-    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
     values = {"version": 1, "project": "tensorcopy", "repo": "releases.toml", "dvcs": "torch-releases", "branches": ["releases"]}
     asked = {"revision1": BEFORE.version, "revision2": NEWEST.version, "machine": machine, "env_spec": None, "factor": 1.03}
     options = Namespace(**asked, use_stats=True, only_changed=False, split=False, sort="default")

@@ -27,7 +27,7 @@ import msgspec
 import pytest
 from asv.config import Config
 
-from tensorcopy.asv_plugin import commands, comparing, projection
+from tensorcopy.asv_plugin import comparing, projection
 from tensorcopy.campaign import Campaign
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
@@ -954,12 +954,11 @@ def _pairs() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("name", "output"), [*_pairs()])
-def test_every_output_says_the_same_of_the_same_launches(made, name, output, monkeypatch, capsys):
+def test_every_output_says_the_same_of_the_same_launches(made, name, output, campaign_of_asv, monkeypatch, capsys):
     """The verdict, the size and the interval of each case, and the number of cases of each verdict."""
     one = made(name)
     monkeypatch.chdir(one.folder)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
 
     def run(*words: Any) -> tuple[int, str]:
         capsys.readouterr()
