@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -107,7 +108,11 @@ class SuiteSpec:
 @cache
 def table() -> dict[str, SuiteSpec]:
     """Return every row of the table by name, in its order. Raises TensorcopyError for a damaged table."""
-    path = interpreters.own_suites() / "suites.toml"
+    return read(interpreters.own_suites() / "suites.toml")
+
+
+def read(path: Path) -> dict[str, SuiteSpec]:
+    """Return the rows of a table. Raises TensorcopyError for a damaged one."""
     try:
         specs = {spec.name: spec for module, rows in files.read_toml(path).items() for spec in _of_module(module, rows)}
         for spec in specs.values():

@@ -4,7 +4,6 @@ import pytest
 from asv_runner.discovery import disc_benchmarks
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import interpreters
 from tensorcopy.results import suite_specs
 from tests.conftest import ROOT
 
@@ -44,12 +43,11 @@ def test_what_a_row_names_is_a_suite():
     ],
     ids=["baseline", "counted", "parameter"],
 )
-def test_a_row_that_names_what_there_is_not_is_refused(tmp_path, monkeypatch, damage, message):
+def test_a_row_that_names_what_there_is_not_is_refused(tmp_path, damage, message):
     """When the table is read, not when a case of it is shown."""
     (tmp_path / "suites.toml").write_text((ROOT / "benchmarks" / "suites.toml").read_text().replace(*damage))
-    monkeypatch.setattr(interpreters, "own_suites", lambda: tmp_path)
     with pytest.raises(TensorcopyError, match=message):
-        suite_specs.table.__wrapped__()
+        suite_specs.read(tmp_path / "suites.toml")
 
 
 @pytest.mark.parametrize(
