@@ -165,7 +165,7 @@ def advise(
     if not is_size:
         raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 or more", next="numel=2**17")
     if shipped or not can_measure(interpreter):
-        return _as_shipped(request, int(numel))
+        return as_shipped(request, int(numel))
     if layout in ("transposed", "channels_last") and numel != 16 and numel % 1024:
         raise TensorcopyError(
             f"a {layout} x of another size is not measured",
@@ -310,9 +310,10 @@ class _Shipped(Struct, frozen=True):
     answers: list[_Answer]
 
 
-def _as_shipped(request: CopyRequest, numel: int) -> Advice:
+def as_shipped(request: CopyRequest, numel: int, answers_in: Path = SHIPPED) -> Advice:
+    """Return the advice from the answers in a file for the nearest tensor. Raises TensorcopyError where there is none."""
     try:
-        document = msgspec.json.decode(files.read_bytes(SHIPPED), type=_Shipped)
+        document = msgspec.json.decode(files.read_bytes(answers_in), type=_Shipped)
         answers = {answer.request: answer for answer in document.answers if answer.sizes}
         alike = [each for each in answers if each.of_common == request.of_common]
         if alike:
@@ -329,7 +330,7 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     except (OSError, ValueError, KeyError) as error:
         raise TensorcopyError(
             "the shipped results cannot be read",
-            got=f"{SHIPPED.name}: {type(error).__name__}: {error}",
+            got=f"{answers_in.name}: {type(error).__name__}: {error}",
             allowed="the file of the package",
             next="reinstall tensorcopy, or uv run python -m docs.tools.readme in a checkout",
         ) from error

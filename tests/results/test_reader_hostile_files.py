@@ -21,10 +21,11 @@ from tensorcopy import configuration
 from tensorcopy.cli import main
 from tensorcopy.cli.arguments import results_folder
 from tensorcopy.copying import advise
+from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import runners
-from tensorcopy.releases import interpreters, release_table
+from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import function_profiles, launches, merge, reader, suite_specs
 from tensorcopy.site import render
@@ -106,6 +107,7 @@ def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch,
     assert not re.search(rf"@\w|{COMMIT}", plain)
 
 
+REQUEST = CopyRequest("tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
 OPERATION = """[project]
 name = "p"
 title = "t"
@@ -135,9 +137,9 @@ READERS = {  # what reads each file that people write or that another program ha
     "tensorcopy.toml": declared,
     "releases.toml": lambda path: release_table.of_tables.__wrapped__(path),
     "runners.toml": runners.load,
-    "suites.toml": lambda path: suite_specs.table.__wrapped__(),
+    "suites.toml": suite_specs.read,
     "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
-    "shipped.json": lambda path: advise.advise(shipped=True),
+    "shipped.json": lambda path: advise.as_shipped(REQUEST, 2**17, path),
     "accuracy.json": lambda path: figures.accuracy(None),
     "agreement.json": lambda path: figures.agreement(None),
 }
@@ -148,7 +150,6 @@ READERS = {  # what reads each file that people write or that another program ha
 def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, tries, tmp_path, monkeypatch):
     """Whatever is in it: its reader accepts it, or says in one line which file is wrong."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(interpreters, "own_suites", lambda: tmp_path)
     sources = {
         "shipped.json": advise.SHIPPED,
         "releases.toml": release_table.TABLE,
@@ -156,7 +157,6 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
         "suites.toml": ROOT / "benchmarks" / name,
     }
     written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
-    monkeypatch.setattr(advise, "SHIPPED", tmp_path / advise.SHIPPED.name)
     folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
     folder.mkdir(exist_ok=True)
     source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
@@ -225,13 +225,12 @@ SHIPPED_DAMAGE = {  # what it does, of an answer or its source, to a text that s
 
 
 @pytest.mark.parametrize("damage", SHIPPED_DAMAGE)
-def test_shipped_results_of_another_form_are_refused(tmp_path, monkeypatch, damage):
+def test_shipped_results_of_another_form_are_refused(tmp_path, damage):
     """Nothing of them is printed."""
     path = tmp_path / advise.SHIPPED.name
     path.write_text(advise.SHIPPED.read_text().replace(*SHIPPED_DAMAGE[damage]))
-    monkeypatch.setattr(advise, "SHIPPED", path)
     with pytest.raises(TensorcopyError, match="the shipped results cannot be read"):
-        advise.advise(shipped=True)
+        advise.as_shipped(REQUEST, 2**17, path)
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):
