@@ -45,7 +45,7 @@ def _publish(conf: Any, range_spec: Any, write: Writer) -> None:
     if range_spec is not None:
         raise TensorcopyError("asv publish has no range", got=str(range_spec), allowed="every release with a launch", next="asv publish")
     _require_site(site, paths)
-    lock = paths.environments.parent / "publish.lock"
+    lock = site.with_name(f".{site.name}.lock")  # beside the site: two checkouts may write the same one
     running = TensorcopyError(
         "another asv publish is running", got=f"{lock} is held", allowed="one at a time", next="repeat when it has ended"
     )

@@ -50,15 +50,16 @@ def site(campaign_of_asv, tmp_path, monkeypatch) -> Path:
     return tmp_path / "site"
 
 
-def publish(site: Path, write: publishing.Writer) -> None:
-    """Let asv publish what `write` writes."""
-    conf = SimpleNamespace(html_dir=str(site), results_dir="results", env_dir=".asv/env", pythons=["3.11"])
+def publish(site: Path, write: publishing.Writer, checkout: Path = Path()) -> None:
+    """Let asv publish what `write` writes, from the checkout in a folder; by default the current one."""
+    folders = {"results_dir": str(checkout / "results"), "env_dir": str(checkout / ".asv/env")}
+    conf = SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders)
     publishing._publish(conf, None, write)
 
 
 def texts(site: Path) -> list[str]:
     """Return the texts of the site; no other folder of a site is beside it."""
-    assert sorted(path.name for path in site.parent.iterdir()) == [".asv", "site"]
+    assert sorted(path.name for path in site.parent.iterdir()) == [".site.lock", "site"]
     return [path.read_text() for path in site.iterdir()]
 
 
@@ -124,12 +125,13 @@ def test_a_site_stays_where_publishing_is_killed(site):
     assert texts(site) == []
 
 
-def test_two_programs_do_not_publish_at_once(site):
+@pytest.mark.parametrize("checkout", ["", "elsewhere"], ids=["of one checkout", "of two"])
+def test_two_programs_do_not_publish_at_once(site, checkout):
     """The second ends in one line."""
 
     def write(campaign, results, new):
         with pytest.raises(TensorcopyError, match="another asv publish is running"):
-            publish(site, lambda *_: pytest.fail("it ran"))
+            publish(site, lambda *_: pytest.fail("it ran"), Path(checkout))
         return [], []
 
     publish(site, write)
