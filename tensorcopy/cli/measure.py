@@ -117,7 +117,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
         job = taking.Job(taking.Sides(own, paths), machine, selection, report_progress=report_progress)
-        job.sides.open(chosen, report_progress)
+        job.open(chosen)
         suites = job.suites(chosen)
         there = taking.Missing(chosen, job, count, suites).counts()
         wanted = max(there[each.place] for each in chosen) + count if options.again else count
@@ -216,7 +216,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     with progress_bar(console) as report_progress:
         sides = taking.Sides(own, paths, device)
         job = taking.Job(sides, machine, selection, reference, until=until, report_progress=report_progress)
-        sides.open(measurements[-1:], report_progress)
+        job.open(measurements[-1:])
         job_of_newest, newest, of_newest = job.of_newest(measurements)
         suites, counts = job.all_suites(measurements, of_newest)
         if options.no_counts and not (suites or of_newest):
@@ -228,7 +228,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
             )
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
         missing_of_newest = taking.Missing(newest, job_of_newest, options.launches, of_newest, options.shard) if of_newest else None
-        sides.open(every if size >= len(every) else measurements[-1:], report_progress)
+        job.open(every if size >= len(every) else measurements[-1:])
         parallel = options.parallel or plan.parallel(min(size, len(every)), sides.devices)
         for each in filter(None, (missing, missing_of_newest)):
             for line in taking.outlook(each, size, parallel, twice=whole and each is missing):

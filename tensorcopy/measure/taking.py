@@ -170,6 +170,12 @@ class Job:
         names = [re.escape(text) for suite in suites.values() for text in suite.selected]
         return replace(self, selection=f"^({'|'.join(names)})$")
 
+    def open(self, measurements: Sequence[Measurement]) -> None:
+        """Open environments, and install those that are missing, if a launch could be stored then. Raises DiskError."""
+        if not all(each.is_installed(self.paths) for each in measurements):
+            launches.require_room(self.results, self.machine)
+        self.sides.open(measurements, self.report_progress)
+
     def step(self, title: str, done: int = 0, of: int = 1) -> ReportProgress:
         """Return the function that reports the progress within a launch; done, of : launches."""
         return lambda share, suite: self.report_progress((done + share) / of, f"{title}: {suite}")
@@ -260,6 +266,7 @@ def take_launch(
 
     Raises the error of a side where none is left, or it must not be left out, and DiskError.
     """
+    launches.require_room(job.results, job.machine)
     failed = job.sides.failed
     while True:
         sides = job.sides.usable(measurements)
@@ -367,7 +374,7 @@ def take_missing(
             left = {place: missing.of(group) for place, group in enumerate(joint)}
             if any(left.values()) and not job.is_over:
                 needed = [measurement for place, group in enumerate(joint) if left[place] for measurement in group]
-                sides.open([*needed, *filter(None, [job.reference])], job.report_progress)
+                job.open([*needed, *filter(None, [job.reference])])
             while any(left.values()) and not job.is_over:
                 places = _next(left, parallel)
                 total = len(taken) + sum(left.values())
@@ -506,6 +513,7 @@ def take_counts(
                 break
             title = f"counting {measurement}"
             job.report_progress(place / len(missing), title)
+            launches.require_room(job.results, job.machine)
             try:
                 document = job.sides.taker.count(
                     job.sides.of(measurement),

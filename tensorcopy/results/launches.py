@@ -11,8 +11,10 @@ msgspec compiles the schema from the classes below.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
+import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -24,11 +26,12 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy import files
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
+ROOM = 2**20  # bytes that are free before a launch: ten times the 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
@@ -303,7 +306,7 @@ def path_of(results: Path, launch: Launch) -> Path:
 def write(results: Path, launch: Launch) -> Path:
     """Create the file of a launch as a whole, and return its path.
 
-    Raises TensorcopyError for one that could not be read, and where the file exists; OSError.
+    Raises TensorcopyError for one that could not be read, and where the file exists; DiskError and OSError.
     """
     path = path_of(results, launch)
     data = _lines(msgspec.json.encode(launch))
@@ -317,10 +320,37 @@ def write(results: Path, launch: Launch) -> Path:
     return path
 
 
-def create(path: Path, data: bytes) -> None:
-    """Create a file as a whole: an interrupted writer leaves nothing under its name, and an existing file is never replaced."""
+def require_room(results: Path, machine: str) -> None:
+    """Raise DiskError where a launch of a machine could not be stored, before minutes of measuring.
+
+    As much as a launch needs is written into the machine's folder, or into the nearest one above that exists, as a file without a name.
+    """
+    folder = next(each for each in (results / machine, results, *results.parents) if each.is_dir())
+    with _disk_named(folder), tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"\0" * ROOM)
+        file.flush()
+        os.fsync(file.fileno())  # some file systems, such as NFS, refuse only then
+
+
+@contextmanager
+def _disk_named(folder: Path) -> Iterator[None]:
+    """Raise DiskError, naming the folder, where the disk cannot be written."""
     try:
-        files.replace(path, data, new=True)
+        yield
+    except OSError as error:
+        if full := of_os_error(OSError(error.errno, error.strerror, str(folder))):
+            raise full from error
+        raise
+
+
+def create(path: Path, data: bytes) -> None:
+    """Create a file as a whole: an interrupted writer leaves nothing under its name, and an existing file is never replaced.
+
+    Raises FileProblem where it exists, DiskError and OSError.
+    """
+    try:
+        with _disk_named(path.parent):
+            files.replace(path, data, new=True)
     except FileExistsError as error:
         raise FileProblem(
             f"the launch {displayed(path)} exists", path=path, got="another launch of this name", allowed="a new one", next="repeat"

@@ -355,6 +355,36 @@ def test_a_full_disk_ends_the_measurement_after_the_errors_before_it(machine, ca
     assert printed == ["tensorcopy: no torch", "tensorcopy: a disk"]
 
 
+def test_a_full_disk_is_found_before_anything_is_installed(machine, monkeypatch, capsys):
+    """Installing takes minutes. Where nothing is to be installed, it is found before a launch; a run without one writes nothing."""
+    (folder := Path("results/box")).mkdir(parents=True)
+
+    def full(dir: Path) -> Any:
+        assert dir.samefile(folder)
+        raise OSError(28, "No space left on device")
+
+    expected = f"tensorcopy: {str(folder.absolute())!r} cannot be written: got No space left on device; allowed: a disk with free space"
+    with monkeypatch.context() as patch:
+        patch.setattr(launches.tempfile, "TemporaryFile", full)
+        patch.setattr(Measurement, "opened", lambda *_: pytest.fail("it was installed"))
+        assert measure("2.15.0", "--launches", "1") == 2
+        assert expected in capsys.readouterr().err
+    monkeypatch.setattr(Measurement, "is_installed", lambda *_: True)
+    with monkeypatch.context() as patch:
+        patch.setattr(launches.tempfile, "TemporaryFile", full)
+        patch.setattr(launch, "take", lambda *_, **options: pytest.fail("it was taken"))
+        assert measure("2.15.0", "--launches", "1") == 2
+        assert expected in capsys.readouterr().err
+    assert measure("2.15.0", "--launches", "1") == 0
+    monkeypatch.setattr(launches.tempfile, "TemporaryFile", full)
+    assert measure("2.15.0", "--launches", "1") == 0
+    for path in folder.glob("*.json"):
+        if launches.read(path).kind == "counts":
+            path.unlink()
+    monkeypatch.setattr(launch, "count", lambda *_, **options: pytest.fail("it was counted"))
+    assert measure("2.15.0", "--launches", "1") == 2
+
+
 def test_a_new_release_is_measured_beside_the_reference_and_its_neighbours(machine):
     """NEW: those that are newer than any measured one, and two before them; on a machine without results the newest two."""
     rows = [release.version for release in release_table.load()]
