@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -38,7 +37,7 @@ def shipped() -> Campaign:
         measured=("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml"),
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
-        methods=frozenset([*json.loads(words.CODES.read_text(encoding="utf-8")), BASELINE]),
+        methods=frozenset([*words.codes(), BASELINE]),
     )
 
 

@@ -491,7 +491,7 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
             allowed="two results of the same Python",
             next=f"tensorcopy why {cause.method} {cause.before.version}@{python} {cause.after.version}@{python} --script",
         )
-    expected = json.loads(words.CODES.read_text(encoding="utf-8")).get(cause.method)
+    expected = words.codes().get(cause.method)
     if cause.code != expected:
         return TensorcopyError(
             "no script shows this case",

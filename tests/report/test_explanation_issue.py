@@ -1,7 +1,6 @@
 """A change is shown to others by a script and by an issue; a result may come from anybody, and a script is run."""
 
 import ast
-import json
 import re
 import subprocess
 from dataclasses import replace
@@ -59,7 +58,14 @@ def test_a_script_makes_the_tensor_that_was_measured(name, expression):
 
 
 def test_the_script_s_codes_are_those_of_the_registry():
-    assert json.loads(words.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
+    assert words.codes() == {name: method.code for name, method in METHODS.items()}
+
+
+def test_a_damaged_file_of_codes_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(words, "CODES", tmp_path / "codes.json")
+    words.CODES.write_text('{"clone": 5}')
+    with pytest.raises(TensorcopyError, match=r"codes\.json cannot be read: got Expected `str`, got `int`"):
+        words.codes.__wrapped__()
 
 
 def renamed(cause: explanation.Cause, **provenance: str) -> explanation.Cause:
