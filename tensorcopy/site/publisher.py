@@ -17,8 +17,8 @@ from tensorcopy.site import addresses
 def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
     """Write every page; return the problems of results that could not be read, and warnings.
 
-    A warning is about a machine that shares its name with another one, or has results that do not count, or about a row of tensorcopy.toml
-    that matches no case.
+    A warning is about a folder without a launch, a machine that shares its name with another one, or has results that do not count, or a
+    row of tensorcopy.toml that matches no case.
     """
     from tensorcopy.site import writer
 
@@ -26,6 +26,14 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Sequ
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = unreadable(loaded)
     writer.write(campaign, loaded.results, documentation(), html_dir, web, problems=(*problems, *loaded.superseded))
+    if not loaded.results:
+        nothing = TensorcopyError(
+            "the site has no time of any release",
+            got=f"no launch in {results_dir}",
+            allowed="a folder of launches",
+            next="tensorcopy measure; or correct results_dir in asv.conf.json",
+        )
+        return problems, [nothing]
     return problems, [*loaded.warnings, *campaign.rules.unmatched(reader.cases(loaded.results))]
 
 

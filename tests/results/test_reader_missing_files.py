@@ -125,6 +125,15 @@ def test_a_damaged_profile_is_named_by_every_page_and_by_the_exit_code(run):
         assert path.name in (target / address).read_text(encoding="utf-8"), address
 
 
+def test_a_site_without_a_result_is_written_with_a_warning(run):
+    """As where results_dir names another folder: the site that was there had times."""
+    target = Path("site")
+    target.mkdir()
+    problems, warnings = publisher.publish(shipped(), Path("resutls"), target)
+    assert (problems, (target / "index.html").is_file()) == ((), True)
+    assert [warning.got for warning in warnings] == ["no launch in resutls"]
+
+
 def test_every_page_names_what_could_not_be_read(run):
     """In both languages."""
     name = damage()
