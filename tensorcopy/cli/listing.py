@@ -107,7 +107,7 @@ def _added(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report.sentences import failures, not_included, skips
+    from tensorcopy.report.sentences import USUAL_SPEED, failures, not_included, skips
     from tensorcopy.report.terminal import Prose
     from tensorcopy.results import reader, select
     from tensorcopy.results.cases import in_order_of_size, own_group, own_groups
@@ -150,8 +150,9 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     for line in skips(result):
         console.print(f"skipped: {line}", soft_wrap=True)
     note = (
-        "± is half the 95 % interval; memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by torch's copy_ "
-        "into existing memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor and its copy."
+        f"± is half the 95 % interval. {USUAL_SPEED} memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by "
+        "torch's copy_ into existing memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor "
+        "and its copy."
     )
     console.print(Prose(note))
     problems = concerning(results, [result.machine], named=bool(options.machine))

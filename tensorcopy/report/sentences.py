@@ -63,6 +63,10 @@ WORK = (Verdict.MORE, Verdict.FEWER, Verdict.EQUAL)
 TRACKED = (Verdict.HIGHER, Verdict.LOWER, Verdict.EQUAL, Verdict.UNKNOWN)
 MARK, BY_LEVELS = "*", "shown by the releases around only"  # of a step that the comparison with the release before leaves unknown
 SEEN = "smallest slowdown seen 9 times in 10"
+USUAL_SPEED = (  # of the times of releases, of their errors, and of launches
+    "Where releases took turns, times, their intervals and those of launches are at the usual speed of the machine: what a launch adds to "
+    "all of them is taken out. So they compare releases, and not one case with another."
+)
 CHANGED = (Verdict.SLOWER, Verdict.FASTER, Verdict.MORE, Verdict.FEWER, Verdict.HIGHER, Verdict.LOWER)
 
 WORDS = {

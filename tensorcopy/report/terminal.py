@@ -37,6 +37,7 @@ from tensorcopy.report.sentences import (
     MARK,
     SEEN,
     SIGNS,
+    USUAL_SPEED,
     WAYS,
     WORK,
     acknowledged_text,
@@ -263,6 +264,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     ]
     heading = f"{_name(case_series.case)}, on {case_series.on}{', as measured, bars scaled' if _is_scaled(case_series) else ''}"
     notes = [translate("unpaired_releases")] if any(case_series.unpaired) else []
+    notes += [f"± is half the 95 % interval. {USUAL_SPEED}"] if case_series.case.spec.timed else []
     return Group(Prose(heading), table, Prose("\n".join([*(lines or [no_change([case_series])]), *notes])))
 
 

@@ -28,7 +28,7 @@ class Measured:
     """What one result has of a case: its time, count or tracked value.
 
     value : in the unit of the case's suite; of a count, the smallest of its repeats
-    error : of a time, its relative standard error; of a count, the relative difference of its repeats; 0 where that is unknown
+    error : of a time, as in `Timing`; of a count, the relative difference of its repeats; 0 where that is unknown
     launches : in how many it was measured
     """
 

@@ -27,7 +27,18 @@ from tensorcopy.numbers import (
     size,
     unbroken,
 )
-from tensorcopy.report.sentences import BY_LEVELS, LIKELY, MARK, SIGNS, count_text, no_change, none_open, not_included, sentence
+from tensorcopy.report.sentences import (
+    BY_LEVELS,
+    LIKELY,
+    MARK,
+    SIGNS,
+    USUAL_SPEED,
+    count_text,
+    no_change,
+    none_open,
+    not_included,
+    sentence,
+)
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
@@ -164,6 +175,7 @@ def _globals(content: Content) -> dict[str, Any]:
         "clone_address": content.web.source or UNKNOWN_SOURCE,
         "by_levels": BY_LEVELS,
         "mark": MARK,
+        "usual_speed": USUAL_SPEED,
         "signs": {verdict.value: sign for verdict, sign in SIGNS.items()} | dict.fromkeys(LIKELY, SIGNS[Verdict.UNKNOWN]),
         "shapes": SHAPES,
         "ends": ENDS,

@@ -16,6 +16,7 @@ from tensorcopy.cli import main, output, parser
 from tensorcopy.cli.arguments import TensorSize, path
 from tensorcopy.measure import settings
 from tensorcopy.releases import release_table, wheel_index
+from tensorcopy.report.sentences import USUAL_SPEED
 from tests.conftest import ROOT, SHIPPED_GPU
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
@@ -179,6 +180,7 @@ def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):
     assert multiple == pytest.approx(4 / 6, abs=0.05)
     assert 0 < half_interval < 30
     assert launches == 4
+    assert f"± is half the 95 % interval. {USUAL_SPEED}" in re.sub(r"\s+", " ", shown)
     assert "memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by torch's copy_" in shown
 
 

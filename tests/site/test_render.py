@@ -25,6 +25,7 @@ from tensorcopy.judge.comparisons import Question, between, sensitivity
 from tensorcopy.judge.series import standing
 from tensorcopy.numbers import duration, signed_percent
 from tensorcopy.releases import release_table
+from tensorcopy.report.sentences import USUAL_SPEED
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import Case
@@ -605,6 +606,14 @@ def test_text_from_results_is_escaped(tmp_path):
             assert "\x1b" not in text
             assert foreign_scripts(page) == []
             assert not [tag for tag, attributes in page.tags if tag == "i" or "onclick" in attributes]
+
+
+def test_times_and_errors_without_the_launch_s_part_are_called_so(shipped):
+    """Beside the launches of a case, whose times no clock has read, and where the CSV's error is explained."""
+    case = shipped["history/epyc-2core/copies.BySize/detach_clone-1024.html"]
+    assert USUAL_SPEED in case
+    assert "<th>launches, at the usual speed</th>" in case
+    assert USUAL_SPEED in shipped["data.html"]
 
 
 def test_counts_have_a_page_of_their_own(shipped):
