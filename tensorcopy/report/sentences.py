@@ -172,6 +172,12 @@ def margins(changes: Iterable[Change]) -> str:
     return " or ".join(percent(margin) for margin in sorted({change.margin for change in changes} or {MARGIN}))
 
 
+def least_changes(changes: Collection[Change]) -> str:
+    """Return the smallest changes that are called slower and faster: "3 % (faster: the inverse, −2.9 %)"."""
+    inverses = [signed_percent(1 / (1 + margin)) for margin in sorted({change.margin for change in changes} or {MARGIN})]
+    return f"{margins(changes)} (faster: the inverse, {' or '.join(inverses)})"
+
+
 def levels(changes: Iterable[Change]) -> str:
     """Return the levels of the intervals of changes, the lowest first: "95 %", "95 % or 98.3 %"; "" without one."""
     return " or ".join(map(level, sorted({change.level for change in changes if change.has_interval})))

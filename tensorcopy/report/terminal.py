@@ -52,6 +52,7 @@ from tensorcopy.report.sentences import (
     count_text,
     extent_text,
     headline,
+    least_changes,
     mean_lines,
     no_change,
     none_open,
@@ -220,7 +221,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         lines.append(f"pairing    {WAYS[change.way]}")
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
         lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.question.alpha:.3g}")
-        lines.append(f"margin     {percent(change.margin)}; smaller changes are shown, and not called slower or faster")
+        lines.append(f"margin     {least_changes([change])}; smaller changes are shown, and not called slower or faster")
         lines.append(f"seen       {percent(change.detectable, 1)}: the {SEEN}")
     if change.count and change.timed:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))

@@ -149,3 +149,12 @@ def test_why_nothing_was_compared_has_every_reason_once():
     ]
     assert sentences.nothing_compared(changes) == "nothing was compared: failed after; too few launches"
     assert sentences.nothing_compared([]) == "nothing was compared: a side has no result"
+
+
+@pytest.mark.parametrize(
+    ("margins", "text"),
+    [((0.03, 0.03), "3 % (faster: the inverse, −2.9 %)"), ((0.1, 0.03), "3 % or 10 % (faster: the inverse, −2.9 % or −9.1 %)")],
+)
+def test_a_margin_is_a_ratio_and_its_inverse(margins, text):
+    """Faster by 2.9 % beside a margin of 3 % is no contradiction."""
+    assert sentences.least_changes([replace(SLOWER, margin=margin) for margin in margins]) == text

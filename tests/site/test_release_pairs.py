@@ -61,3 +61,4 @@ def test_a_comparison_says_how_it_was_measured(tmp_path):
     page = text_of(files["compare/box/py3.11-cuda/2.14.1..2.15.0.html"])
     assert "<svg" not in page
     assert re.search(r"\d+ launches: both sides took turns", page)
+    assert "by at least 3 % (faster: the inverse, −2.9 %)" in page

@@ -265,6 +265,7 @@ def _comparison_page(content: Content, address: str) -> Page:
     values = {
         "comparison": comparison,
         "margins": margins(change for change in changes.values() if change.interval).replace(" %", "\u202f%"),
+        "least_changes": sentences.least_changes([change for change in changes.values() if change.interval]),
         "levels": sentences.levels(changes.values()),
         "machine": machine,
         "means": sentences.mean_lines(comparison),
