@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,12 @@ from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, duration, multiple
-from tensorcopy.report import explanation, words
+from tensorcopy.releases.release_table import WITH_NUMPY_2
+from tensorcopy.report import explanation, sentences, words
 from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader
@@ -36,6 +40,7 @@ from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.machine import HISTORY_NUMELS, DeviceResults, Machine
+from tensorcopy.site.page import circumstances
 from tensorcopy.site.svg import STYLESHEET, colours
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
@@ -195,9 +200,26 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
         explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().rules)
     except TensorcopyError:
         return None
-    sentences = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]
-    quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
+    said = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]
+    quoted = "\n".join(f"> {sentence}" for sentence in said if sentence)
     return f"`{explained.code}`, torch {before} → {after}, Python {python}, {explanation.case_text(explained.name)}:\n\n{quoted}"
+
+
+def newer_numpy(machine: Machine) -> str | None:
+    """Return what numpy 2 changes with the newest release that was measured beside it; None where there is none."""
+    if not machine.beside:
+        return None
+    after = max(machine.beside, key=lambda result: result.provenance["started"])
+    key = replace(after.series_key, build=after.build.removesuffix(WITH_NUMPY_2))
+    before = next((result for result in machine.results if (result.sha, result.series_key) == (after.sha, key)), None)
+    if before is None:
+        return None
+    comparison = comparisons.between(Question(before, after, machine.rules))
+    rows = [(f"{code(machine.case_code(case))}, {circumstances(case)}", change) for case, change in comparison.changes.items()]
+    fastest = [(case, change) for case, change in rows if change.verdict is Verdict.FASTER]
+    numpys = " → ".join(str(each.provenance["numpy"]) for each in (before, after))
+    on = escaped(f"torch {after.version}, numpy {numpys}, in the same launches on {after.processors}, {after.provenance['started'][:10]}")
+    return " ".join([f"{on}.", *sentences.headline(comparison.changes.values()), sentences.largest(rows), sentences.largest(fastest)])
 
 
 PARTS: dict[str, Callable[[Machine], str | None]] = {
@@ -207,6 +229,7 @@ PARTS: dict[str, Callable[[Machine], str | None]] = {
     "detach": partial(finding, "detach", "3.11", "2.9.1", "2.10.0"),
     "cpu": partial(finding, "cpu", "3.11", "2.9.1", "2.10.0"),
     "numpy": partial(finding, "numpy", "3.9", "1.12.1", "1.13.1"),
+    "newer_numpy": newer_numpy,
     "from_dlpack": partial(finding, "numpy_from_dlpack", "3.11", "2.8.0", "2.9.1"),
     **figures.PARTS,
 }

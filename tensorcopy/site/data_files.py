@@ -31,7 +31,7 @@ def machine_csv(machine: Machine) -> str:
     comparison on an "older Python" only. The count of a timed case is in its row; `change` is of another count or value.
     """
     rows: list[list[object]] = []
-    for result in machine.results:
+    for result in (*machine.results, *machine.beside):
         for case in (*result.timings, *(case for case in result.counts if case not in machine.timed_by_count)):
             if measured := _measured(machine, result, case):
                 rows.append([result.environment, result.version, case.name, case.spec.metric, *measured])

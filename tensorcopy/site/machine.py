@@ -149,10 +149,12 @@ class Machine:
 
     series : the first has the newest release on the newest Python
     rules : of the campaign
+    beside : results with numpy 2, which are in no series
     """
 
     series: tuple[Series, ...]
     rules: VerdictRules = NO_RULES
+    beside: tuple[Result, ...] = ()
 
     @property
     def name(self) -> str:
@@ -301,6 +303,13 @@ class Machine:
     def results(self) -> tuple[Result, ...]:
         """The results of all series."""
         return tuple(result for series in self.series for result in series.results)
+
+    @property
+    def listed(self) -> list[Result]:
+        """The results of all series and those beside them, the newest release first, and of each the newest Python."""
+        listed = [(release, result) for series in self.series for release, result in zip(series.releases, series.results)]
+        listed += [(result.release, result) for result in self.beside if result.release]
+        return [result for _, result in sorted(listed, key=lambda row: (row[0], row[1].series_key.order, row[1].build), reverse=True)]
 
     @cached_property
     def builds(self) -> set[str]:
@@ -454,7 +463,10 @@ def machines(results: Sequence[Result], rules: VerdictRules = NO_RULES) -> list[
     by_machine: dict[str, list[Series]] = {}
     for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
-    return [Machine(tuple(group), rules) for group in by_machine.values()]
+    beside = [result for result in results if result.series_key.has_numpy_2 and result.release]
+    return [
+        Machine(tuple(group), rules, tuple(result for result in beside if result.machine == name)) for name, group in by_machine.items()
+    ]
 
 
 def longest_history(measured: Sequence[Machine], device: str = "") -> Machine | None:

@@ -23,7 +23,7 @@ from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
 
-HARDWARE_LABELS = {"flags": "instruction sets", "memory_gib": "memory in GiB"}
+LABELS = {"flags": "instruction sets", "memory_gib": "memory in GiB", "threads": "threads, by default (timed with one)"}
 
 
 def pages(content: Content) -> Iterator[Page | File]:
@@ -59,12 +59,12 @@ def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:
     """Return each field of a provenance as text, the hardware's fields after the processor."""
     stored = provenance.get("hardware", {})
     absent = {"hypervisor": "none"} if stored.get("family") else {}  # of x86, whose flags say whether there is one
-    hardware = {HARDWARE_LABELS.get(name, name): value or absent.get(name, UNKNOWN_NAME) for name, value in stored.items()}
+    hardware = {name: value or absent.get(name, UNKNOWN_NAME) for name, value in stored.items()}
     rows: dict[str, Any] = {}
     for name, value in provenance.items():
         rows |= {} if name in ("hardware", "identity") else {name: value}
         rows |= {"identity of the hardware": provenance.get("identity", UNKNOWN_NAME), **hardware} if name == "cpu" else {}
-    return [(name, text) for name, value in rows.items() if (text := _text(value))]
+    return [(LABELS.get(name, name), text) for name, value in rows.items() if (text := _text(value))]
 
 
 def _text(value: Any) -> str:
