@@ -127,7 +127,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
 def _check(options: argparse.Namespace, console: Console) -> int:
     """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
     from tensorcopy.campaign import TAKEN
-    from tensorcopy.copying.inside.semantics import describe, describe_differences
+    from tensorcopy.copying.inside.semantics import describe, describe_differences, error_of
     from tensorcopy.releases import interpreters
     from tensorcopy.report.terminal import terminal_table
 
@@ -161,7 +161,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     for row in rows:
         observed = row["observed"]
         unobserved = [f"not observed: {reason}" for reason in observed["unobserved"]]
-        for text in filter(None, [observed["warns"], observed["raises"].replace("{device}", "the device"), *unobserved]):
+        for text in filter(None, [observed["warns"], error_of(observed, row["device"]), *unobserved]):
             codes_by_text.setdefault(text, {})[row["code"]] = None
     for text, codes in codes_by_text.items():
         console.print(f"{', '.join(codes)}: {text}", soft_wrap=True)

@@ -90,9 +90,9 @@ def test_a_result_of_an_unknown_release_is_not_shown():
         ({"requires_grad": True}, "independent, out of the graph, requires grad itself"),
         ({"gives": "ndarray", "layout": "contiguous"}, "independent, layout contiguous"),
         ({"warns": "UserWarning: don't"}, "independent, out of the graph, warns"),
-        ({"raises": "TypeError: can't on {device}"}, "TypeError: can't on the device"),
+        ({"raises": "TypeError: can't on {device}"}, "TypeError: can't on cuda:0"),
     ],
 )
 def test_an_outcome_in_words(seen, words):
-    """The page and the terminal use the same words."""
-    assert semantics.describe({**SEEN, **seen}) == words
+    """The page and the terminal use the same words; an error names the device as torch does."""
+    assert semantics.describe({**SEEN, **seen}, "cuda") == words

@@ -513,6 +513,7 @@ def test_an_accelerator_has_its_own_answer(tmp_path):
     card = {"accelerators": {"cuda": "Card 9000"}}
     launch_files.write(tmp_path, {f"{name} 1024 cuda": dict.fromkeys(("1.0.0", "2.0.0"), time) for name, time in names.items()}, **card)
     seen = {name: launch_files.observed(gives="ndarray" if name == "a_numpy" else "tensor") for name in ("a", "b", "a_numpy")}
+    seen["c"] = {**launch_files.observed(gives="error", raises="TypeError: not for {device}"), "devices": ["cuda"]}
     methods = {
         name: {**row, "code_on_accelerator": f"code of {name} there", "observed": {"cuda": row["observed"]["cpu"]}}
         for name, row in seen.items()
@@ -528,6 +529,8 @@ def test_an_accelerator_has_its_own_answer(tmp_path):
     assert "<title>code of a there, 2¹⁰ elements, cuda, in a row on box · tensorcopy</title>" in history
     assert "timed for a tensor that requires no grad" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
     assert re.search(r"(1\.0\d µs|99\d ns)", site["choose/cuda-tensor-own-plain-1024.html"])
+    for address in ("semantics.html", "methods/c.html"):
+        assert "TypeError: not for cuda:0" in site[address]
     follow_all_links(html(site), {*site, *writer.ASSETS})
 
 

@@ -234,10 +234,15 @@ OF_TENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def describe(observed: dict[str, Any]) -> str:
-    """Return an outcome in a few words: "independent, out of the graph"."""
+def error_of(observed: Mapping[str, Any], device: str) -> str:
+    """Return the error of an outcome on a device as torch words it, which names the device "cuda:0"; "" where none was raised."""
+    return str(observed["raises"]).replace("{device}", device if device == "cpu" else f"{device}:0")
+
+
+def describe(observed: dict[str, Any], device: str = "cpu") -> str:
+    """Return an outcome on a device in a few words: "independent, out of the graph"."""
     if observed["raises"]:
-        return str(observed["raises"]).replace("{device}", "the device")
+        return error_of(observed, device)
     if observed["gives"] not in ("tensor", "ndarray"):
         return f"returns a {observed['gives']}, of which nothing is observed"
     changes = (observed.get("changes") or "").split(", ")

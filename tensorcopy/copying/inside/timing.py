@@ -68,7 +68,7 @@ def time_request(
     observed = {name: row["observed"][device] for name, row in methods.items() if row["observed"]}
     names = [name for name, outcomes in observed.items() if outcomes[kind]["gives"] == to]
     undocumented = {name: outcomes[kind] for name, outcomes in observed.items() if name in own_operations() and not outcomes["as_promised"]}
-    left_out = {name: describe(outcome) for name, outcome in undocumented.items() if outcome["raises"]}
+    left_out = {name: describe(outcome, device) for name, outcome in undocumented.items() if outcome["raises"]}
     loops: dict[str, Loop] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorcopy.copying import anatomy, recommend
 from tensorcopy.copying.anatomy import Anatomy
-from tensorcopy.copying.inside.semantics import describe
+from tensorcopy.copying.inside.semantics import describe, error_of
 from tensorcopy.copying.pages import memory
 from tensorcopy.numbers import size
 from tensorcopy.results import function_profiles, suite_specs
@@ -40,6 +40,7 @@ def pages(content: Content) -> Iterator[Page]:
                 if device in (row.get("observed") or {})
             ],
             "code": recommend.code,
+            "error_of": error_of,
         }
     yield Page(addresses.SEMANTICS, "semantics.html", SEMANTICS_TITLE, values, description=SEMANTICS_DESCRIPTION)
     yield from _method_pages(content)
@@ -57,7 +58,7 @@ def _lead(content: Content, machine: Machine, method: str, device: str) -> str:
     if not observed(machine.result, method, "with_grad", device):
         return "Not observed with the newest torch." if device == "cpu" else f"For a tensor on {device}; not observed yet."
     texts = {
-        other: describe(seen).rstrip(".")
+        other: describe(seen, other).rstrip(".")
         for other, each in {**content.by_device, device: machine}.items()
         if (seen := observed(each.result, method, "with_grad", other))
     }
@@ -134,7 +135,7 @@ def _releases(machine: Machine, name: str, device: str) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for result in machine.by_release:
-        outcomes = [describe(seen) if (seen := observed(result, name, kind, device)) else NOT_OBSERVED for kind in INPUTS]
+        outcomes = [describe(seen, device) if (seen := observed(result, name, kind, device)) else NOT_OBSERVED for kind in INPUTS]
         peak = result.counts.get(host_peak(name, device))
         rows.append(
             {
