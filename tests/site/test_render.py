@@ -329,7 +329,7 @@ def test_the_landing_page_tells_what_an_upgrade_changes(shipped, content):
 
 def test_a_change_on_the_landing_page_names_its_methods(shipped):
     """And in how many cases each changed. A slowdown has its interval."""
-    assert re.search(r"\+\d+\u202f%</b> <small>\+\d+ to \+\d+\u202f%, [\d.]+, \d+ cases?</small></td>", shipped["index.html"])
+    assert re.search(r"\+\d+\u202f%</b> <small>\+\d+ to \+\d+\u202f%, [\d.]+, \d+\xa0cases?</small></td>", shipped["index.html"])
     for text in re.findall(r"<li><time.*?</li>", shipped["index.html"]):
         assert re.search(r"</a>: \w+ .* (faster|slower).*[:;] ?.*<code>.*</code> [+−]\d+\u202f% in \d+ cases?", text), text
 
