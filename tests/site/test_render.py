@@ -684,6 +684,16 @@ def test_a_history_leads_to_the_explorer_and_to_its_comparisons(shipped):
     assert {resolved("history/epyc-2core/copies.BySize/", link) for link in changes} <= shipped.keys()
 
 
+def test_without_scripts_the_explorer_has_the_table_of_its_times(shipped):
+    """Landing and the pages of methods lead there; with scripts the chart is all."""
+    page = shipped[addresses.of_explorer("epyc-2core")]
+    shown = re.search("<noscript>(.*?)</noscript>", page, re.DOTALL)[1]
+    linked = {resolved("history/epyc-2core/", link) for link in re.findall(r'<td><a href="([^"#]*)"', shown)}
+    assert linked == {resolved("history/", link) for link in re.findall(r'<td><a href="([^"#]*)"', shipped["history/index.html"])}
+    assert len(linked) > 100
+    assert "<table" not in page.replace(shown, "")
+
+
 def test_two_releases_can_be_chosen_without_scripts(shipped):
     """Every comparison is a link of the index, and the number of cases stands beside it."""
     page = shipped["compare/index.html"]

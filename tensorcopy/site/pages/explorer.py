@@ -1,4 +1,4 @@
-"""The history explorer: a page for each machine, and its whole history as scripts for the interactive chart.
+"""The history explorer: a page for each machine, its whole history as scripts for the interactive chart, and tables without scripts.
 
 Suites differ in their parameters; here every case has the same axes (`Place`), so that one set of controls reaches all of them. A case of
 `copies.ByGrad` is a case of `copies.BySize` with grad.
@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.paired import Verdict
+from tensorcopy.judge.series import Standing
 from tensorcopy.numbers import duration, unbroken
 from tensorcopy.report.sentences import device_lines, over_releases, step_size
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, own_group, own_groups
+from tensorcopy.results.result import Measured
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
+from tensorcopy.site.case_tables import SuiteTable, suite_tables
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, release_versions
@@ -29,6 +34,7 @@ from tensorcopy.worker.devices import ACCELERATORS
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
 BY_N = "-by-n"  # ends the group of operations with inputs; explorer.js knows it
+MOST_ROWS = 30  # that an index shows without being opened, beside the first table of each section
 UNIT = 1e3  # half widths of intervals and detectable changes are in these parts of the value: the chart shows as many digits
 Judged = Mapping[str, Comparison]  # comparisons by address, of pairs that have a page
 
@@ -268,6 +274,68 @@ def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[
     return {title: members for title, members in groups.items() if members}
 
 
+@dataclass(frozen=True)
+class CaseCell:
+    """A case in the table of its suite.
+
+    measured : the newest value
+    change : the last of its changes
+    standing : of a time, where it stands
+    verdict : of a case that has not changed, unchanged or unknown; None where nothing was compared
+    """
+
+    case: Case
+    address: str
+    measured: Measured | None
+    failed: bool
+    change: CaseChange | None
+    standing: Standing | None
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class IndexTable:
+    """The table of a suite in an index.
+
+    is_open : whether it is shown without being opened
+    """
+
+    table: SuiteTable[CaseCell]
+    is_open: bool
+
+
+def index_sections(machine: Machine, metric: str) -> list[tuple[str, list[IndexTable]]]:
+    """Return the tables of the timed, tracked or counted cases of a machine by section, each case as in the first series that has it.
+
+    metric : `TIME` or `TRACKED`; "" for every exact count
+
+    Where there are many rows, only the first table of each section is open.
+    """
+    shown = (suite_specs.TIME, suite_specs.TRACKED)
+    sections = group_by_section(
+        machine, (case for case in machine.cases if metric == (case.spec.metric if case.spec.metric in shown else ""))
+    )
+    tables = {name: suite_tables(machine, {case: _cell(machine, case) for case in cases}, by_size=True) for name, cases in sections.items()}
+    is_short = sum(len(table.rows) for of_section in tables.values() for table in of_section) <= MOST_ROWS
+    return [
+        (name, [IndexTable(table, is_short or not number) for number, table in enumerate(of_section)])
+        for name, of_section in tables.items()
+    ]
+
+
+def _cell(machine: Machine, case: Case) -> CaseCell:
+    newest = next(series.newest for series in machine.series if case in series.cases)
+    return CaseCell(
+        case,
+        machine.case_address(case),
+        newest.measured(case),
+        case in newest.failures,
+        next(reversed(machine.case_changes[case]), None),
+        machine.standings.get(case),
+        (Verdict.UNKNOWN if machine.history[case].unknown else Verdict.UNCHANGED) if machine.history[case].neighbours else None,
+    )
+
+
 def _device_lines(machine: Machine) -> list[tuple[str, list[str]]]:
     """Return the hardware of each device but the CPU, with what its times depend on besides torch."""
     devices = [device for device in ACCELERATORS if any(device in result.devices for result in machine.by_release)]
@@ -289,7 +357,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     counted = [case for case in machine.cases if not case.spec.timed]
     values = {
         "machine": machine,
-        "machines": content.machines,
+        "sections": index_sections(machine, suite_specs.TIME),
         "times": addresses.of_history_data(machine.name, TIMES),
         "units": list(dict.fromkeys(place.quantity for case in counted if (place := place_of(machine, case)))),
         "histories": content.histories_address(machine),

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.judge.paired import Verdict
-from tensorcopy.judge.series import CaseSeries, Standing, releases_of
+from tensorcopy.judge.series import CaseSeries, releases_of
 from tensorcopy.numbers import duration_range, quantity, value_range
 from tensorcopy.report.sentences import device_lines, no_change_of_case, over_releases
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.result import Measured, Result
+from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.case_tables import SuiteTable, suite_tables
 from tensorcopy.site.changes import CaseChange, cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.documents import Finding, findings
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
 from tensorcopy.site.pages import explorer, regressions
-from tensorcopy.site.pages.explorer import group_by_section, place_of
+from tensorcopy.site.pages.explorer import index_sections, place_of
 
 TITLE = "History over torch releases"
-MOST_ROWS = 30  # that an index shows without being opened, beside the first table of each section
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -43,8 +39,8 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
     values = {
         "changes": _changes(content, machine),
         "failures": failures(machine),
-        "sections": _index_sections(machine, suite_specs.TIME),
-        "tracked": _index_sections(machine, suite_specs.TRACKED),
+        "sections": index_sections(machine, suite_specs.TIME),
+        "tracked": index_sections(machine, suite_specs.TRACKED),
         "pictures": pictures(machine),
         "regressions": regressions.address_of(content, machine, next(iter(machine.devices), "cpu")),
         "counts": of_counts,
@@ -53,7 +49,7 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
     description = f"The times of every case {over}, with the newest change of each."
     yield Page(address, "histories.html", f"{TITLE} on {machine.name}", {**shared, **values}, description=description)
     if of_counts:
-        counted = {"changes": _changes(content, machine, counted=True), "sections": _index_sections(machine, "")}
+        counted = {"changes": _changes(content, machine, counted=True), "sections": index_sections(machine, "")}
         title, description = (
             f"Exact counts over torch releases on {machine.name}",
             f"Instructions, bytes and allocations of every case {over}.",
@@ -91,68 +87,6 @@ def _changes(content: Content, machine: Machine, *, counted: bool = False) -> li
         by_release.setdefault(change.release, []).append(change)
     modules = {name: index for index, name in enumerate(suite_specs.sections())}
     return [sorted(changes, key=lambda change: modules.get(change.change.group.module, len(modules))) for changes in by_release.values()]
-
-
-@dataclass(frozen=True)
-class CaseCell:
-    """A case in the table of its suite.
-
-    measured : the newest value
-    change : the last of its changes
-    standing : of a time, where it stands
-    verdict : of a case that has not changed, unchanged or unknown; None where nothing was compared
-    """
-
-    case: Case
-    address: str
-    measured: Measured | None
-    failed: bool
-    change: CaseChange | None
-    standing: Standing | None
-    verdict: Verdict | None
-
-
-@dataclass(frozen=True)
-class IndexTable:
-    """The table of a suite in an index.
-
-    is_open : whether it is shown without being opened
-    """
-
-    table: SuiteTable[CaseCell]
-    is_open: bool
-
-
-def _index_sections(machine: Machine, metric: str) -> list[tuple[str, list[IndexTable]]]:
-    """Return the tables of the timed, tracked or counted cases of a machine by section, each case as in the first series that has it.
-
-    metric : `TIME` or `TRACKED`; "" for every exact count
-
-    Where there are many rows, only the first table of each section is open.
-    """
-    shown = (suite_specs.TIME, suite_specs.TRACKED)
-    sections = group_by_section(
-        machine, (case for case in machine.cases if metric == (case.spec.metric if case.spec.metric in shown else ""))
-    )
-    tables = {name: suite_tables(machine, {case: _cell(machine, case) for case in cases}, by_size=True) for name, cases in sections.items()}
-    is_short = sum(len(table.rows) for of_section in tables.values() for table in of_section) <= MOST_ROWS
-    return [
-        (name, [IndexTable(table, is_short or not number) for number, table in enumerate(of_section)])
-        for name, of_section in tables.items()
-    ]
-
-
-def _cell(machine: Machine, case: Case) -> CaseCell:
-    newest = next(series.newest for series in machine.series if case in series.cases)
-    return CaseCell(
-        case,
-        machine.case_address(case),
-        newest.measured(case),
-        case in newest.failures,
-        next(reversed(machine.case_changes[case]), None),
-        machine.standings.get(case),
-        (Verdict.UNKNOWN if machine.history[case].unknown else Verdict.UNCHANGED) if machine.history[case].neighbours else None,
-    )
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page]:
