@@ -446,14 +446,6 @@ class Checkout:
         (self.root / name).write_text(text, encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A copy of this checkout for the tests of one module; the reference and the newest release are installed in it."""
-    made = copied(tmp_path_factory)
-    link_environments(made.root, installed(tmp_path_factory, REFERENCE, NEWEST_SHIPPED.version))
-    return made
-
-
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A copy of this checkout in which other tests may have installed releases."""
@@ -506,7 +498,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).exists() and (ROOT / name).parent != SHIPPED:
+        if (ROOT / name).exists() and (ROOT / name).parent not in (SHIPPED, SHIPPED_GPU):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
     launch_files.write_small(root / "results", REFERENCE, NEWEST_SHIPPED.version)

@@ -8,6 +8,7 @@ import pytest
 from docs.tools import verify
 from docs.tools.verify import Agreement, Ratio
 from tensorcopy.releases import environments
+from tests.conftest import copied
 
 
 def agreement(*ratios):
@@ -52,8 +53,9 @@ class SetUpPerCall:
 
 
 @pytest.mark.timed
-def test_suites_agree_with_torchs_timer(checkout):
+def test_suites_agree_with_torchs_timer(tmp_path_factory):
     """For a suite at two sizes, since a case takes a second; copies of megabytes depend on the memory that they get."""
+    checkout = copied(tmp_path_factory)
     checkout.edit("benchmarks/cases.py", r"^NUMELS = .*$", "NUMELS = [2**4, 2**10]")
     completed = checkout.run("docs.tools.verify", "--interpreter", "same", "--bench", r"^copies\.ByGrad")
     assert completed.returncode == 0, completed.stdout + completed.stderr
