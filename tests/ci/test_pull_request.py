@@ -20,7 +20,7 @@ from tests.conftest import ROOT, Checkout, assert_golden
 from tests.measure.test_git import AUTHOR, edit, sha
 from tests.measure.test_git import run as git
 
-FEW = ["--launches", "4", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
+FEW = ["--launches", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 METHODS, TABLE, COPIES = "tensorcopy/copying/inside/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
 CLONE_DETACH = '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 DETACH_CLONE = '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
@@ -88,7 +88,7 @@ def asv_steps(repository, old_python: str, head: str) -> list[tuple[int, str]]:
     outcomes = []
     for step in (*steps, "show HEAD"):
         words = shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head).replace("HEAD", head))
-        options = ["-E", f"interpreter:{old_python}", *(["-a", "rounds=4", "--bench", FEW[-1]] if "continuous" in words else [])]
+        options = ["-E", f"interpreter:{old_python}", *(["-a", "rounds=3", "--bench", FEW[-1]] if "continuous" in words else [])]
         done = repository.run("asv", *words, *options)
         outcomes.append((done.returncode, done.stdout + done.stderr))
     return outcomes
@@ -134,7 +134,7 @@ def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
     assert all(0.9 < ratio < 1.1 for ratio in told), pair
     assert done.returncode == (1 if any(ratio > 1 for ratio in told) else 0), done.stderr
     assert re.search(r"\nOf 2 cases: ", comment)
-    assert "launch 4 of at most 4" in done.stderr
+    assert "launch 3 of at most 3" in done.stderr
     again, same, _ = measured(head)
     assert "launch" not in again.stderr
     assert same == pair

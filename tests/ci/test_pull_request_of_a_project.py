@@ -182,7 +182,7 @@ def test_names_of_a_third_party_are_shown_as_far_as_a_comment_shows_them():
 def compared(folder: Path, head: str, python: str) -> tuple[int, dict[str, dict[str, Any]], str]:
     """Compare a head with the branch main; return the exit code, the changes by operation and the comment."""
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    few = ["--interpreter", python, "--launches", "4", "--bench", r"^own\.BySize.*, 1024\)"]
+    few = ["--interpreter", python, "--launches", "3", "--bench", r"^own\.BySize.*, 1024\)"]
     command = [sys.executable, "-m", "tensorcopy", "ci", "pull-request", "--base", "main", "--head", head, *few]
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     out = folder / "comparison"
