@@ -124,10 +124,9 @@ OF_SHIPPED_CONTENT = (
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
     *OF_SHIPPED_CONTENT,
-    *("whole/test_the_whole_way", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
-    "whole/test_package",
-    *("ci/test_pull_request_of_a_project", "asv_plugin/test_finding", "copying/test_own", "asv_plugin/test_commands"),
-    *("whole/test_no_traceback", "site/test_render", "measure/test_taking"),
+    *("whole/test_the_whole_way", "asv_plugin/test_commands", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
+    *("whole/test_no_traceback", "ci/test_pull_request_of_a_project", "measure/test_launch", "whole/test_recomputed"),
+    *("whole/test_package", "asv_plugin/test_finding", "copying/test_own", "site/test_render", "measure/test_taking"),
 )
 
 
