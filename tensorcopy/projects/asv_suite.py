@@ -97,16 +97,19 @@ def _read(path: Path, folder: Path) -> AsvSuite:
     apart = {"req", "env", "env_nobuild"} & known.matrix.keys()
     ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if known.matrix.get(key)]
     rows = known.matrix.get("req") if apart else known.matrix
+    of_conda = list[str]()
     for package, versions in rows.items() if isinstance(rows, dict) else ():
         asked = [version for version in (versions if isinstance(versions, list) and versions else [versions or ""]) if version is not None]
         if package.removeprefix("pip+") == "torch":
             ignored.append("torch in matrix, which is what is measured")
-        elif asked and known.environment_type in CONDA and not package.startswith("pip+"):
-            ignored.append(f"{package} in matrix, a conda package: if the index of pip has it, add its name there to requires")
         elif asked:
             version = str(asked[-1])
-            requires.append(f"{package.removeprefix('pip+')}{'==' if version[:1].isdigit() else ''}{version}")
+            required = f"{package.removeprefix('pip+')}{'==' if version[:1].isdigit() else ''}{version}"
+            is_of_conda = known.environment_type in CONDA and not package.startswith("pip+")
+            (of_conda if is_of_conda else requires).append(required)
             ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
+    if named := [package for package in of_conda if package != "numpy"]:  # every environment has numpy
+        ignored.append(f"{', '.join(named)} in matrix, as conda names them: add to requires what the suite imports, as pip names it")
     pythons = sorted({int(each[2:]) for each in known.pythons if re.fullmatch(r"3\.\d+", each)}, reverse=True)
     return AsvSuite(
         path=os.path.relpath(path, folder),

@@ -207,15 +207,16 @@ def test_only_what_was_edited_is_told_as_kept(folder, monkeypatch, capsys, own):
 
 @pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
 def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
-    """Under that name, pip's index may have another package."""
+    """In one sentence: under its name, pip's index may have another package. Every environment has numpy."""
     suite(folder / "benchmarks", "theirs")
-    text = ASV_CONFIGURATION.replace("virtualenv", kind).replace("REPO", '"https://example.org/a/b"').replace('"some-package"', '""')
-    (folder / "asv.conf.json").write_text(text)
+    matrix = {"numpy": [], "pandas==2.2": [""], "pytables": ["", None], "scipy": ["1.1", "1.2"], "pip+einops": []}
+    (folder / "asv.conf.json").write_text(json.dumps({"environment_type": kind, "matrix": matrix}))
     (folder / "over-torch").mkdir()
     os.chdir(folder / "over-torch")
     assert main(["init", "--suites", ".."]) == 0
     assert campaign.read(folder / "over-torch").requires == ("einops",)
-    assert "numpy in matrix, a conda package: if the index of pip has it, add its name there to requires" in capsys.readouterr().out
+    of_conda = "pandas==2.2, pytables, scipy==1.2 in matrix, as conda names them: add to requires what the suite imports, as pip names it"
+    assert f"Not used of it: environment_type; scipy 1.1 in matrix; {of_conda}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
