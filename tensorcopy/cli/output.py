@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
 NARROWEST, WIDEST = 20, 1000  # columns
-PACE_SECONDS = 600.0  # of the pace from which the remaining time follows: steps may take minutes
 LINE_SECONDS = 60.0  # between lines where the output is no terminal
-LEAST_DONE = 0.01  # share, below which the rest cannot be told
+LEAST_DONE = 0.1  # share, below which the rest cannot be told: one case may take as long as a hundred others
 PIPED = 1000  # columns where the output is not a terminal: nothing is folded there, so that code stays in one piece
 
 
@@ -175,25 +174,27 @@ def progress_bar(drawn_on: Console | None = None, title: str = "", clock: Callab
         bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(),
         bars.TextColumn("{task.percentage:>3.0f} %"),
-        bars.TimeRemainingColumn(compact=True),
+        bars.TextColumn("{task.fields[left]}", markup=False),
     )
-    with bars.Progress(*columns, console=drawn_on, speed_estimate_period=PACE_SECONDS) as bar:
-        task = bar.add_task("starting", total=1.0)
-        printed, began, last = set(), clock(), clock()
+    with bars.Progress(*columns, console=drawn_on) as bar:
+        task = bar.add_task("starting", total=1.0, left="")
+        printed, began, last, before = set(), clock(), clock(), 0.0
 
         def report_progress(done: float, doing: str) -> None:
-            nonlocal last
-            doing = f"{title}: {doing}" if title else doing
-            bar.update(task, description=doing, completed=done)
-            step, now = doing.split(":")[0], clock()
+            nonlocal began, last, before
+            doing, now = f"{title}: {doing}" if title else doing, clock()
+            if done < before:
+                began = now  # another part, such as the launches after the installation, has another pace
+            left = f"about {ceil((now - began) * (1 / done - 1) / 60)} min left" if done >= LEAST_DONE else ""
+            bar.update(task, description=doing, completed=done, left=left)
+            step, before = doing.split(":")[0], done
             if not drawn_on.is_terminal and (step not in printed or now - last > LINE_SECONDS):
-                left = (now - began) * (1 / done - 1) if done > LEAST_DONE else 0.0
-                drawn_on.print(f"{step}, {done:.0%}, about {ceil(left / 60)} min left" if step in printed else step)
+                drawn_on.print(", ".join(filter(None, [step, f"{done:.0%}", left])) if step in printed else step)
                 printed.add(step)
                 last = now
 
         yield report_progress
-        bar.update(task, completed=1.0)
+        bar.update(task, completed=1.0, left="")
 
 
 def refused(error: OSError) -> TensorcopyError:

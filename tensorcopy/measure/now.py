@@ -76,9 +76,10 @@ def judged(
         return None
 
     if suites := job.suites(sides):
-        minutes = max(1, round(plan.seconds_of_side(suites) * len(sides) * most / 60))
+        is_known = not taking.varying(suites)
+        minutes = plan.minutes(plan.seconds_of_side(suites) * len(sides) * (most if is_known else looks[0]), suites)
         early = "; fewer of a case that is decided before" if len(looks) > 1 else ""
-        say(f"up to {counted(most, 'launch')} of {len(sides)} sides: at most about {minutes} min{early}")
+        say(f"up to {counted(most, 'launch')} of {len(sides)} sides: {'at most ' if is_known else ''}{minutes}{early}")
     if not _take_values(sides, job):
         return compared()
     return judge(looks, take, compared, lambda look, cases: say(_left(look, cases)))

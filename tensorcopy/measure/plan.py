@@ -335,6 +335,13 @@ def seconds_of_side(suites: Suites) -> float:
     return total
 
 
+def minutes(seconds: float, suites: Suites) -> str:
+    """Return about how long something takes in words: of another's suites the least, since their setup and calls may take minutes."""
+    number = max(1, round(seconds / 60))
+    cases = sum(len(suite.selected) for name, suite in suites.items() if has_own_fork(name))
+    return f"at least {number} min for {counted(cases, 'case')}, more where setup or a call is slow" if cases else f"about {number} min"
+
+
 def seconds_of_counts(suites: Suites) -> float:
     """Return about how long the selected cases of these suites take to count with one release, without what a third-party suite does."""
     return START_SECONDS + COUNT_SECONDS * sum(len(suite.selected) for suite in suites.values())

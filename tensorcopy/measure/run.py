@@ -119,18 +119,13 @@ def outlook_of_counts(missing: Missing, suites: Suites, *, with_functions: bool)
     lacking = [taking.uncounted(missing.measurements, job, each, number) for number, each in enumerate(rounds, start=1)]
     if releases := {each for of_round in lacking for each in of_round}:
         seconds = sum(len(of_round) * plan.seconds_of_counts(each) for of_round, each in zip(lacking, rounds))
-        least = "at least " if taking.varying(suites) else ""  # a benchmark of others may take minutes
-        lines.append(f"then counts of {counted(len(releases), 'release')}: {least}{_minutes(seconds)}")
+        lines.append(f"then counts of {counted(len(releases), 'release')}: {plan.minutes(seconds, suites)}")
     if with_functions and not hardware.missing_valgrind():
         profiled = {name: suite for name, suite in {**missing.suites, **suites}.items() if _is_profiled(name)}
         if left := without_functions(missing.measurements, job, will_be_counted=bool(profiled)):
-            minutes = _minutes(len(left) * plan.seconds_of_counts(profiled))
+            minutes = plan.minutes(len(left) * plan.seconds_of_counts(profiled), profiled)
             lines.append(f"then functions of {counted(len(left), 'release')}: {minutes}")
     return lines
-
-
-def _minutes(seconds: float) -> str:
-    return f"about {max(1, round(seconds / 60))} min"
 
 
 def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int) -> tuple[list[Launch], list[TensorcopyError]]:

@@ -257,12 +257,19 @@ def test_help_imports_no_other_package():
 
 
 def test_without_a_terminal_progress_is_a_line_for_each_step_and_each_minute(capsys):
-    """With the share that is done, and about how long is left at the pace so far."""
+    """With the share that is done and, from a tenth on, about how long is left at the pace of this part: not of what was before."""
     now = [0.0]
     with output.progress_bar(output.console(), clock=lambda: now[0]) as report_progress:
-        for seconds, done in ((0, 0.0), (30, 0.1), (70, 0.2), (100, 0.3), (140, 0.4)):
+        report_progress(0.9, "installing torch 2.15.0")
+        for seconds, done in ((1000, 0.0), (1070, 0.09), (1100, 0.1), (1140, 0.2), (1210, 0.4)):
             now[0] = seconds
             report_progress(done, "launch 1 of 2: copies.BySize.time_copy")
         report_progress(0.5, "launch 2 of 2: copies.BySize.time_copy")
     lines = [line for line in capsys.readouterr().out.splitlines() if "━" not in line]
-    assert lines[:4] == ["launch 1 of 2", "launch 1 of 2, 20%, about 5 min left", "launch 1 of 2, 40%, about 4 min left", "launch 2 of 2"]
+    assert lines[:5] == [
+        "installing torch 2.15.0",
+        "launch 1 of 2",
+        "launch 1 of 2, 9%",
+        "launch 1 of 2, 20%, about 10 min left",
+        "launch 1 of 2, 40%, about 6 min left",
+    ]

@@ -445,6 +445,21 @@ def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
         assert machine.counted == ["2.15.0"] * counted
 
 
+def test_of_another_s_suite_the_least_time_is_said(machine, capsys):
+    """Its setup and its calls may take minutes, which nothing tells before: of no launch, and of no comparison, more is known."""
+    for name, kind in (("theirs.time_a", "time"), ("theirs.track_rate", "track")):
+        machine.suites[name] = Benchmark(name, "1", ["n"], [[str(number) for number in range(500)]], type=kind)
+    least = "min for 500 cases, more where setup or a call is slow\n"
+    assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
+    printed = capsys.readouterr().out
+    assert f"2 launches of 3 sides: at least 5 {least}" in printed
+    assert f"then counts of 2 releases: at least 10 {least}" in printed
+    said: list[str] = []
+    job = taking.Job(taking.Sides(shipped(), configuration.paths()), "box", "time_a")
+    now.judged(FIVE[-2:], job, most=2, say=said.append)
+    assert said[0] == f"up to 2 launches of 2 sides: at least 4 {least.strip()}"
+
+
 INSTRUCTIONS = "instructions.BySize.track_instructions"
 
 
