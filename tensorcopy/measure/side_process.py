@@ -79,7 +79,7 @@ class SideFailed(CannotRun):
 def cannot_import(side: LocalSide, got: str) -> SideFailed:
     """Return the error of a side that cannot import torch or its suites."""
     command = [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)]
-    following = f"PYTHONPATH={shlex.quote(side.variables.get('PYTHONPATH', ''))} {shlex.join(command)} shows the full error"
+    following = f"PYTHONPATH={shlex.quote(side.variables.get('PYTHONPATH', ''))} {shlex.join(command)} </dev/null shows the full error"
     if missing := re.search(r"No module named '(\w+)", got):
         package = f'requires = ["{missing[1]}"] in [project] of {FILE}, or the package that has it'
         is_own = side.environment.endswith(launches.OF_INTERPRETER)

@@ -261,7 +261,7 @@ def _described(suites: str) -> list[dict[str, Any]]:
         first = max(number for number, file in enumerate(files) if "asv_runner" in file.parts) + 1
         if first == len(files):
             raise
-        raise type(error)(f"{error} in {'/'.join(files[first].parts[-2:])}") from error
+        raise type(error)(f"in {'/'.join(files[first].parts[-2:])}: {error}") from error  # first: a long error is cut
 
 
 @contextmanager

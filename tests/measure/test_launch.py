@@ -609,9 +609,21 @@ def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(side
     sides[0].suites.joinpath("lacking.py").write_text("import einops.layers\n")
     own, another = r'requires = \["einops"\] in \[project\]', f"uv pip install --python {re.escape(str(sides[0].python))} einops"
     for environment, following in (("py3.11-cuda", own), ("py3.11-cuda-interpreter", another)):
-        expected = rf"got ModuleNotFoundError: No module named 'einops' in {sides[0].suites.name}/lacking.py; .*next: {following}"
+        expected = rf"got ModuleNotFoundError: in {sides[0].suites.name}/lacking.py: No module named 'einops'; .*next: {following}"
         with pytest.raises(SideFailed, match=expected):
             side_benchmarks.suites_of(replace(sides[0], environment=environment))
+
+
+def test_the_command_that_shows_a_long_error_of_an_import_ends(sides):
+    """It does not wait for requests at the terminal; the message, which is cut, begins with the file."""
+    sides[0].suites.joinpath("lacking.py").write_text("raise ImportError('x' * 300 + 'end')\n")
+    with pytest.raises(SideFailed, match=f"got ImportError: in {sides[0].suites.name}/lacking.py: x*…;") as error:
+        side_benchmarks.suites_of(sides[0])
+    command = error.value.next.removesuffix(" shows the full error")
+    with subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(sides[0].variables)) as shown:
+        assert shown.wait(60) == 0
+        assert shown.stderr is not None
+        assert b"xend\n" in shown.stderr.read()
 
 
 def processes(suites: Path) -> list[str]:
