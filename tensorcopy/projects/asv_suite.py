@@ -108,7 +108,7 @@ def _read(path: Path, folder: Path) -> AsvSuite:
             is_of_conda = known.environment_type in CONDA and not package.startswith("pip+")
             (of_conda if is_of_conda else requires).append(required)
             ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
-    if named := [package for package in of_conda if package != "numpy"]:  # every environment has numpy
+    if named := [package for package in of_conda if package not in ("numpy", *requires)]:  # every environment has numpy
         ignored.append(f"{', '.join(named)} in matrix, as conda names them: add to requires what the suite imports, as pip names it")
     pythons = sorted({int(each[2:]) for each in known.pythons if re.fullmatch(r"3\.\d+", each)}, reverse=True)
     return AsvSuite(

@@ -207,9 +207,9 @@ def test_only_what_was_edited_is_told_as_kept(folder, monkeypatch, capsys, own):
 
 @pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
 def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
-    """In one sentence: under its name, pip's index may have another package. Every environment has numpy."""
+    """In one sentence: under its name, pip's index may have another package. Every environment has numpy, and what is required."""
     suite(folder / "benchmarks", "theirs")
-    matrix = {"numpy": [], "pandas==2.2": [""], "pytables": ["", None], "scipy": ["1.1", "1.2"], "pip+einops": []}
+    matrix = {"numpy": [], "einops": [], "pandas==2.2": [""], "pytables": ["", None], "scipy": ["1.1", "1.2"], "pip+einops": []}
     (folder / "asv.conf.json").write_text(json.dumps({"environment_type": kind, "matrix": matrix}))
     (folder / "over-torch").mkdir()
     os.chdir(folder / "over-torch")
