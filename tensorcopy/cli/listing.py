@@ -149,12 +149,20 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         console.print(f"failed: {line}", soft_wrap=True)
     for line in skips(result):
         console.print(f"skipped: {line}", soft_wrap=True)
-    note = (
-        f"± is half the 95 % interval. {USUAL_SPEED} memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by "
-        "torch's copy_ into existing memory; GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor "
-        "and its copy."
-    )
-    console.print(Prose(note))
+    timings = [case for case in cases if not case.tracked]
+    notes = [
+        (f"± is half the 95 % interval. {USUAL_SPEED}", any(result.timings[case].error > 0 for case in timings)),
+        (
+            "memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by torch's copy_ into existing memory.",
+            any(map(result.times_memcpy, timings)),
+        ),
+        (
+            "GB/s counts each byte once, and is the bandwidth of the cache or memory that holds the tensor and its copy.",
+            any(map(result.bandwidth, timings)),
+        ),
+    ]
+    if explained := " ".join(note for note, is_shown in notes if is_shown):
+        console.print(Prose(explained))
     problems = concerning(results, [result.machine], named=bool(options.machine))
     for line in not_included(problems):
         console.print(line, soft_wrap=True)

@@ -206,6 +206,13 @@ _decoder = msgspec.json.Decoder(Profiles)
 
 def not_counted(result: Result) -> TensorcopyError:
     """Return the error for a result without profiles."""
+    if not any(case.spec.shipped for case in (*result.timings, *result.counts)):
+        return TensorcopyError(
+            "functions are counted of operations, not of an asv suite",
+            got=f"torch {result.version} of {result.machine}, which has a suite's cases alone",
+            allowed="a release whose operations were counted",
+            next="run the call of the case under a profiler in both environments, below .asv/env",
+        )
     return TensorcopyError(
         f"the functions of torch {result.version} were not counted",
         got=f"no {result.sha[:8]}-{result.environment}{ENDING} of {result.machine}",

@@ -17,6 +17,7 @@ from tensorcopy.cli.arguments import TensorSize, path
 from tensorcopy.measure import settings
 from tensorcopy.releases import release_table, wheel_index
 from tensorcopy.report.sentences import USUAL_SPEED
+from tests import launch_files
 from tests.conftest import ROOT, SHIPPED_GPU
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
@@ -182,6 +183,21 @@ def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):
     assert launches == 4
     assert f"± is half the 95 % interval. {USUAL_SPEED}" in re.sub(r"\s+", " ", shown)
     assert "memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by torch's copy_" in shown
+
+
+def test_of_another_s_suite_the_commands_say_what_there_is(undeclared, tmp_path, monkeypatch, capsys):
+    """Times without a baseline need no note on it, and functions that `measure` never counts no `measure`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "__init__.py").write_text("")
+    (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\n[suites]\npath = "theirs"\n')
+    for machine, launches, note in (("a", 1, ""), ("b", 3, "± is half the 95 % interval.\n")):
+        times = {"theirs.time_a n=1": {"2.14.1": 1.0, "2.15.0": 1.0}}
+        launch_files.write(tmp_path / "results", times, launches=launches, machine=machine)
+        assert main(["list", "times", "--machine", machine]) == 0
+        assert capsys.readouterr().out.rpartition("\n\n")[2] == note
+    assert main(["why", "time_a", "2.14.1", "2.15.0", "--machine", "b"]) == 2
+    assert "functions are counted of operations, not of an asv suite" in capsys.readouterr().err
 
 
 def test_times_of_a_machine_that_measured_only_its_gpu(small_checkout, capsys):
