@@ -42,6 +42,7 @@ from tensorcopy.numbers import (
     tracked_difference,
 )
 from tensorcopy.report.words import translate
+from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS, is_tracked, sections
@@ -552,6 +553,11 @@ def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:
     marked = sum(step.by_levels for step in steps)
     shown = f"; {f'{marked} of them ' if change.is_certain else ''}{BY_LEVELS}" if marked or not change.is_certain else ""
     return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}{shown}"
+
+
+def owner_noun(cases: Iterable[Case]) -> str:
+    """Return what cases are of in words: a method, or where all are of other suites than the shipped ones a benchmark."""
+    return "benchmark" if {case.spec.shipped for case in cases} == {False} else "method"
 
 
 def group_name(group: CaseGroup, *, names_device: bool) -> str:

@@ -58,6 +58,7 @@ from tensorcopy.report.sentences import (
     none_open,
     not_included,
     ordered,
+    owner_noun,
     reasons,
     sentence,
     step_size,
@@ -315,7 +316,7 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> Rendera
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
     of = f"{number or 'none'} of {counted(len(known), 'case')}, each against its lowest level"
-    methods = f"{counted(len(regressions), 'method')} in {of}; {ages_text(regressions)}" if regressions else of
+    methods = f"{counted(len(regressions), owner_noun(by_case))} in {of}; {ages_text(regressions)}" if regressions else of
     newest = releases_of(each.series for each in known)[-1]
     first = next(iter(by_case.values()))
     scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.series) for each in known) else ""

@@ -154,7 +154,7 @@ def find(name: str, tracked: str = "") -> SuiteSpec:
         return table()[name]
     module, metric = name.partition(".")[0], TRACKED if tracked else TIME
     unit = SHORT_UNITS.get(tracked, tracked) if tracked else SECONDS
-    return SuiteSpec(name, False, name, name, module, module.capitalize(), metric=metric, unit=unit, parameters=())
+    return SuiteSpec(name, False, name, name, module, module, metric=metric, unit=unit, parameters=())
 
 
 def is_tracked(unit: str) -> bool:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from tensorcopy.numbers import counted
 from tensorcopy.report.formats import csv_text
+from tensorcopy.report.sentences import owner_noun
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS, TIME
@@ -93,8 +94,9 @@ def badge(label: str, message: str) -> str:
 
 
 def open_message(devices: Sequence[DeviceResults]) -> str:
-    """Return by device how many methods have an open regression that is not acknowledged."""
-    counts = {each: sum(not regression.acknowledged for regression in each.regressions) for each in devices}
-    return ", ".join(f"{counted(number, 'method')} on torch {each.newest.version} ({each.device})" for each, number in counts.items()) or (
-        NOT_MEASURED
-    )
+    """Return by device how many methods or benchmarks have an open regression that is not acknowledged."""
+    texts = []
+    for each in devices:
+        number = sum(not regression.acknowledged for regression in each.regressions)
+        texts.append(f"{counted(number, owner_noun(each.standings))} on torch {each.newest.version} ({each.device})")
+    return ", ".join(texts) or NOT_MEASURED

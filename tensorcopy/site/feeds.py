@@ -10,7 +10,7 @@ from tensorcopy import __version__
 from tensorcopy.judge.groups import by_age
 from tensorcopy.judge.series import Age
 from tensorcopy.numbers import counted
-from tensorcopy.report.sentences import acknowledged_text, against_earlier, step_size
+from tensorcopy.report.sentences import acknowledged_text, against_earlier, owner_noun, step_size
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, MachineChange, changes_of
@@ -76,7 +76,7 @@ def _new(content: Content) -> Iterator[Entry]:
         sizes = [step_size(step, SECONDS, within=True) for each in new if (step := each.slowed_most.latest)]
         series, device = new[0].worst.series, results.device
         before, after = series.sides(new[0].worst.newest)
-        number = sum(len(each.standings) for each in new)
+        slower = f"{counted(len(new), owner_noun(results.standings))} slower in {counted(sum(len(each.standings) for each in new), 'case')}"
         methods = [
             f"{results.machine.case_code(each.worst.series.case)}: {size}"
             f" in {counted(len(each.standings), 'case')}{acknowledged_text(each)}"
@@ -86,7 +86,7 @@ def _new(content: Content) -> Iterator[Entry]:
             ("new", device, after.version),
             device,
             after.first_day_of(standing.series.case for of_method in new for standing in of_method.standings),
-            f"torch {after.version} on {device}: {counted(len(new), 'method')} slower in {counted(number, 'case')}, up to {sizes[0]}",
+            f"torch {after.version} on {device}: {slower}, up to {sizes[0]}",
             content.comparison_address(before, after) or addresses.REGRESSIONS,
             f"{results.hardware} ({results.machine.name}), against {before.version}; largest: {'; '.join(methods)}. "
             f"{against_earlier(new)}".rstrip(),

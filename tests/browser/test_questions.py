@@ -186,7 +186,7 @@ def test_which_slowdowns_are_new_on_each_device(walk, cpu, gpu):
 
 def test_what_2_14_changed_in_one_picture(walk, cpu):
     """Each number in it is the change of a case that became slower or faster, and the last column counts the others."""
-    page = walk("2.14.1", "What changed, by method and size, with every case")
+    page = walk("2.14.1", "What changed, with every case")
     expect(page.locator("figure:has(.by-method)")).to_be_in_viewport()
     drawn = {
         link.get_attribute("href").partition(f"{SHIPPED.name}/")[2]: plain(link.text_content())

@@ -871,7 +871,7 @@ def feed(made: Made, run: Run) -> Output:
 def badge(made: Made, run: Run) -> Output:
     """Read the badge of open regressions."""
     text = data_files.badge(data_files.OPEN_LABEL, data_files.open_message(made.content.devices))
-    found = re.findall(rf"(\d+) methods? on torch {re.escape(made.comparison.after.version)} \(\w+\)[,<]", text)
+    found = re.findall(rf"(\d+) (?:method|benchmark)s? on torch {re.escape(made.comparison.after.version)} \(\w+\)[,<]", text)
     assert found, text
     return Output(lists=("none",), methods=sum(map(int, found)))
 

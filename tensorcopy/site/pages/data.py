@@ -85,7 +85,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     files = [
         (addresses.FEED, "Atom feed: every change, slower or faster"),
         (addresses.NEW_FEED, "Atom feed: slowdowns that the newest release brought, one entry for each device"),
-        (addresses.BADGE, "how many methods have an open regression on each device, as an SVG"),
+        (addresses.BADGE, "the number of open regressions on each device, as an SVG"),
     ]
     files += [(addresses.of_machine_data(machine.name), f"all times, counts and changes on {machine.name}") for machine in content.machines]
     return [*files, (addresses.SCHEMA, "JSON schema of a launch, a file in results/")]

@@ -9,6 +9,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.groups import OpenRegression, by_age
 from tensorcopy.judge.series import Age, Standing
+from tensorcopy.numbers import counted
 from tensorcopy.report import explanation
 from tensorcopy.report.sentences import (
     acknowledged_text,
@@ -19,6 +20,7 @@ from tensorcopy.report.sentences import (
     cost_extent_text,
     extent_text,
     margins,
+    owner_noun,
     step_size,
 )
 from tensorcopy.results.cases import Case
@@ -95,7 +97,8 @@ def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, .
         "groups": groups,
         "by_method": [*by_method.values()],
         "new_against": against_earlier(results.regressions),
-        "methods": len(results.regressions),
+        "methods": counted(len(results.regressions), noun := owner_noun(results.standings)),
+        "noun": noun,
         "open": sum(len(each.standings) for each in results.regressions),
         "ages": ages_text(results.regressions),
         "new": sum(standing.age is Age.NEW for regression in results.regressions for standing in regression.standings),
