@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 from tensorcopy import configuration, files
 from tensorcopy.campaign import PROJECT_NAME
 from tensorcopy.configuration import Text
-from tensorcopy.releases import environments, uv
+from tensorcopy.measure import plan
+from tensorcopy.releases import environments, release_table, uv
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
 CONDA = ("conda", "mamba", "rattler")  # environments whose packages have other names than those of pip's index, or other owners
@@ -49,7 +50,7 @@ class AsvSuite:
     name : of the package
     source : the address of its repository; "" if it names none
     requires : the package, where pip can install it, and what the matrix adds
-    pythons : that torch has wheels for, the newest first
+    pythons : that torch has wheels for, the newest first of those that the reference has one for, with which all releases are compared
     ignored : the settings that have no meaning here
     """
 
@@ -110,13 +111,15 @@ def _read(path: Path, folder: Path) -> AsvSuite:
             ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
     if named := [package for package in of_conda if package not in ("numpy", *requires)]:  # every environment has numpy
         ignored.append(f"{', '.join(named)} in matrix, as conda names them: add to requires what the suite imports, as pip names it")
-    pythons = sorted({int(each[2:]) for each in known.pythons if re.fullmatch(r"3\.\d+", each)}, reverse=True)
+    seconds = {int(each[2:]) for each in known.pythons if re.fullmatch(r"3\.\d+", each)}
+    newest_first = [f"3.{second}" for second in sorted(seconds, reverse=True) if second >= FIRST_PYTHON]
+    reference = release_table.load().find(plan.REFERENCE)
     return AsvSuite(
         path=os.path.relpath(path, folder),
         name=known.project if PROJECT_NAME.fullmatch(known.project) else "",
         source=configuration.web_address(known.repo) or configuration.web_address(known.project_url),
         requires=tuple(requires),
-        pythons=tuple(f"3.{second}" for second in pythons if second >= FIRST_PYTHON),
+        pythons=tuple(sorted(newest_first, key=reference.runs_on, reverse=True)),
         ignored=tuple(ignored),
     )
 

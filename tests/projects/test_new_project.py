@@ -144,7 +144,7 @@ def test_workflows_that_github_would_ignore_are_warned_of(folder, capsys):
 ASV_CONFIGURATION = """{
     // of a package and its suite
     "version": 1, "project": "some-package", "repo": REPO, "branches": ["main"], "benchmark_dir": "benchmarks",
-    "environment_type": "virtualenv", "pythons": ["3.8", "3.10", "3.12"], "build_command": ["python -m build"],
+    "environment_type": "virtualenv", "pythons": ["3.8", "3.10", "3.14", "3.12"], "build_command": ["python -m build"],
     "matrix": {"req": {"numpy": ["1.26", "2.1"], "torch": ["2.5"], "pip+einops": [], "gone": [null]}, "env": {"A": ["1"]}},
 }"""
 IGNORED = ("environment_type", "build_command", "matrix.env", "numpy 1.26 in matrix", "torch in matrix, which is what is measured")
@@ -182,7 +182,7 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
     ignored = [*IGNORED[:2], *([] if package else ["project, which pip cannot install"]), *IGNORED[2:]]
     assert f"Not used of it: {'; '.join(ignored)}\n" in printed
     written = configuration.read(project / "asv.conf.json", dict)
-    assert written["pythons"] == ["3.12", "3.10"]
+    assert written["pythons"] == ["3.12", "3.10", "3.14"]  # the last has no wheel of the reference
     assert written["source_url"] == ("" if repo == ".." else repo.removesuffix(".git"))
 
 
