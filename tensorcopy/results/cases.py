@@ -105,10 +105,12 @@ def cases_of(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], 
 
     tracked : as in `Case`
 
-    A `numel` of a third-party suite that is not a number of elements has another name. Raises ValueError for one that no tensor has.
+    A parameter of a third-party suite that has a name of the shipped ones, and is something else, gets an underscore after it: a method,
+    and a `numel` or `requires_grad` with other values. Raises ValueError for a number of elements that no tensor has.
     """
     if not suite_specs.find(suite).shipped:
-        names = tuple("numel_" if name == "numel" and not all(map(_is_numel, values)) else name for name, values in zip(names, params))
+        same = {"numel": _is_numel, "requires_grad": ("True", "False").__contains__, "method": lambda text: False}
+        names = tuple(name if name not in same or all(map(same[name], values)) else f"{name}_" for name, values in zip(names, params))
     for name, values in zip(names, params):
         for text in values if name == "numel" else ():
             if not _is_numel(text):

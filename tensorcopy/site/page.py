@@ -106,8 +106,10 @@ def circumstances(case: Case, language: str = "en") -> str:
     """Say what a case measures besides its method: "2¹⁷ elements, float16", "2¹⁰ elements, cuda, in a row".
 
     With the method's code, or the suite's name where it has no methods, it is the name by which readers know a case: no other case of a
-    machine has the same. In another language than English, of a time.
+    machine has the same. In another language than English, of a time. Those of a third-party suite are shown as in a terminal.
     """
+    if not case.spec.shipped:
+        return ", ".join(f"{name}={value}" for name, value in case.parameters) or "default parameters"
     shown = parameters([(name, value) for name, value in case.parameters if name != "method"], language)
     return translate("and", language).join(filter(None, [shown, waiting(case, language), counted(case)])) or "default parameters"
 

@@ -30,6 +30,7 @@ from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
 from tensorcopy.site import render
 from tensorcopy.site.machine import all_costs
+from tensorcopy.site.page import circumstances
 from tensorcopy.site.pages import histories
 from tensorcopy.worker import operations
 from tests import launch_files
@@ -393,11 +394,14 @@ def test_operations_beside_a_suite_make_a_package_of_both(folder):
 
 
 def test_parameters_of_a_third_party_suite_keep_their_meaning():
-    """A numel may be a dtype, and a module `memory` may time: neither damages a file of results."""
+    """A numel may be a dtype, and a module `memory` may time: neither damages a file of results. Pages tell all of them apart."""
     samples = cases_of("memory.Odd.time_nothing", ("method", "numel"), (("'a'",), ("torch.float32", "None")))
-    assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
+    assert [case.parameters for case in samples] == [(("method_", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {counted_case(case) for case in samples} == {None}
+    names, params = ("method", "dtype", "requires_grad"), (("'ffill'", "'bfill'"), ("int",), ("True", "None"))
+    shown = [circumstances(case) for case in cases_of("theirs.time_fill", names, params)]
+    assert shown == [f"method_={each}, dtype=int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
     assert group_name(CaseGroup("distances", "cpu", None), names_device=True) == "distances"
 
 

@@ -142,7 +142,7 @@ def test_no_two_cases_of_a_machine_have_one_name(shipped_results):
         ("floors.WaitAlone.time_wait cuda", "cuda"),
         ("copies.BySize.time_copy clone_detach 1", "2⁰ element"),
         ("memory.Device.track_peak clone_detach 1024 cuda", "2¹⁰ elements, cuda, device peak memory"),
-        ("theirs.time_it device=cuda", "cuda"),
+        ("theirs.time_it device=cuda", "device=cuda"),
     ],
 )
 def test_a_name_says_when_a_device_is_waited_for_and_what_is_counted(case, text):
