@@ -109,7 +109,7 @@ def circumstances(case: Case, language: str = "en") -> str:
     machine has the same. In another language than English, of a time. Those of a third-party suite are shown as in a terminal.
     """
     if not case.spec.shipped:
-        return ", ".join(f"{name}={value}" for name, value in case.parameters) or "default parameters"
+        return ", ".join(f"{name}={value}" for name, value in case.parameters) or "without parameters"
     shown = parameters([(name, value) for name, value in case.parameters if name != "method"], language)
     return translate("and", language).join(filter(None, [shown, waiting(case, language), counted(case)])) or "default parameters"
 
