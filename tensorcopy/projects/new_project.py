@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tensorcopy import campaign, configuration, files
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import git
 from tensorcopy.projects import asv_suite, installation
 from tensorcopy.projects.asv_suite import AsvSuite
 from tensorcopy.projects.installation import Origin
@@ -37,7 +40,7 @@ class NewProject:
     written : the paths, relative to its folder
     kept : of files that were there, and differ from what would have been written
     of_asv : the configuration of the suite that it measures; None without one, and where what it says is written already
-    warnings : about files that have no effect where they are
+    warnings : about files that have no effect where they are, or that git ignores
     """
 
     campaign: Campaign
@@ -104,8 +107,10 @@ def new_project(
         _write_workflows(folder, origin, values["INSTALL"], github=github) if origin else ([], []),
     ):
         written, kept = [*written, *more], [*kept, *others]
-    warnings = () if origin is None or _repository(folder) else (_unread(folder),)
-    return NewProject(made, written, kept, of_asv if is_new else None, warnings)
+    warnings = [] if origin is None or _repository(folder) else [_unread(folder)]
+    if ignored := git.printed("-C", str(folder), "check-ignore", "--", *written).splitlines():
+        warnings.append(_ignored(ignored))
+    return NewProject(made, written, kept, of_asv if is_new else None, tuple(warnings))
 
 
 def _write_workflows(folder: Path, origin: Origin, install: str, *, github: bool) -> tuple[list[str], list[str]]:
@@ -155,6 +160,16 @@ def _unread(folder: Path) -> TensorcopyError:
         got=f"workflows in {folder.name}/.github",
         allowed=f"{folder.name} as the top of its repository",
         next="git init here; or, if the top is a folder above: git init there, remove .github here, and tensorcopy init --github",
+    )
+
+
+def _ignored(places: Sequence[str]) -> TensorcopyError:
+    """Return the warning of files that a .gitignore excludes, without which a clone lacks them."""
+    return TensorcopyError(
+        "git ignores files of the project",
+        got=", ".join(places),
+        allowed="files that a commit can have, with which workflows find them",
+        next=f"git add --force {shlex.join(places)}",
     )
 
 

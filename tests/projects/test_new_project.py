@@ -142,6 +142,18 @@ def test_workflows_that_github_would_ignore_are_warned_of(folder, capsys):
     assert "working-directory: perf\n" in (folder / ".github/workflows/pages.yml").read_text()
 
 
+def test_files_that_git_ignores_are_warned_of(folder, capsys):
+    """As of a package that ignores wheels, from which its workflows would install; what the warning says adds them."""
+    git(folder, "init", "-q")
+    (folder / ".git" / "info" / "exclude").write_text("comment.yml\n")
+    assert main(["init"]) == 0
+    warning = capsys.readouterr().err
+    assert warning.startswith("tensorcopy: warning: git ignores files of the project: got .github/workflows/comment.yml; ")
+    git(folder, *warning.strip().rpartition("next: git ")[2].split())
+    assert main(["init", "--github"]) == 0
+    assert "ignores" not in capsys.readouterr().err
+
+
 ASV_CONFIGURATION = """{
     // of a package and its suite
     "version": 1, "project": "some-package", "repo": REPO, "branches": ["main"], "benchmark_dir": "benchmarks",

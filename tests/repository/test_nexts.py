@@ -42,6 +42,7 @@ EXAMPLES = {
     "options.after": "HEAD",
     "options.before": "HEAD~1",
     "revision": "HEAD",
+    "shlex.join(places)": ".github/workflows/pages.yml",
     "word": "box",
     "command": "tensorcopy history",
     "device": "cuda",
