@@ -124,7 +124,10 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         for each in chosen:
             if there[each.place] >= wanted:
                 console.print(f"{each} was measured on this machine; --again adds launches")
-        taken = run.take(taking.Missing(chosen, job, wanted, suites), counts=None)
+        missing = taking.Missing(chosen, job, wanted, suites)
+        for line in taking.outlook(missing, len(chosen), parallel=1, twice=False):
+            console.print(line, soft_wrap=True)
+        taken = run.take(missing, counts=None)
         counting = replace(job, selection=own.memory)
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory)

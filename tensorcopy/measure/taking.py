@@ -344,10 +344,10 @@ def outlook(missing: Missing, most: int, parallel: int, *, twice: bool) -> list[
         return []
     seconds = plan.seconds_of_side(missing.suites) * sum(count * sides for count, sides in counts) / parallel
     sides = sorted({sides for count, sides in counts if count})
-    of = f"{sides[0]}" if len(sides) == 1 else f"{sides[0]} to {sides[-1]}"
+    of = counted(sides[0], "side") if len(sides) == 1 else f"{sides[0]} to {sides[-1]} sides"
     at_a_time = f", {parallel} at a time" if parallel > 1 else ""
     more = "; then up to as many again of the cases that are not exact enough" if twice else ""
-    return [f"{counted(launches, 'launch')} of {of} sides{at_a_time}: {plan.minutes(seconds, missing.suites)}{more}"]
+    return [f"{counted(launches, 'launch')} of {of}{at_a_time}: {plan.minutes(seconds, missing.suites)}{more}"]
 
 
 def take_missing(

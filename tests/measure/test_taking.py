@@ -460,6 +460,14 @@ def test_of_another_s_suite_the_least_time_is_said(machine, capsys):
     assert said[0] == f"up to 2 launches of 2 sides: at least 4 {least.strip()}"
 
 
+def test_a_dashboard_says_before_what_it_will_take(machine, monkeypatch, capsys):
+    """Of another's suite it may be hours, and the pages come at its end."""
+    monkeypatch.setattr("tensorcopy.cli.measure._publish", lambda *_: None)
+    machine.suites["theirs.time_a"] = Benchmark("theirs.time_a", "1", ["n"], [[str(number) for number in range(500)]])
+    assert main(["dashboard", "--no-serve", "--machine", "box", "--releases", "2.15.0"]) == 0
+    assert "3 launches of 1 side: at least 3 min for 500 cases" in capsys.readouterr().out
+
+
 INSTRUCTIONS = "instructions.BySize.track_instructions"
 
 
