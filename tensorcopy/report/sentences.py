@@ -129,7 +129,7 @@ def ages_text(regressions: Iterable[OpenRegression]) -> str:
 def none_open(standings: Collection[Standing], newest: str, language: str = "en") -> str:
     """Return that no case is open, and what that leaves out: slowdowns that are too small to be seen, and unknown cases.
 
-    For example "No method is significantly slower with torch 2.15.0 than with an earlier release. Smallest slowdown seen 9 times in 10:
+    For example "No case is significantly slower with torch 2.15.0 than with an earlier release. Smallest slowdown seen 9 times in 10:
     15.0 % (≤ 2¹⁴ elements). Unknown against the release before: 95 of 121 cases."
     """
     with_newest = {each.series.case: each.series.neighbours.get(each.newest) for each in standings}

@@ -222,7 +222,7 @@ def test_where_nothing_is_open_it_says_what_would_not_have_been_seen(tmp_path):
     standings = [each for each in map(series.standing, series.joined([pair]).values()) if each]
     assert unknown > 0
     assert sentences.none_open(standings, "2.15.0") == (
-        "No method is significantly slower with torch 2.15.0 than with an earlier release. "
+        "No case is significantly slower with torch 2.15.0 than with an earlier release. "
         f"Smallest slowdown seen 9 times in 10: {100 * size:.1f} % (≤ 2¹⁴ elements). "
         f"Unknown against the release before: {unknown} of 8 cases."
     )

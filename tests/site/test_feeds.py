@@ -59,15 +59,15 @@ def test_a_subscriber_to_new_slowdowns_gets_one_entry_for_a_release(content):
 
 def test_a_new_slowdown_has_the_day_of_the_first_launch_that_timed_it(tmp_path):
     """Counts of the release came earlier, and further launches later."""
-    cases = {"copies.BySize.time_copy tensor 16": {"2.7.0": 1.0, "2.8.0": 1.0, "2.9.0": 1.3}}
+    cases = {"copies.BySize.time_copy tensor 16": {"2.7.1": 1.0, "2.8.0": 1.0, "2.9.1": 1.3}}
     days = [launch_files.START + timedelta(days=day) for day in (2, 5)]
-    launch_files.write_counts(tmp_path, "2.9.0", {"instructions.BySize.track_instructions tensor 16 False": 1000})
+    launch_files.write_counts(tmp_path, "2.9.1", {"instructions.BySize.track_instructions tensor 16 False": 1000})
     for start in days:
         launch_files.write(tmp_path, cases, start=start)
         text = dict(feeds(render.content(shipped(), launch_files.load(tmp_path))))[addresses.NEW_FEED]
         (entry,) = feedparser.parse(text.encode()).entries
         assert entry.updated[:10] == days[0].date().isoformat()
-        assert re.search(r"; largest: .*\. The new ones against 2\.7\.0: 1 slower\.$", entry.summary)
+        assert re.search(r"; largest: .*\. The new ones against 2\.7\.1: 1 slower\.$", entry.summary)
 
 
 def on_the_web(content, source="", site=""):
