@@ -234,7 +234,7 @@ def test_what_cannot_be_compared_is_refused(folder, capsys, before, after, argum
     assert message in error_of(capsys, *arguments)
 
 
-def test_a_commit_before_the_project_is_measured_as_that_of_the_checkout_says(folder, monkeypatch):
+def test_a_commit_before_the_project_is_measured_as_that_of_the_checkout_says(folder):
     """With its own package. So versions of a package that are older than its project can be compared, and so can the first pull request."""
     edit(folder / "tensorcopy.toml", "[project]\n", '[project]\nrequires = ["."]\n')
     git(folder, "rm", "-q", "--cached", "tensorcopy.toml")
@@ -249,9 +249,8 @@ def test_a_commit_before_the_project_is_measured_as_that_of_the_checkout_says(fo
     measurement = plan.Measurement(release_table.load().find("2.8.0"), "3.11")
     made = [revisions.of(measurement, sha(folder, name), "", own, paths) for name in ("HEAD~1", "HEAD")]
     assert made[0].path(paths).parent == base / ".asv" / "env"
-    job = Job(Sides(own, paths), "box")
+    job = Job(Sides(own, paths, taker=SimpleNamespace(suites_of=lambda side: {})), "box")
     opened = Environment(Path(sys.executable), {"ledger": {"accelerators": {}}, "torch_folder": "torch"})
     job.sides.opened.update(dict.fromkeys(made, opened))
-    monkeypatch.setattr(side_benchmarks, "suites_of", lambda side: {})
     _, note = revisions.with_suites_of(*made, job)
     assert note == f"{sha(folder, 'HEAD~1')[:8]} has no tensorcopy.toml: it is measured as that of the checkout says"
