@@ -173,8 +173,8 @@ def read(folder: Path, shipped: Campaign | None = None, methods: frozenset[str] 
     """
     path = folder / FILE
     document = _document(path) if files.is_there(path) else {}
-    if set(document) - TABLES:
-        raise _refused(", ".join(document), "[[operation]] and [[acknowledged]] tables, [project], [suites] and [margin]")
+    if others := set(document) - TABLES:
+        raise _refused(", ".join(sorted(others)), "[[operation]] and [[acknowledged]] tables, [project], [suites] and [margin]")
     tables = {table: document[table] for table in FIELDS if table in document}
     if tables:
         own = folder / release_table.TABLE.name
@@ -244,8 +244,8 @@ def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
     for module in row.get("imports", ()):
         if not all(map(str.isidentifier, module.split("."))):
             raise _refused(f"imports {module!r}", "names of modules")
-    if set(row.get("promise", {})) - {"plain", "with_grad"}:
-        raise _refused(f"promise with {', '.join(row['promise'])}", "plain and with_grad")
+    if others := set(row.get("promise", {})) - {"plain", "with_grad"}:
+        raise _refused(f"promise with {', '.join(sorted(others))}", "plain and with_grad")
     promised = StoredOutcome.__struct_fields__
     for kind, outcome in row.get("promise", {}).items():
         if not isinstance(outcome, dict) or set(outcome) - set(promised):
