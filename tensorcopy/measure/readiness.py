@@ -19,6 +19,7 @@ import psutil
 
 from tensorcopy.files import kernel_text
 from tensorcopy.numbers import percent
+from tensorcopy.releases import environments
 from tensorcopy.worker.nvidia import MIG_INSTANCE, Gpu
 
 OBSERVATION = 2.0  # seconds over which the load of the processors is measured
@@ -26,7 +27,7 @@ PROCESSORS = Path("/sys/devices/system/cpu")  # Linux's settings of them
 BUSY = 0.2  # share of one processor above which a process is listed
 GIB = 2**30
 MEMORY, DEVICE_MEMORY = 2 * GIB, 4 * GIB  # torch, and the largest suite's tensors three times over; 1 GiB each for a device
-DISK = 6 * GIB  # an environment with CUDA
+DISK = max(environments.GIGABYTES.values()) * 10**9  # bytes: the largest environment with CUDA
 GPU_MEMORY = 4 * GIB  # the largest suite's tensor four times over
 LOAD_WARNING, LOAD_REFUSED = 0.1, 0.5  # share of all processors that other processes use
 GPU_BUSY = 0.05
@@ -188,7 +189,7 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str) -> list[
     report("other load", load, wait, warning=host.busy >= LOAD_WARNING, refused=host.busy >= LOAD_REFUSED)
     memory = MEMORY if device == "cpu" else DEVICE_MEMORY
     report("memory", _free(host.memory), f"{memory // GIB} GiB are needed", refused=host.memory < memory)
-    report("disk", _free(host.disk), f"a torch with CUDA takes {DISK // GIB} GiB: --environments 2", warning=host.disk < DISK)
+    report("disk", _free(host.disk), f"a torch with CUDA takes up to {DISK / GIB:.1f} GiB: --environments 2", warning=host.disk < DISK)
     frequency = (host.governor or "unknown") + {True: ", boost on", False: ", boost off", None: ""}[host.boost]
     report("frequency", frequency, "cpupower frequency-set -g performance", warning=host.governor not in ("", "performance"))
     two = host.speeds.ratio > 1

@@ -183,7 +183,7 @@ def test_findings_are_text_without_markup(monkeypatch, capsys):
         ({"memory": 3 * GIB}, {}, "cuda", {"memory": Level.REFUSED}),
         ({"memory": 3 * GIB}, {}, "cpu", {}),  # measuring the CPU needs less
         ({"memory": GIB}, {}, "cpu", {"memory": Level.REFUSED}),
-        ({"disk": GIB}, {}, "cuda", {"disk": Level.WARNING}),
+        ({"disk": 6 * GIB}, {}, "cuda", {"disk": Level.WARNING}),
         ({"governor": "powersave"}, {}, "cuda", {"frequency": Level.WARNING}),
         ({"battery": True}, {}, "cuda", {"power": Level.WARNING}),
         ({}, {"busy": 0.5, "processes": ("python",)}, "cuda", {"GPU 0 load": Level.REFUSED}),
