@@ -381,5 +381,5 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
             git.check_out(sha, branch)
             folders.append(branch / git.prefix() / os.path.relpath(into))
         new, unchanged = merge.merge(folders, into)
-    console.print(f"{into}: {counted(new, 'launch')} added, {unchanged} there", soft_wrap=True)
+    console.print(f"{into}: {counted(new, 'file')} added, {unchanged} there", soft_wrap=True)
     return 0

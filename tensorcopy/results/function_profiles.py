@@ -1,6 +1,6 @@
 """The functions of the counted cases: a file of each release and environment, beside the launches.
 
-It is a launch of a kind of its own, `TIME-ID-SHA-ENVIRONMENT.functions.json.xz`, compressed because a release has 100,000 numbers.
+It is written once, like a launch, as `TIME-ID-SHA-ENVIRONMENT.functions.json.xz`, compressed because a release has 100,000 numbers.
 """
 
 from __future__ import annotations

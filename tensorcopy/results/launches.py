@@ -353,7 +353,7 @@ def create(path: Path, data: bytes) -> None:
             files.replace(path, data, new=True)
     except FileExistsError as error:
         raise FileProblem(
-            f"the launch {displayed(path)} exists", path=path, got="another launch of this name", allowed="a new one", next="repeat"
+            f"the file {displayed(path)} exists", path=path, got="another launch of this name", allowed="a new one", next="repeat"
         ) from error
 
 
@@ -410,7 +410,7 @@ def _checked(path: Path, data: bytes) -> Launch:
         refuse_newer(path, data, VERSION)
         if header.version < VERSION:
             raise FileProblem(
-                f"the launch {displayed(path)} is of an older format",
+                f"the file {displayed(path)} is of an older format",
                 path=path,
                 got=f"version {header.version}, of another estimate of times",
                 allowed=f"version {VERSION}",
@@ -444,7 +444,7 @@ def refuse_newer(path: Path, data: bytes, known: int) -> None:
     version = msgspec.json.decode(data, type=_Version).version
     if version > known:
         raise FileProblem(
-            f"the launch {displayed(path)} is of a newer format",
+            f"the file {displayed(path)} is of a newer format",
             path=path,
             got=f"version {version}",
             allowed=f"version {known} of this tensorcopy",
@@ -499,7 +499,7 @@ def displayed(path: Path) -> Path:
 def damaged(path: Path, got: str) -> FileProblem:
     """Return the error for a file that cannot be read."""
     return FileProblem(
-        f"the launch {displayed(path)} cannot be read",
+        f"the file {displayed(path)} cannot be read",
         path=path,
         got=got,
         allowed="a complete file as tensorcopy writes it",

@@ -34,10 +34,10 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
             known = copies.get(target) or (launches.content(target) if files.is_there(target) else data)
             if known != data:
                 raise launches.FileProblem(
-                    f"the launch {launches.displayed(target)} is there with another content",
+                    f"the file {launches.displayed(target)} is there with another content",
                     path=target,
                     got=f"{len(data):,} bytes in {path}, {len(known):,} in {target}",
-                    allowed="a launch that never changes",
+                    allowed="a file that never changes",
                     next="remove the damaged one of the two",
                 )
             if target.exists():

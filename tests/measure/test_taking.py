@@ -645,7 +645,7 @@ def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, ca
     path.write_bytes(path.read_bytes()[:100])
     assert dashboard("--quick") == 2
     assert len(machine.taken) == 2
-    assert capsys.readouterr().err.count(f"the launch results/box/{path.name} cannot be read") == 1
+    assert capsys.readouterr().err.count(f"the file results/box/{path.name} cannot be read") == 1
 
 
 @pytest.mark.parametrize(

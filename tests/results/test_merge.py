@@ -44,7 +44,7 @@ def test_a_merge_has_every_launch_once(folders, tmp_path):
 
 def test_the_command_counts_them(folders, tmp_path, capsys):
     assert main(["merge", *map(str, folders), "--into", str(tmp_path / "into")]) == 0
-    assert "6 launches added, 0 there" in capsys.readouterr().out
+    assert "6 files added, 0 there" in capsys.readouterr().out
     assert main(["merge", str(tmp_path / "nothing")]) == 2
     assert "nothing to merge: got no launch in " in capsys.readouterr().err
 

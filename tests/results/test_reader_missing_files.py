@@ -25,7 +25,7 @@ def damage(number: int = 1) -> str:
     """Cut off one of the launches of 2.4.1, 2.12.1 and 2.15.0, and return the start of its error."""
     path = kinds(Path("results"))["times"][number]
     path.write_text(path.read_text()[:1000])
-    return f"the launch {path} cannot be read"
+    return f"the file {path} cannot be read"
 
 
 def test_releases_without_a_readable_launch_are_not_replaced_by_others(run):
@@ -48,7 +48,7 @@ def test_a_damaged_launch_of_another_machine_changes_nothing(run):
     assert clean[::2] == (0, "")
     next(Path("results/other").glob("*.json")).write_text("{")
     assert run("compare", "2.4.1@box", "2.15.0@box") == clean
-    assert run("compare", "2.4.1@other", "2.15.0@other")[2].startswith("tensorcopy: the launch results/other/")
+    assert run("compare", "2.4.1@other", "2.15.0@other")[2].startswith("tensorcopy: the file results/other/")
 
 
 @pytest.mark.parametrize("kind", ["empty", "a link to itself", "a link to nothing", "a FIFO"])
@@ -87,7 +87,7 @@ def test_a_damaged_file_that_changes_which_machine_answers_is_named(run):
     for command in commands:
         code, output, errors = run(*command)
         assert (code, "other, " in output) == (2, False), command
-        assert errors.startswith("tensorcopy: the launch results/other/"), command
+        assert errors.startswith("tensorcopy: the file results/other/"), command
 
 
 @pytest.mark.parametrize(

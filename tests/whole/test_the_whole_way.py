@@ -163,7 +163,7 @@ def test_a_truncated_launch_is_an_error_and_the_others_are_published(checkout, m
     finally:
         path.write_bytes(complete)
     assert published.returncode == 2
-    assert f"the launch results/ci/{path.name} cannot be read" in published.stdout
+    assert f"the file results/ci/{path.name} cannot be read" in published.stdout
     assert path.name in (checkout.root / "site" / "data.html").read_text(encoding="utf-8")
 
 
