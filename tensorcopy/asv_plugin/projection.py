@@ -71,7 +71,7 @@ def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[s
 
 
 def newest(launches: Collection[Launch]) -> dict[str, Suite]:
-    """Return every suite as the newest launch that has it describes it."""
+    """Return every suite in its newest version."""
     return newest_suites(sorted(launches, key=lambda each: each.id))
 
 

@@ -334,7 +334,7 @@ def least_change(repeatability: float | None, *, margin: float | None = None) ->
 def count_pair(before: Result, after: Result, case: Case, *, margin: float | None = None) -> CountPair | None:
     """Return the exact counts of a timed or counted case on both sides.
 
-    None where it is not counted on both sides, or on two machines.
+    None where a side has no count, or where the sides are of two machines.
 
     margin : see `least_change`
     """

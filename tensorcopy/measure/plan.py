@@ -248,7 +248,7 @@ def select(
 
 
 def new(releases: ReleaseIndex, measured: Collection[str]) -> list[Release]:
-    """Return the releases that are newer than any measured one, by their SHAs, and their older neighbours; without any, the newest."""
+    """Return the releases that are newer than any measured one, by their SHAs, and the two before them; without any, the two newest."""
     rows = list(releases)
     newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 1)
     return rows[max(0, newest + 1 - NEIGHBOURS) :]

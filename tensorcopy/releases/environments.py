@@ -144,7 +144,7 @@ def is_complete(path: Path) -> bool:
 
 
 def gigabytes(directory: Path, release: Release, python: str) -> int:
-    """Return about how much space an environment in `directory` needs; 0 where uv links the files of its cache, or it is unknown."""
+    """Return about how much space an environment in `directory` needs; 0 where uv links its cache, or for a build without CUDA."""
     interpreter = uv.find_python(python)
     if expected_build() != "cuda" or (interpreter and uv.has_cached(f"torch=={release.version}", interpreter, directory)):
         return 0

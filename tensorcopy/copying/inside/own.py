@@ -111,7 +111,7 @@ SEED = 2**20 + 7  # any: every release gets the same values
 
 
 def device_of(operation: Operation) -> str:
-    """Return the device on which an operation runs: the first of its inputs that is not the CPU."""
+    """Return the device of an operation's first input that is not on the CPU; "cpu" if all are."""
     return next((each.device for each in operation.inputs.values() if each.device != "cpu"), "cpu")
 
 
