@@ -43,11 +43,12 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     cause = (explanation.parts_of_pair if has_parts else explanation.of_pair)(pair, options.case, own.rules)
     print_errors(pair.problems)
     if isinstance(cause, explanation.PartsChange):
-        text = explanation.parts_as_json(cause) if options.format == "json" else ""
-        if not text:
+        if options.format == "json":
+            sys.stdout.write(explanation.parts_as_json(cause))
+        else:
             console.print(terminal.Prose(explanation.parts_text(cause).rstrip()))
     elif options.script:
-        text = explanation.script(cause)
+        sys.stdout.write(explanation.script(cause))
     elif options.issue:
         from tensorcopy import configuration
         from tensorcopy.site import addresses
@@ -55,10 +56,9 @@ def _why(options: argparse.Namespace, console: Console) -> int:
         web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
         text = explanation.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
         print_line(f"search PyTorch's issues for the same slowdown first, then open one: {explanation.NEW_ISSUE}")
+        sys.stdout.write(text)
     elif options.format == "json":
-        text = explanation.as_json(cause)
+        sys.stdout.write(explanation.as_json(cause))
     else:
         console.print(terminal.Prose(explanation.text(cause, console.width).rstrip()))
-        text = ""
-    sys.stdout.write(text)
     return 2 if pair.problems else 0

@@ -103,6 +103,15 @@ def _case_page(content: Content, machine: Machine, known: Sequence[Finding], cas
     rows = _release_rows(content, machine, case, counted)
     history = machine.history[case]
     changed = [[result.version for result in history.sides_of(step)] for step in history.all_steps]
+    regression = anatomy_of = svg = ""
+    if case in machine.open_cases:
+        regression = regressions.row_address(content, machine.devices[case.device], machine.open_cases[case])
+    if (counted or case).spec.metric == suite_specs.INSTRUCTIONS and case["method"] in machine.counted_methods:
+        anatomy_of = "instructions"
+    elif any(case in result.parts for result in history.results):
+        anatomy_of = "time"
+    if any(row.measured for row in rows):
+        svg = Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}"))  # noqa: S704 - our own SVG
     values = {
         "machine": machine,
         "histories": content.histories_address(machine),
@@ -115,21 +124,13 @@ def _case_page(content: Content, machine: Machine, known: Sequence[Finding], cas
         "changes": machine.case_changes[case],
         "no_change": no_change_of_case(history),
         "standing": machine.standings.get(case),
-        "regression": regressions.row_address(content, machine.devices[case.device], machine.open_cases[case])
-        if case in machine.open_cases
-        else "",
+        "regression": regression,
         "seen": next(((row.release, row.pair.detectable) for row in rows if row.pair and row.pair.detectable), None),
         "findings": [finding for finding in known if any(finding.is_about(machine.case_code(case), *versions) for versions in changed)],
         "count_changes": machine.case_changes[counted] if counted else (),
         "counted": counted,
-        "anatomy_of": "instructions"
-        if (counted or case).spec.metric == suite_specs.INSTRUCTIONS and case["method"] in machine.counted_methods
-        else "time"
-        if any(case in result.parts for result in history.results)
-        else "",
-        "svg": ""
-        if not any(row.measured for row in rows)
-        else Markup(plots.of_case(machine, case, lambda change: f"#{anchor(machine, change.release, change.environment)}")),  # noqa: S704 - our own SVG
+        "anatomy_of": anatomy_of,
+        "svg": svg,
         "pythons": [python_of(machine, series.newest) for series in machine.series if case in series.cases],
         "unpaired": [release for release, is_unpaired in zip(history.releases, history.unpaired) if is_unpaired],
         "device_lines": device_lines(_provenances(history), case.device),
