@@ -79,8 +79,8 @@ class VerdictRules:
         if release not in self.releases:
             return ""
         to = self.releases.index(release)
-        rows = ((why, pattern) for pattern, last, why in self.acknowledged if to <= self.releases.index(last))
-        return next((why for why, pattern in rows if pattern.search(name)), "")
+        rows = ((reason, pattern) for pattern, last, reason in self.acknowledged if to <= self.releases.index(last))
+        return next((reason for reason, pattern in rows if pattern.search(name)), "")
 
 
 NO_RULES = VerdictRules()

@@ -330,7 +330,7 @@ def sized(steps: Sequence[Step], values: Sequence[float | None], changes: Mappin
     differ by the margin: what the comparison would not call slower if it were certain is no step. A single release that goes and comes back
     must differ from both of its neighbours.
     """
-    sized = {}
+    with_change = {}
     for step in steps:
         change = changes.get(step.index)
         if not change or not change.interval:
@@ -338,14 +338,15 @@ def sized(steps: Sequence[Step], values: Sequence[float | None], changes: Mappin
         low, high = change.interval
         is_large = min(step.size, abs(log(change.size))) >= log1p(change.margin)
         if change.verdict in CHANGED or (change.verdict is Verdict.UNKNOWN and not low <= 1 <= high and is_large):
-            sized[step.index] = _step(step, values, change)
+            with_change[step.index] = _step(step, values, change)
     measured = [index for index, value in enumerate(values) if value is not None]
     following = dict(pairwise(measured))
     for first, second in pairwise(steps):
         comes_back = following[first.index] == second.index and first.rises is not second.rises
-        if comes_back and not {first.index, second.index} <= sized.keys():
-            sized = {index: step for index, step in sized.items() if index not in (first.index, second.index) or not step.by_levels}
-    return tuple(replace(step, until=step.until if step.until in sized else None) for step in sized.values())
+        if comes_back and not {first.index, second.index} <= with_change.keys():
+            pair = first.index, second.index
+            with_change = {index: step for index, step in with_change.items() if index not in pair or not step.by_levels}
+    return tuple(replace(step, until=step.until if step.until in with_change else None) for step in with_change.values())
 
 
 def exact_steps(values: Sequence[float | None], spreads: Sequence[float]) -> list[Step]:

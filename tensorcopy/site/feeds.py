@@ -42,7 +42,7 @@ def feeds(content: Content) -> Iterator[tuple[str, str]]:
 
 def _change(change: MachineChange) -> Entry:
     group = change.change.group
-    size = "small" if group.small else "large"
+    kind = "small" if group.small else "large"
     largest = "; ".join(f"{change.machine.case_code(case)}, {circumstances(case)} {size}" for case, size, _ in change.largest)
     return Entry(
         (
@@ -52,7 +52,7 @@ def _change(change: MachineChange) -> Entry:
             change.change.verdict.value,
             group.module,
             group.device,
-            size,
+            kind,
             *filter(None, [change.change.against, change.change.only_on]),
         ),
         group.device,
