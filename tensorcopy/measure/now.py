@@ -36,11 +36,11 @@ def judged(
     margin: float = MARGIN,
     everywhere: bool = False,
     resumes: bool = False,
-    say: Callable[[str], object] = len,
+    say: Callable[[str], object] = lambda _: None,
 ) -> Comparison | None:
     """Take launches of two sides until every case is decided, and return their comparison; None where one has no launch.
 
-    job : with the selection of the first look; whenever it is over, one launch is taken
+    job : selects the cases of the first look; one launch is taken even if its time is over
     title : ends each step of the progress
     most : launches, the last of the looks
     margin, everywhere : see `Question`

@@ -298,7 +298,7 @@ def take_launch(
 class Missing:
     """The launches that a folder of results lacks.
 
-    Every selected case of every measurement shall be in so many launches. With a shard, it takes its part of those that lack at the start.
+    Every selected case of every measurement shall be in so many launches. A shard takes its share of those that are missing at the start.
     """
 
     measurements: Sequence[Measurement]
@@ -355,7 +355,7 @@ def take_missing(
     groups: Sequence[Sequence[Measurement]],
     *,
     together: bool,
-    finish: Callable[[Sequence[Measurement]], object] = len,
+    finish: Callable[[Sequence[Measurement]], object] = lambda _: None,
     parallel: int = 1,
 ) -> tuple[list[Launch], list[TensorcopyError]]:
     """Take the launches that are missing, and return them, and why some have brought a group no nearer to what it lacks.
