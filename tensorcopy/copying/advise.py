@@ -196,7 +196,7 @@ def advise(
 
 
 def _check_tensor(request: CopyRequest) -> None:
-    """Raise TensorcopyError for a tensor that does not exist, or of which no copy does."""
+    """Raise TensorcopyError for a dtype or layout that torch lacks, or a tensor that no method can copy."""
     for name, value, allowed in (("dtype", request.dtype, ITEMSIZE), ("layout", request.layout, LAYOUTS)):
         if value not in allowed:
             raise TensorcopyError(f"unknown {name}", got=repr(value), allowed=", ".join(allowed), next=f"--{name} {next(iter(allowed))}")

@@ -138,8 +138,9 @@ class KernelCost:
     """The kernels of a side.
 
     per_element : instructions
-    variant : the instruction set of the one that takes most instructions, or of the one of torch that names it; "" where none does
-    function : that kernel; None where no kernel runs
+    function : the most expensive kernel; where its name has no instruction set, torch's most expensive one whose name has, if any; None
+        where no kernel runs
+    variant : the instruction set in its name; "" where it has none
     calls : of that function: one that runs twice takes twice the instructions, vectorised or not
     """
 

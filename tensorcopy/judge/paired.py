@@ -224,8 +224,8 @@ class Change:
 def smallest_seen(changes: Iterable[Change]) -> float | None:
     """Return the smallest slowdown that would be called one 9 times in 10, if one of these cases had it; None where nothing was computed.
 
-    Any of them is as likely to have it. So it is more than that of the median case where launches measure a few cases badly. A case that
-    is slower or faster is none of them: nothing was overlooked in it, and as soon as it is decided, no launch more is taken of it.
+    Each case is taken as equally likely to have it, so a few badly measured cases raise it above the median's. Cases that are called slower
+    or faster are left out: nothing was overlooked in them, and a decided case gets no further launches.
     """
     from scipy.special import ndtr
 

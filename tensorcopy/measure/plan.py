@@ -374,8 +374,8 @@ def launch_counts(
 ) -> Counter[Place]:
     """Return in how many launches of a kind each side has every case of these suites, whether or not it could run there.
 
-    A git revision may lack a case that others have: it has the launches of these. Those that the results leave out do not count, nor
-    those of other packages than the side's environment has now.
+    A git revision may lack a case: a launch counts for it where any side has the case. Launches that the reader leaves out do not count,
+    nor those with other packages than the side's environment has now.
 
     opened : the provenance of environments that are known
     suites : with the selected cases; those with another form of one have none of its cases

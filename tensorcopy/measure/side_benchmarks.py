@@ -82,9 +82,9 @@ def suites_of(side: LocalSide) -> dict[str, Benchmark]:
 def suites_of_sides(sides: Sequence[LocalSide], processes: Sequence[SideProcess]) -> tuple[dict[str, Benchmark], list[dict[str, int]]]:
     """Return the benchmarks of all sides by name, and for each side the number of each of its cases by name.
 
-    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Of another version of
-    a benchmark, whose values cannot be compared, an earlier side has `ANOTHER` in place of its case's number. Sides of the same suites are
-    asked once. Raises SideFailed for one whose suites cannot be imported.
+    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Where an earlier
+    side has another version of a benchmark, the values cannot be compared: it has `ANOTHER` in place of its case's number. Sides of the
+    same suites are asked once. Raises SideFailed for one whose suites cannot be imported.
     """
     suites: dict[str, Benchmark] = {}
     of_place: dict[Hashable, dict[str, int]] = {}

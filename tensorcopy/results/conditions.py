@@ -42,7 +42,8 @@ Differences = tuple[FieldDifference, ...]
 def unequal(before: Result, after: Result, case: Case) -> Differences:
     """Return the fields that must be equal on both sides and are not: values of a case under such conditions are not compared.
 
-    A field that one side lacks is left out, and so is a difference that is itself compared.
+    Left out are fields that one side lacks, and what the comparison is about: the machine of two machines, the Python of two Pythons, numpy
+    of two builds, packages of two revisions.
     """
     first, second, spec = before.under.get(case, ""), after.under.get(case, ""), case.spec
     return _unequal(before, after, first, second, spec.numpy, spec.packages, case.device)

@@ -4,10 +4,12 @@ In a launch, log(time) = launch + release + layout. The launch is what disturbs 
 for every process. A least-squares fit over all launches gives each release's part; where every release is in every launch, the difference
 of two releases is the mean of their differences within launches.
 
-The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once. The difference of two
-sides is the mean of those within the launches that both were in, whichever others each was in. Only where other launches tell more than
-these, by way of sides that met both, such as the reference release, it is that of the fit. Sides that never met in any way have no
-difference, unless neither of them has met any: then it is that of their seconds, with all the variation of the machine.
+The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once.
+
+A difference of two sides is paired: the mean of those within the launches that both were in. It is joined, by the fit, where more than
+twice as many launches lead from one side to the other by way of a third, such as the reference release. It is unpaired, from each side's
+own times and with all the variation of the machine, where both were alone in all of their launches. Sides that met others, and never each
+other in any way, have none.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Timing:
     """The time of one case with one release.
 
     seconds : a call's, at the machine's usual speed
-    error : relative standard error of the release's part in it, its distance from the mean of all sides; 0 or NaN where that is unknown
+    error : relative standard error of the release's distance from the mean of all sides; 0 or NaN where it is unknown
     launches : in how many it was measured
     freedom : degrees of freedom of the error; 0 where it is unknown
     spread : as `error`, of the release by itself: the difference of two releases varies by the squares of both together

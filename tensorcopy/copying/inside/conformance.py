@@ -3,8 +3,8 @@
 As a probe, with devices as arguments, it returns the methods' semantics for `tensorcopy check`; `observations` adds them to the provenance
 of a measurement.
 
-`printed` has the article's code line by line; `leaf(value)` makes a tensor of one element on `device`, which replaces the article's DEVICE,
-CUDA.
+`printed` has the article's code line by line. It makes tensors of one element by `leaf(value)`, on the device that is checked, where the
+article has DEVICE and CUDA.
 """
 
 from __future__ import annotations
