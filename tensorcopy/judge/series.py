@@ -467,11 +467,6 @@ class Standing:
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property
-    def largest(self) -> Step | None:
-        """The largest open slowdown; None without one."""
-        return max(self.open, key=lambda step: step.ratio, default=None)
-
-    @property
     def times(self) -> tuple[float, float]:
         """The times with the best release and with the newest one, on the newest Python's scale."""
         values = self.series.values
