@@ -217,7 +217,7 @@ def pairs(conf: Any, options: Namespace, job: Job, shas: tuple[str, str], names:
 
 def _judged(sides: tuple[Measurement, Measurement], job: Job, options: Namespace) -> Comparison | None:
     """Take launches of two sides until every case is decided, and return their comparison; None where one cannot be measured."""
-    most = job_of_options.rounds(options, now.ENOUGH)
+    most = job_of_options.rounds(options, settings.ENOUGH)
     names = " and ".join(each.name if isinstance(each, Revision) else each.release.tag for each in sides)
     under = f" under {sides[0].release.tag}" if isinstance(sides[0], Revision) else ""
     try:

@@ -44,7 +44,7 @@ class PullRequest:
 
     base: str
     head: str
-    launches: int = now.ENOUGH
+    launches: int
     suites: str = ""
     release: str = ""
     interpreter: str = ""

@@ -16,7 +16,7 @@ from tensorcopy import files
 from tensorcopy.cli.arguments import campaign, path
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.settings import duration, expression, launch_count
+from tensorcopy.measure.settings import ENOUGH, duration, expression, launch_count
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ARTIFACT = Path("comparison")
 SHA = re.compile(r"[0-9a-f]{40}")
-LAUNCHES, BUDGET = 16, "12m"  # few, because people wait for the answer
+BUDGET = "12m"  # people wait for the answer
 
 
 def add(commands: Any) -> None:
@@ -42,8 +42,8 @@ def add(commands: Any) -> None:
     pull.add_argument("--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits support here")
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
-    launches = f"at most N launches; they end as soon as every case is decided; default: {LAUNCHES}"
-    pull.add_argument("--launches", type=launch_count, default=LAUNCHES, metavar="N", help=launches)
+    launches = f"at most N launches; they end as soon as every case is decided; default: {ENOUGH}"
+    pull.add_argument("--launches", type=launch_count, default=ENOUGH, metavar="N", help=launches)
     budget = f"begin no launch after this time, and judge what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
     stored = "take no launch of base and head where some are stored, as by asv continuous"
@@ -123,7 +123,6 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
 def _write(folder: Path, request: PullRequest, pairs: Sequence[RevisionPair]) -> None:
     import msgspec
 
-    from tensorcopy import files
     from tensorcopy.ci import pull_request
     from tensorcopy.report import pr_comment
 

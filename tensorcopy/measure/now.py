@@ -18,7 +18,6 @@ from tensorcopy.numbers import counted
 from tensorcopy.results.cases import Case, cases_of
 
 LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
-ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
 MACHINE = "here"  # the machine's name in results that are read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
 NAMED = 3  # undecided cases that are named

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tensorcopy.measure.plan import Shard
 
 MOST_LAUNCHES = 1000  # of a release
+ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
 LAST_PORT = 65535
 LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 

@@ -162,7 +162,7 @@ def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
         shas.append(repository.commit("releases"))
     monkeypatch.chdir(repository.folder)
     paths = Paths(Path("results"), Path("site"), repository.folder / ".asv" / "env", ("3.11",))
-    (pair,) = pull_request.pairs(PullRequest(*shas), shipped(), paths)
+    (pair,) = pull_request.pairs(PullRequest(*shas, 8), shipped(), paths)
     assert [each.release for each in (pair.before, pair.after)] == list(release_table.load())[-2:]
     assert [each.commit for each in (pair.before, pair.after)] == shas[1:] * 2  # both with head's suites
 

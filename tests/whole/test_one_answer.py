@@ -703,7 +703,7 @@ def comment(made: Made, run: Run) -> Output:
     shas = ["f" * 40] * 2 if old != new else ["1" * 40, "f" * 40]
     sides = [revisions.Revision(release, "3.11", commit=sha, name=name) for release, sha, name in zip((old, new), shas, names, strict=True)]
     pair = RevisionPair(sides[0], sides[1], comparison)
-    written = pull_request.document(PullRequest("1" * 40, "f" * 40), [pair])
+    written = pull_request.document(PullRequest("1" * 40, "f" * 40, 8), [pair])
     folder = made.folder / "artifact"
     folder.mkdir(exist_ok=True)
     (folder / pr_comment.FILE).write_bytes(msgspec.json.encode(written))

@@ -118,7 +118,7 @@ ON_CPU = "copies.BySize.time_copy('clone_detach', 1024)"
 @pytest.mark.parametrize("device", ["cpu", "cuda", "mps"])
 def test_a_device_selects_its_cases_only(suites, device):
     """Whatever the regular expression of the suites is, also in a pull request; counts are on the CPU."""
-    on_accelerator = PullRequest("a", "b", suites=suites, device=device).selection
+    on_accelerator = PullRequest("a", "b", 8, suites=suites, device=device).selection
     selected = plan.on_device(suites, device) if device == "cpu" else on_accelerator
     names = {"cpu": ON_CPU, "cuda": ON_CUDA, "mps": ON_CUDA.replace("cuda", "mps")}
     assert [name for name, case in names.items() if re.search(selected, case)] == [device]
