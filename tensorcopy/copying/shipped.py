@@ -12,10 +12,9 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import words
 from tensorcopy.results import suite_specs
-from tensorcopy.worker.operations import BASELINE
+from tensorcopy.worker.operations import BASELINE, OWN_ONLY
 
 OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
-OWN_ONLY = "--own-only"  # an argument of the observer's probe
 
 
 @cache

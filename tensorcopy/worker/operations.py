@@ -16,6 +16,7 @@ VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all operatio
 FILE = "tensorcopy.toml"  # that declares them
 GUIDE = "tensorcopy init writes an example into an empty folder, and docs/own-operation.md explains it"
 OF_THE_LOOP = ("calls", "clock", "repeat", "seconds", "start", "wait")  # names that the timed loop uses itself
+OWN_ONLY = "--own-only"  # an argument of the probe: only these operations are observed, not the registry's methods
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
 SIZE = "n"  # stands for the size of a case
 SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have several dimensions

@@ -22,9 +22,9 @@ import torch
 from tensorcopy import __version__
 from tensorcopy.files import kernel_text
 from tensorcopy.worker import devices, hardware, nvidia, packages
+from tensorcopy.worker.operations import OWN_ONLY
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
-OWN_ONLY = "--own-only"
 LONGEST = 600.0  # seconds of this probe, which takes some: a driver may hang, and would hold the program for ever
 # environment variables that change the time of a copy: kernels, allocator, threads
 SETTINGS = (
