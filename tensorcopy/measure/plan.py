@@ -65,9 +65,14 @@ class Measurement:
         return f"torch {self.release.version} on Python {self.python}{numpy}"
 
     @property
+    def torch_build(self) -> str:
+        """The kind of wheel, also where it is the one that uv installs here."""
+        return self.build or environments.expected_build()
+
+    @property
     def environment(self) -> str:
         """The environment's name in results."""
-        name = environments.name(self.python, self.build or environments.expected_build())
+        name = environments.name(self.python, self.torch_build)
         return f"{name}{OF_INTERPRETER}" if self.interpreter else name
 
     @property
@@ -77,7 +82,7 @@ class Measurement:
 
     def path(self, paths: Paths) -> Path:
         """Return the folder into which uv installs it."""
-        return environments.path_of(paths.environments, self.release, self.python, self.build or environments.expected_build())
+        return environments.path_of(paths.environments, self.release, self.python, self.torch_build)
 
     def is_installed(self, paths: Paths) -> bool:
         """Return whether the release can be measured without an installation."""
@@ -87,7 +92,7 @@ class Measurement:
         """Return its environment, installed unless it exists or is an interpreter's own. Raises TensorcopyError."""
         if self.interpreter:
             return environments.inspected(interpreters.executable(self.interpreter), campaign)
-        return environments.build(paths.environments, self.release, self.python, self.build or environments.expected_build(), campaign)
+        return environments.build(paths.environments, self.release, self.python, self.torch_build, campaign)
 
     def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> LocalSide:
         """Return the side of a launch in its opened environment."""
