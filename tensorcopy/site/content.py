@@ -15,12 +15,15 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.groups import ReleaseChange
+from tensorcopy.report import explanation
+from tensorcopy.report.explanation import Cause
 from tensorcopy.report.sentences import change_text, step_size
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS, TIME, TRACKED, is_tracked
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
+from tensorcopy.site.changes import CountedChange
 from tensorcopy.site.machine import DeviceResults, Machine, Series, longest_history
 from tensorcopy.worker.devices import DEVICES
 
@@ -108,6 +111,13 @@ class Content:
         """Return the address of the comparison of two results; "" when they have no page."""
         address = addresses.of_comparison(before, after)
         return address if address in self.comparisons else ""
+
+    def cause_of(self, machine: Machine, change: CountedChange) -> Cause:
+        """Return the cause of a change whose functions were counted, with the verdict on its case's time where that was compared."""
+        case = machine.profiled[change.name]
+        comparison = self.comparison_address(change.before, change.after)
+        time = self.comparisons[comparison].changes.get(case) if comparison else None
+        return explanation.of_results(change.before, change.after, change.name, change.difference, time, case)
 
     @cached_property
     def changed_releases(self) -> frozenset[str]:

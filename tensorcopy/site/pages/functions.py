@@ -18,9 +18,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     known = findings(content)
     for change in machine.causes.values():
         case = machine.profiled[change.name]
-        comparison = content.comparison_address(change.before, change.after)
-        time = content.comparisons[comparison].changes.get(case) if comparison else None
-        result = explanation.of_results(change.before, change.after, change.name, change.difference, time, case)
+        result = content.cause_of(machine, change)
         script = addresses.data(change.address, "py") if explanation.script_problem(result) is None else ""
         file_name = PurePosixPath(script).name
         values = {
@@ -33,7 +31,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "time": explanation.time_text(result.time),
             "rows": list(explanation.rows(change.difference)),
             "history": machine.case_address(case),
-            "comparison": comparison,
+            "comparison": content.comparison_address(change.before, change.after),
             "findings": [each for each in known if each.is_about(result.code, change.before.version, change.after.version)],
             "script": script,
             "commands": [explanation.command(side, file_name) for side in (change.before, change.after)] if script else [],

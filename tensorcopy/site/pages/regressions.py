@@ -201,13 +201,9 @@ def _explained(content: Content, machine: Machine, regression: OpenRegression, k
 
 def _issue(content: Content, machine: Machine, link: CauseLink) -> str:
     """Return an issue about the case whose functions were counted; "" for none."""
-    before, after = link.change.before, link.change.after
-    case = machine.profiled[link.change.name]
-    comparison = content.comparison_address(before, after)
-    time = content.comparisons[comparison].changes.get(case) if comparison else None
-    cause = explanation.of_results(before, after, link.change.name, link.change.difference, time, case)
+    address = machine.case_address(machine.profiled[link.change.name])
     try:
-        return explanation.issue(cause, content.web.absolute(machine.case_address(case)))
+        return explanation.issue(content.cause_of(machine, link.change), content.web.absolute(address))
     except TensorcopyError:
         return ""
 
