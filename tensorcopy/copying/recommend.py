@@ -246,10 +246,14 @@ def nearest_tensor(request: CopyRequest, measured: Collection[CopyRequest]) -> C
 
 
 def recommended(result: Result, request: CopyRequest) -> Option | None:
-    """Return what to use at the measured size that is nearest to `NUMEL`; None where no method matches, or no size was measured."""
-    answers = options_by_size(result, request)
-    options = answers[nearest_size(NUMEL, answers)] if answers else ()
-    return options[0] if options else None
+    """Return what to use where no size is named; None where no method matches, or no size was measured."""
+    return next(iter(options_without_size(result, request)), None)
+
+
+def options_without_size(result: Result, request: CopyRequest) -> tuple[Option, ...]:
+    """Return the methods for a request where no size is named, the recommended one first: at the measured size nearest to `NUMEL`."""
+    by_size = options_by_size(result, request)
+    return by_size[nearest_size(NUMEL, by_size)] if by_size else ()
 
 
 def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Option, ...]]:

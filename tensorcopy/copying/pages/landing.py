@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from tensorcopy.copying import recommend
 from tensorcopy.copying.pages import chooser
-from tensorcopy.copying.recommend import CopyRequest, Option
+from tensorcopy.copying.recommend import Option
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import SIZES, sensitivity
@@ -262,7 +262,7 @@ def _answer(results: DeviceResults, translate: Translate) -> dict[str, Any]:
     The sentence is "" where no copy was measured.
     """
     asked = {name: recommend.common_request(to, results.device) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))}
-    answered = {name: _options(results, request) for name, request in asked.items()}
+    answered = {name: recommend.options_without_size(results.result, request) for name, request in asked.items()}
     codes = {name: code_markup(options[0].code) for name, options in answered.items() if options}
     if "copy" not in codes:
         return {"answer": "", "beside": {}}
@@ -281,12 +281,6 @@ def _answer(results: DeviceResults, translate: Translate) -> dict[str, Any]:
             if (options := answered[table.group]) and options[0].timing and options[0].method not in table.methods
         },
     }
-
-
-def _options(results: DeviceResults, request: CopyRequest) -> tuple[Option, ...]:
-    """Return the methods for a request where a reader names no size, the recommended one first."""
-    by_size = recommend.options_by_size(results.result, request)
-    return by_size[recommend.nearest_size(recommend.NUMEL, by_size)] if by_size else ()
 
 
 def _cost(result: Result, options: Sequence[Option], translate: Translate) -> Markup:
@@ -384,7 +378,7 @@ def _news(results: DeviceResults, translate: Translate) -> tuple[Markup, Markup]
         for words in headwords(TIME, number)
     )
     sentences = [translate("news_rest", cases=len(changes), counts=rest)]
-    for option in _options(results, recommend.common_request("tensor", results.device))[:1]:
+    for option in recommend.options_without_size(results.result, recommend.common_request("tensor", results.device))[:1]:
         own = latest.changes.get(option.case)
         if own and own.interval:
             size, ends = (unbroken(text) for text in (signed_percent(own.size), signed_interval(own.interval, to=translate("to"))))
