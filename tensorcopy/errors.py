@@ -82,7 +82,7 @@ def of_os_error(error: OSError) -> DiskError | None:
     if error.errno is None:
         return of_text(str(error))  # shutil's error of many files
     name = error.filename2 or error.filename
-    return _of_number(error.errno or 0, f"{os.fsdecode(name)!r}" if isinstance(name, (str, bytes)) else "a file")
+    return _of_number(error.errno, f"{os.fsdecode(name)!r}" if isinstance(name, (str, bytes)) else "a file")
 
 
 def of_text(text: str, allowed: Container[int] = REMEDIES) -> DiskError | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
-from tensorcopy.cli.output import print_line
+from tensorcopy.cli.output import print_line, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 
@@ -104,7 +104,6 @@ def campaign() -> Campaign:
 
     Raises TensorcopyError for an invalid tensorcopy.toml.
     """
-    from tensorcopy.cli.output import print_warnings
     from tensorcopy.copying.shipped import of_folder
 
     own = of_folder(Path.cwd())

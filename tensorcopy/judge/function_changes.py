@@ -46,7 +46,7 @@ VARIANTS = r"(DEFAULT|AVX2|AVX512|AVX512_256|ZVECTOR|VSX|SVE256|SVE128)"  # of a
 RULES = [
     (THREAD_LOCAL, "", r"__tls_get_addr|__tls_init|TLS init function|_dl_update_slotinfo|update_get_addr"),
     (KERNEL, "", rf"at::native::{VARIANTS}::|^(at::internal::serial_for_each|at::TensorIteratorBase::(serial_)?for_each|at::parallel_for)"),
-    (KERNEL, "libc", r"^__?mem(cpy|move|set|cpy_chk)"),
+    (KERNEL, "libc", r"^__?mem(cpy|move|set)"),
     (KERNEL, "", r"^(c10::function_ref::callback_fn|at::loop_2d_from_1d)"),
     (ALLOCATOR, "", r"^_?_?(libc_)?_?(int_|mid_)?(malloc|free|memalign|calloc|realloc|posix_memalign|aligned_alloc)(_consolidate|_hook)?$"),
     (ALLOCATOR, "", r"^(alloc_perturb|unlink_chunk|sysmalloc|systrim|arena_get2|tcache\w*|malloc_consolidate)$"),
