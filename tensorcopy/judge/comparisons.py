@@ -346,7 +346,7 @@ def count_pair(before: Result, after: Result, case: Case, *, margin: float | Non
     return CountPair(counted.spec.unit, first.value, second.value, repeats, least_change(repeats, margin=margin))
 
 
-def of_counts(before: Result, after: Result, unit: str, *, margin: float | None = None) -> Comparison:
+def of_counts(before: Result, after: Result, unit: str, *, margin: float | None) -> Comparison:
     """Compare the exact counts of two results, in one unit such as "instructions".
 
     margin : the smallest change that the reader asks for; None for the usual one of counts

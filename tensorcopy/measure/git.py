@@ -98,7 +98,7 @@ def pointers(folder: Path) -> list[str]:
     return _run("-C", str(folder), "grep", "--name-only", "-z", f"^{LFS}").stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
 
-def commit_changes(message: str, paths: Sequence[str], branch: str = "") -> bool:
+def commit_changes(message: str, paths: Sequence[str], branch: str) -> bool:
     """Commit the changes in `paths`, and return whether there are any. Raises TensorcopyError if git fails.
 
     branch : a new one, which replaces that of its name; "" for the checked-out one

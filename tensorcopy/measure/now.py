@@ -9,7 +9,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import MARGIN, Reason
+from tensorcopy.judge.paired import Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.side_benchmarks import Benchmark
@@ -32,7 +32,7 @@ def judged(
     *,
     title: str = "",
     most: int = LOOKS[-1],
-    margin: float = MARGIN,
+    margin: float,
     everywhere: bool = False,
     resumes: bool = False,
     say: Callable[[str], object] = lambda _: None,

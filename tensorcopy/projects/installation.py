@@ -36,7 +36,7 @@ class Origin:
     wheel: Path | None = None
     is_built: bool = False
 
-    def requirement(self, extras: str, wheels: str = "") -> str:
+    def requirement(self, extras: str, wheels: str) -> str:
         """Return the requirement with some extras; wheels : the folder that has a copy of the wheel, as a relative path."""
         return f"{wheels}/{self.wheel.name}[{extras}]" if self.wheel else f"tensorcopy[{extras}]{self.version}"
 

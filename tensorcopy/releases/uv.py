@@ -66,7 +66,7 @@ def index_of(version: str) -> str:
     return nightly_index() if PRERELEASE.search(version) else ""
 
 
-def make_environment(path: Path, python: Path, requirements: list[str], index: str = "", *, only: bool = False) -> None:
+def make_environment(path: Path, python: Path, requirements: list[str], index: str, *, only: bool = False) -> None:
     """Make a virtual environment with `requirements`, replacing any at `path`.
 
     index : the address of another package index, which comes first; "" for those of uv's settings
@@ -114,7 +114,7 @@ def forget(names: list[str]) -> None:
         _run("cache", "clean", "--quiet", "--force", *names)
 
 
-def index_entry(package: str, version: str, python: str, index: str = "") -> dict[str, Any]:
+def index_entry(package: str, version: str, python: str, index: str) -> dict[str, Any]:
     """Return the package index's entry for one version of a package.
 
     It is an entry of uv's lock file: the wheels with file name and upload time.

@@ -69,7 +69,7 @@ def release(version: str) -> Release:
     )
 
 
-def unknown(releases: ReleaseIndex, *, nightly: bool = False) -> list[str]:
+def unknown(releases: ReleaseIndex, *, nightly: bool) -> list[str]:
     """Return the versions that the index has and a table of releases does not, in order.
 
     They are versions newer than the table's newest, and patches of its newest minor releases.
