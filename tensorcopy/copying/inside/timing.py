@@ -29,7 +29,7 @@ from tensorcopy.worker.operations import BASELINE
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.turns import usual
 
-Place = Callable[[], Mapping[str, Any]]  # makes the tensors of a loop
+MakeTensors = Callable[[], Mapping[str, Any]]  # makes the tensors of a loop
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
 REQUEST_TURNS, SIZES_TURNS = 60, 16
@@ -174,7 +174,7 @@ def _by_part(turns: Sequence[float]) -> list[float]:
     return [usual(turns[first : first + size]) for first in range(0, len(turns) - size + 1, size)]
 
 
-def _place(numel: int, device: str, dtype: str, layout: str, requires_grad: bool) -> Place:
+def _place(numel: int, device: str, dtype: str, layout: str, requires_grad: bool) -> MakeTensors:
     """Return a function that makes a leaf, "x"; a large one is made once, since it would move anyway."""
     if numel <= MOVED:
         return lambda: {"x": make_tensor(numel, device, dtype, layout, requires_grad)}
@@ -182,7 +182,7 @@ def _place(numel: int, device: str, dtype: str, layout: str, requires_grad: bool
     return lambda: made
 
 
-def _add_loop(method: Method, place: Place, device: str, loops: dict[str, Loop], left_out: dict[str, str]) -> None:
+def _add_loop(method: Method, place: MakeTensors, device: str, loops: dict[str, Loop], left_out: dict[str, str]) -> None:
     """Add a loop of a method on the tensors that `place` makes, or the reason why there is none."""
     x = place()["x"]
     numel, moves = x.numel(), x.numel() <= MOVED

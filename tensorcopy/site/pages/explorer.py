@@ -1,6 +1,6 @@
 """The history explorer: a page for each machine, its whole history as scripts for the interactive chart, and tables without scripts.
 
-Suites differ in their parameters; here every case has the same axes (`Place`), so that one set of controls reaches all of them. A case of
+Suites differ in their parameters; here every case has the same axes (`Axes`), so that one set of controls reaches all of them. A case of
 `copies.ByGrad` is a case of `copies.BySize` with grad.
 """
 
@@ -39,7 +39,7 @@ UNIT = 1e3  # half widths of intervals and detectable changes are in these parts
 Judged = Mapping[str, Comparison]  # comparisons by address, of pairs that have a page
 
 
-class Place(NamedTuple):
+class Axes(NamedTuple):
     """Where a case is among all cases of a machine; the fields are axes of the explorer.
 
     group : of own operations their own; those with inputs are another, since n is not a number of elements
@@ -59,10 +59,10 @@ class Place(NamedTuple):
     timed: str = "throughput"
 
 
-DEFAULTS = {name: Place._field_defaults.get(name) for name in Place._fields}
+DEFAULTS = {name: Axes._field_defaults.get(name) for name in Axes._fields}
 
 
-def place_of(machine: Machine, case: Case) -> Place | None:
+def place_of(machine: Machine, case: Case) -> Axes | None:
     """Return a case's place; None for a case without a method and a size, or of a third-party suite."""
     parameters = dict(case.parameters)
     spec, size = case.spec, parameters.get(NUMEL) or parameters.get(N)
@@ -70,7 +70,7 @@ def place_of(machine: Machine, case: Case) -> Place | None:
         return None
     methods = spec.methods or machine.methods.get(parameters["method"], {}).get("group", "")
     group = own_group(machine.methods, case) or suite_specs.section_of(methods) or spec.module
-    return Place(
+    return Axes(
         group=group + BY_N * (N in parameters),
         method=parameters["method"],
         numel=int(size),
@@ -116,7 +116,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], judged: Judged) -> dict[
     releases = release_versions(all_series)
     position = {release: index for index, release in enumerate(releases)}
     dates = {release.version: release.date.isoformat() for series in all_series for release in series.releases}
-    first: dict[Place, Case] = {}  # of two cases in one place the one of the suite by size
+    first: dict[Axes, Case] = {}  # of two cases in one place the one of the suite by size
     for case in sorted(cases, key=lambda case: case.spec.rank > 0):
         if (place := place_of(machine, case)) and case in machine.history:
             first.setdefault(place, case)
@@ -162,7 +162,7 @@ def json_text(data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Markup:
 def _case(
     machine: Machine,
     case: Case,
-    place: Place,
+    place: Axes,
     all_series: Sequence[Series],
     position: Mapping[str, int],
     judged: Judged,
