@@ -39,7 +39,7 @@ CHANCE = 0.006  # for each candidate of a quiet series; with these guards, one s
 CLIP = 3.0  # times the noise: a point farther from its level pulls at it no more than that
 OUTLYING = 2 / 3  # of the step: a point that far from its own level could belong to the other
 
-LAST = 3.1  # times the other deviations' L4 mean, which heavy tails raise most: the same for a single point at an end
+LAST_THRESHOLD = 3.1  # times the other deviations' L4 mean, which heavy tails raise most: the same for a single point at an end
 # at least; 27 points estimate a correlation to ±0.2 only, and noise with 0.5 then looks like steps three times as often as allowed
 LEAST_CORRELATION = 0.38
 MAX_CORRELATION = 0.9  # at 1 no number of points would be evidence
@@ -316,7 +316,7 @@ def _outlier_chance(sides: Sequence[slice], size: float, noise: _Noise) -> float
         return 0.0  # see _is_spike; a known change between the only two points
     if singles:
         distance = size / float(noise.points[singles[0]].item())
-        return 1.0 if distance < LAST * float((others**4).mean()) ** 0.25 else 0.0
+        return 1.0 if distance < LAST_THRESHOLD * float((others**4).mean()) ** 0.25 else 0.0
     fewest = min(_length(side) for side in sides)
     shorter = [side for side in sides if _length(side) == fewest]
     outlying = noise.deviations >= OUTLYING * size / noise.level

@@ -213,7 +213,7 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str) -> list[
         load += f", its processes cannot be listed: {gpu.hidden}" if gpu.hidden else ""
         wait = "run nvidia-smi as its administrator" if gpu.hidden else "wait, or use a GPU that no other process uses"
         report(f"{name} load", load, wait, warning=bool(gpu.processes or gpu.hidden), refused=gpu.busy >= GPU_BUSY)
-        report(f"{name} memory", _free(gpu.memory), f"{GPU_MEMORY // GIB} GiB are needed", refused=gpu.memory < GPU_MEMORY)
+        report(f"{name} memory", _free(gpu.free), f"{GPU_MEMORY // GIB} GiB are needed", refused=gpu.free < GPU_MEMORY)
         clock = f"{gpu.clock} of {gpu.max_clock} MHz" + (f", slowed by {', '.join(gpu.slowed_by)}" if gpu.slowed_by else "")
         report(f"{name} clock", clock, "let it cool; run nvidia-smi -q -d PERFORMANCE", warning=bool(gpu.slowed_by))
     return found

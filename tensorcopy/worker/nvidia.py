@@ -37,7 +37,7 @@ class Gpu:
     """An NVIDIA GPU; bytes, megahertz and degrees Celsius.
 
     driver : version of its driver, such as "580.65.06"
-    memory : free bytes
+    free : bytes of its memory
     busy : share of the last second in which it computed, 0 to 1
     processes : names of other processes that hold memory of it
     clock, max_clock : current and highest frequency
@@ -51,7 +51,7 @@ class Gpu:
 
     name: str
     driver: str
-    memory: int
+    free: int
     busy: float
     processes: tuple[str, ...]
     clock: int
@@ -167,7 +167,7 @@ def _gpu(library: Any, handle: Any) -> Gpu:
     return Gpu(
         name=read("Name") or "",
         driver=library.nvmlSystemGetDriverVersion(),
-        memory=memory.free if memory else 0,
+        free=memory.free if memory else 0,
         busy=load.gpu / 100 if load else 0.0,
         processes=tuple(kernel_text(f"/proc/{pid}/comm") or f"process {pid}" for pid in pids),  # the name may be hidden in a container
         clock=read("ClockInfo", SM_CLOCK) or 0,

@@ -139,7 +139,7 @@ def test_the_readings_of_a_gpu_are_those_of_the_library(monkeypatch, gpus_with):
     for name, function in readings.items():
         setattr(pynvml.nvmlLib, f"nvmlDeviceGet{name}", function)
     (gpu,), reason = nvidia.visible_gpus()
-    read = {"memory": 5 * GIB, "busy": 0.5, "processes": (f"process {2**31}",), "clock": 346, "slowed_by": ("heat", "power cap")}
+    read = {"free": 5 * GIB, "busy": 0.5, "processes": (f"process {2**31}",), "clock": 346, "slowed_by": ("heat", "power cap")}
     assert gpu == replace(IDLE, **read, divided=True, max_clock=0, temperature=0)
     assert reason == ""
 
@@ -190,7 +190,7 @@ def test_findings_are_text_without_markup(monkeypatch, capsys):
         ({}, {"busy": readiness.GPU_BUSY}, "cuda", {"GPU 0 load": Level.REFUSED}),
         ({}, {"busy": 0.5, "processes": ("python",)}, "cpu", {}),  # for which a GPU does not matter
         ({}, {"processes": ("python",)}, "cuda", {"GPU 0 load": Level.WARNING}),
-        ({}, {"memory": 3 * GIB}, "cuda", {"GPU 0 memory": Level.REFUSED}),
+        ({}, {"free": 3 * GIB}, "cuda", {"GPU 0 memory": Level.REFUSED}),
         ({}, {"slowed_by": ("heat",)}, "cuda", {"GPU 0 clock": Level.WARNING}),
         ({}, {"persistent": False}, "cuda", {"GPU 0 driver": Level.WARNING}),
         ({}, {"divided": True}, "cuda", {"GPU 0": Level.WARNING}),
