@@ -67,7 +67,7 @@ class Cause:
         return self.name.split()[0]
 
     @property
-    def only_the_clock(self) -> bool:
+    def time_only(self) -> bool:
         """Whether the time changed and the instructions did not."""
         moved = self.time is not None and self.time.verdict in (Verdict.SLOWER, Verdict.FASTER)
         return moved and not self.difference.changed
@@ -164,7 +164,7 @@ def text(cause: Cause, width: int = 110) -> str:
     place = f"{cause.after.hardware(device)} ({cause.after.machine}, {device})"
     sections = [
         [f"{cause.code}, {case_text(cause.name)}, on {place}", f"{' → '.join(cause.labels)}, Python {python}"],
-        [sentence(difference), *([TIME_ONLY] if cause.only_the_clock else [])],
+        [sentence(difference), *([TIME_ONLY] if cause.time_only else [])],
         table(difference, width),
         [kernel_text(difference)],
         [named_text(difference), python_text(difference), time_text(cause.time)],
@@ -190,7 +190,7 @@ def as_json(cause: Cause) -> str:
         "sentence": sentence(difference),
         "instructions": {"before": difference.before.instructions, "after": difference.after.instructions, "difference": difference.total},
         "changed": difference.changed,
-        "only_the_clock": cause.only_the_clock,
+        "only_the_clock": cause.time_only,
         "python_calls": {"before": dict(difference.before.python), "after": dict(difference.after.python)},
         "share_named": difference.share_named,
         "unnamed": difference.unnamed,

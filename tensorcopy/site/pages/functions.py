@@ -25,7 +25,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "cause": result,
             "circumstances_text": explanation.case_text(result.name),
             "sentence": explanation.sentence(change.difference),
-            "clock_only": explanation.TIME_ONLY if result.only_the_clock else "",
+            "time_only": explanation.TIME_ONLY if result.time_only else "",
             "kernel": explanation.kernel_text(change.difference),
             "named": explanation.named_text(change.difference),
             "time": explanation.time_text(result.time),
