@@ -316,7 +316,7 @@ def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Sui
 def _print_what_is_not_measured(job: Job, console: Console) -> None:
     """Print a line for each device that is there and that a release's torch cannot use."""
     for measurement, environment in job.sides.opened.items():
-        for device, reason in environment.report["ledger"].get("unsupported", {}).items():
+        for device, reason in environment.report["provenance"].get("unsupported", {}).items():
             console.print(f"torch {measurement.release.version} is not measured on {device}: {reason}", soft_wrap=True)
 
 

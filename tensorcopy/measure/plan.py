@@ -97,7 +97,7 @@ class Measurement:
     def side(self, environment: Environment, campaign: Campaign, paths: Paths) -> LocalSide:
         """Return the side of a launch in its opened environment."""
         folders = [interpreters.package_folder(paths.environments)]
-        provenance = dict(environment.report["ledger"])
+        provenance = dict(environment.report["provenance"])
         if self.interpreter:
             folders.append(interpreters.runner_folder(paths.environments))
             provenance["asv_runner"] = environments.runner()
@@ -143,7 +143,7 @@ def in_interpreter(python: str, campaign: Campaign) -> Measurement:
 
     Raises TensorcopyError where that torch is no release of the table.
     """
-    provenance = environments.inspected(interpreters.executable(python), campaign).report["ledger"]
+    provenance = environments.inspected(interpreters.executable(python), campaign).report["provenance"]
     release = environments.released_as(provenance, campaign.releases)
     return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
 

@@ -210,6 +210,6 @@ def functions(environment: Environment, profiler: str, pattern: str = "") -> dic
     document = interpreters.run_probe(environment.python, profiler, pattern, variables=environment.variables())
     if not document["cases"]:
         raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
-    provenance = environment.report["ledger"]
+    provenance = environment.report["provenance"]
     of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")}
     return {"version": function_profiles.VERSION, **of_release, "started": started, **document}

@@ -103,11 +103,11 @@ class Sides:
     @property
     def devices(self) -> set[str]:
         """The accelerators that an open environment can use."""
-        return {device for environment in self.opened.values() for device in environment.report["ledger"]["accelerators"]}
+        return {device for environment in self.opened.values() for device in environment.report["provenance"]["accelerators"]}
 
     def provenances(self) -> dict[Place, Mapping[str, Any]]:
         """Return the provenance of each environment that is open."""
-        return {each.place: environment.report["ledger"] for each, environment in self.opened.items()}
+        return {each.place: environment.report["provenance"] for each, environment in self.opened.items()}
 
     def suites(self, side: LocalSide) -> dict[str, Benchmark]:
         """Return the benchmarks of a side by name. Raises SideFailed."""

@@ -53,7 +53,7 @@ class Environment:
     """An interpreter with one torch release, ready to measure it.
 
     python : its interpreter
-    report : the result of the probe tensorcopy.worker.provenance in it: "ledger", "torch_folder", "methods", "article"
+    report : the result of the probe tensorcopy.worker.provenance in it: "provenance", "torch_folder", "methods", "article"
     steady : environment variables of its processes, unless the caller sets them
     own : those that the caller cannot set
     """
@@ -275,13 +275,13 @@ def _report(python: Path, observers: tuple[str, ...], variables: frozenset[tuple
 
 def require(environment: Environment, device: str) -> None:
     """Raise TensorcopyError, with the reason, where an environment's torch cannot use `device`."""
-    if device != "cpu" and device not in environment.report["ledger"]["accelerators"]:
+    if device != "cpu" and device not in environment.report["provenance"]["accelerators"]:
         interpreters.run_probe(environment.python, "tensorcopy.worker.devices", device, variables=environment.variables())
 
 
 def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
     """Raise TensorcopyError where an environment differs from the table."""
-    provenance = environment.report["ledger"]
+    provenance = environment.report["provenance"]
     expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
     for name, value in expected.items():
         if not value:

@@ -111,7 +111,7 @@ def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_prog
     """
     faulthandler.dump_traceback_later(LONGEST, exit=True, file=2)  # the error output, which the program reads
     try:
-        document = {"ledger": collect(), "torch_folder": str(Path(torch.__file__).parent)}
+        document = {"provenance": collect(), "torch_folder": str(Path(torch.__file__).parent)}
         for module in arguments:
             if module != OWN_ONLY:
                 document |= import_module(module).observations(own_only=OWN_ONLY in arguments)

@@ -89,8 +89,8 @@ class Machine(Taker):
         if version == "2.10.0":
             raise TensorcopyError("it does not run", got="nothing", allowed="", next="")
         measurement.path(paths).mkdir(parents=True, exist_ok=True)
-        ledger = {**PROVENANCE, "torch": version, "torch_sha": measurement.release.sha}
-        return Environment(Path("python"), {"ledger": ledger, "torch_folder": "torch"})
+        provenance = {**PROVENANCE, "torch": version, "torch_sha": measurement.release.sha}
+        return Environment(Path("python"), {"provenance": provenance, "torch_folder": "torch"})
 
     def suites_of(self, side):
         return {BY_SIZE: Benchmark(BY_SIZE, "4", ["method", "numel"], [["'clone_detach'", "'tensor'"], ["16"]])}

@@ -125,7 +125,7 @@ def two_suites(folder, monkeypatch) -> tuple[revisions.Revision, revisions.Revis
         commit_all(folder, body)
     measurement, own = plan.Measurement(release_table.load().find("2.8.0"), "3.11"), campaign.read(folder)
     made = [revisions.of(measurement, sha(folder, name), name, own, configuration.paths()) for name in ("HEAD~1", "HEAD")]
-    opened = Environment(Path(sys.executable), {"ledger": {"accelerators": {}}, "torch_folder": "torch"})
+    opened = Environment(Path(sys.executable), {"provenance": {"accelerators": {}}, "torch_folder": "torch"})
     sides = Sides(own, configuration.paths())
     sides.opened.update(dict.fromkeys(made, opened))
     return made[0], made[1], Job(sides, "box")
@@ -250,7 +250,7 @@ def test_a_commit_before_the_project_is_measured_as_that_of_the_checkout_says(fo
     made = [revisions.of(measurement, sha(folder, name), "", own, paths) for name in ("HEAD~1", "HEAD")]
     assert made[0].path(paths).parent == base / ".asv" / "env"
     job = Job(Sides(own, paths, taker=SimpleNamespace(suites_of=lambda side: {})), "box")
-    opened = Environment(Path(sys.executable), {"ledger": {"accelerators": {}}, "torch_folder": "torch"})
+    opened = Environment(Path(sys.executable), {"provenance": {"accelerators": {}}, "torch_folder": "torch"})
     job.sides.opened.update(dict.fromkeys(made, opened))
     _, note = revisions.with_suites_of(*made, job)
     assert note == f"{sha(folder, 'HEAD~1')[:8]} has no tensorcopy.toml: it is measured as that of the checkout says"

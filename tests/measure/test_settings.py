@@ -108,7 +108,7 @@ def installed(every_python, monkeypatch, tmp_path):
         installations.append(path)
         (path / "lib" / "python3.11" / "site-packages").mkdir(parents=True, exist_ok=True)
         (path / "bin").mkdir(exist_ok=True)
-        (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps({'ledger': good})}'\n")
+        (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps({'provenance': good})}'\n")
         (path / "bin" / "python").chmod(0o755)
 
     monkeypatch.setattr(uv, "make_environment", make_environment)

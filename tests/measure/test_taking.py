@@ -101,7 +101,11 @@ class Machine(taking.Taker):
         measurement.path(paths).mkdir(parents=True, exist_ok=True)
         own = {"torch": f"{version}+cu1", "torch_sha": measurement.release.sha, "python": f"{measurement.python}.7"}
         own["identity"] = hardware.identity()
-        report = {"ledger": {**PROVENANCE, **own, "accelerators": self.accelerators}, "torch_folder": f"/torch/{version}", "methods": {}}
+        report = {
+            "provenance": {**PROVENANCE, **own, "accelerators": self.accelerators},
+            "torch_folder": f"/torch/{version}",
+            "methods": {},
+        }
         return Environment(Path("python"), report)
 
     def change(self, **fields: Any) -> None:
@@ -783,7 +787,7 @@ def two_interpreters(machine, tmp_path):
     for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
         own = {"torch": version, "torch_sha": release_table.load().find(version).sha, "python": f"{python}.7"}
         path = tmp_path / name
-        torch_of, report = json.dumps([version, python]), json.dumps({"ledger": {**PROVENANCE, **own}, "torch_folder": "torch"})
+        torch_of, report = json.dumps([version, python]), json.dumps({"provenance": {**PROVENANCE, **own}, "torch_folder": "torch"})
         path.write_text(f"#!/bin/sh\nif [ $1 = -I ]; then echo '{torch_of}'; else echo '{report}'; fi\n")
         path.chmod(0o755)
     return ["--interpreter", "./a", "--interpreter", "./b"]

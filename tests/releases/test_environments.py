@@ -23,7 +23,7 @@ GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": 
 
 
 def verify(**provenance):
-    environments.verify(Environment(Path("/place/bin/python"), {"ledger": {**GOOD, **provenance}}), NEW, build="cuda", numpy="1.26.4")
+    environments.verify(Environment(Path("/place/bin/python"), {"provenance": {**GOOD, **provenance}}), NEW, build="cuda", numpy="1.26.4")
 
 
 @pytest.mark.parametrize(
