@@ -152,6 +152,19 @@ def test_what_may_write_installs_only_locked_packages():
             assert not with_token or "write" in job["permissions"].values(), name
 
 
+def test_what_measures_installs_only_locked_packages():
+    """On machines that keep files, a package of this minute would do more harm than on those of tests."""
+    measuring = []
+    for path in WORKFLOWS:
+        for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
+            commands = [step["run"] for step in job["steps"] if "run" in step]
+            if any(re.search(r"\basv (run|continuous)\b", command) for command in commands):
+                measuring.append(f"{path.name} {name}")
+                assert f"uv pip sync --require-hashes --no-build {LOCKED.relative_to(ROOT)}" in commands
+                assert all(command.startswith("uv run --no-project ") for command in commands if "uv run" in command), name
+    assert len(measuring) >= 3
+
+
 def test_uv_has_one_version_everywhere_and_no_shared_cache():
     """GitHub's cache would carry files from a fork's run to a measuring one."""
     steps = [
