@@ -296,10 +296,10 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
 
 
 def _timed(result: Result, request: CopyRequest, names: Sequence[str]) -> CopyRequest:
-    """Return the request whose times answer one: of a tensor that requires no grad, where the usual form, or if it does not match any,
-    was not timed with one that does.
+    """Return the request whose times answer one: itself, or the same for a tensor that requires no grad.
 
-    Such a tensor is timed on the CPU only, with a part of the methods, and not in a quick measurement.
+    The latter is returned where the usual form was not timed with grad; where it does not match, where no method was. A tensor that
+    requires grad is timed on the CPU only, with a part of the methods, and not in a quick measurement.
     """
     usual = [name for name in names if name == request.usual]
     cases = (case_of(result.methods[name], name, request, numel) for name in usual or names for numel in _sizes(result, request))
