@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -196,25 +197,28 @@ class Printed(NamedTuple):
         return next((text[len(before) : -len(after)] for text in failures if text.startswith(before) and text.endswith(after)), "")
 
 
-def session(section: str, device: str) -> Iterator[Printed]:
-    """Yield the code of a section and the values that the article prints, in order; `device` is named in torch's own texts."""
+@cache
+def session(section: str, device: str) -> tuple[Printed, ...]:
+    """Return the code of a section and the values that the article prints, in order; `device` is named in torch's own texts."""
     names: dict[str, Any] = {"x": SimpleNamespace(device=device)}
+    found: list[Printed] = []
     for line in lines(section):
         if line.expressions:
             values = zip(line.expressions, line.values(names))
-            yield from (Printed(section, "", expression, value, line.on_accelerator) for expression, value in values)
+            found += (Printed(section, "", expression, value, line.on_accelerator) for expression, value in values)
             continue
         (statement,) = ast.parse(line.code).body
         named = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name) and statement.value
         if isinstance(named, (ast.Constant, ast.JoinedStr)):  # a text of torch
             exec(line.code, names)  # noqa: S102
         else:
-            yield Printed(section, line.code, "", None, line.on_accelerator)
+            found.append(Printed(section, line.code, "", None, line.on_accelerator))
+    return tuple(found)
 
 
 def drawn_graph() -> dict[str, Any]:
     """Return the values and gradients of the article's first graph, y = x*w + b, by name: "w" and "w.grad"."""
-    graph = [*session("graph", "cpu")]
+    graph = session("graph", "cpu")
     (made,) = [ast.parse(each.code).body[0] for each in graph if "leaf(" in each.code]
     assert isinstance(made, ast.Assign)
     assert isinstance(made.targets[0], ast.Tuple)
