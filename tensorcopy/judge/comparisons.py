@@ -152,7 +152,8 @@ def between(question: Question) -> Comparison:
     cases = _cases(before, after)
     measured = effects.between(before.column, after.column)
     unknown = {case: change for case in cases if (change := _incomparable(before, after, case, measured.get(case)))}
-    testable = {case: difference for case, difference in measured.items() if difference and case in cases and case not in unknown}
+    comparable = {*cases} - unknown.keys()
+    testable = {case: difference for case, difference in measured.items() if difference and case in comparable}
     judged = paired.judge(testable, margin=question.margin_of, kind=kind, alpha=question.alpha)
     tracked = [case for case in cases if case.tracked and case not in unknown]
     repeats = {case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in tracked}

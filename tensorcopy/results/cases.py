@@ -62,7 +62,7 @@ class Case:
         """What its suite is."""
         return suite_specs.find(self.suite, self.tracked)
 
-    @property
+    @cached_property
     def device(self) -> str:
         """The device of its tensors."""
         return device_of(self.suite, dict(self.parameters))
