@@ -72,6 +72,12 @@ class CopyRequest:
         return ", ".join([self.dtype, *([self.layout] if self.layout != DEFAULTS["layout"] else [])])
 
     @property
+    def name(self) -> str:
+        """What the address of its answers is made of: "cpu-tensor-own-cut-grad"."""
+        graph = {None: "", False: "-cut", True: "-kept"}[self.keeps_graph]
+        return "-".join([self.device, self.to, ("own" if self.own else "shared") + graph, "grad" if self.requires_grad else "plain"])
+
+    @property
     def usual(self) -> str:
         """The method that is the usual form of it; "" where there is none."""
         return USUAL.get((self.to, self.own, bool(self.keeps_graph)), "")

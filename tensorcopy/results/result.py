@@ -185,6 +185,11 @@ class Result:
         """Return the vendor's name of a device."""
         return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
 
+    def outcome(self, method: str, kind: str, device: str = "cpu") -> dict[str, Any] | None:
+        """Return what a method was observed to do with a kind of tensor on a device; None when it was not observed."""
+        outcomes = (self.methods.get(method, {}).get("observed") or {}).get(device)
+        return outcomes[kind] if outcomes else None
+
     @property
     def place(self) -> tuple[str, str, str]:
         """What tells it from the other results of its machine: SHA, environment and revision."""

@@ -63,6 +63,11 @@ def of_method(method: str) -> str:
     return f"methods/{slug(method)}.html"
 
 
+def of_choice(request: str, tensors: object) -> str:
+    """Return the address of the chooser's answer to a request for tensors of one size, or for "tensors" of every dtype and layout."""
+    return f"choose/{slug(request)}-{tensors}.html"
+
+
 def of_case(machine: str, case: Case) -> str:
     """Return the address of a case's history on one machine.
 

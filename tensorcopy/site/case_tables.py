@@ -1,17 +1,25 @@
-"""Tables of the cases of a suite: a row for each method, a column for each value of the other parameters. Pure."""
+"""Tables of cases: of each suite a row for each method, a column for each value of the other parameters; of an index, by section. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Generic, TypeVar
 
-from tensorcopy.results.cases import Case
+from tensorcopy.judge.paired import Verdict
+from tensorcopy.judge.series import Standing
+from tensorcopy.results import suite_specs
+from tensorcopy.results.cases import Case, own_group, own_groups
+from tensorcopy.results.result import Measured
 from tensorcopy.results.suite_specs import NUMEL, TIME, TRACKED, N
+from tensorcopy.site.changes import CaseChange
+from tensorcopy.site.history_chart import place_of
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import waiting
 
 SIZES = (NUMEL, N)  # the parameters of a size
+MOST_ROWS = 30  # that an index shows without being opened, beside the first table of each section
 Parameters = tuple[tuple[str, str], ...]
 Cell = TypeVar("Cell")
 
@@ -91,3 +99,82 @@ def _quantity(case: Case) -> Parameters:
 
 def _only(parameters: Parameters, names: Collection[str]) -> Parameters:
     return tuple((name, value) for name, value in parameters if name in names)
+
+
+def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Return cases by the title of their section, without empty ones. A count is in the section of its method.
+
+    Of several groups of own operations, each has a section.
+    """
+    titles, own = suite_specs.sections(), own_groups(machine.methods)
+    ordered = [[title, *(f"{title}: {group}" for group in own if module == suite_specs.OWN)] for module, title in titles.items()]
+    groups: dict[str, list[Case]] = {title: [] for title in (*chain(*ordered), "Others")}
+    for case in cases:
+        place = None if case.spec.title else place_of(machine, case)
+        title = case.spec.title or (titles.get(place.group) if place else "") or "Others"
+        group = own_group(machine.methods, case)
+        title += f": {group}" if group else ""
+        groups.setdefault(title, []).append(case)
+    return {title: members for title, members in groups.items() if members}
+
+
+@dataclass(frozen=True)
+class CaseCell:
+    """A case in the table of its suite.
+
+    measured : the newest value
+    change : the last of its changes
+    standing : of a time, where it stands
+    verdict : of a case that has not changed, unchanged or unknown; None where nothing was compared
+    """
+
+    case: Case
+    address: str
+    measured: Measured | None
+    failed: bool
+    change: CaseChange | None
+    standing: Standing | None
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class IndexTable:
+    """The table of a suite in an index.
+
+    is_open : whether it is shown without being opened
+    """
+
+    table: SuiteTable[CaseCell]
+    is_open: bool
+
+
+def index_sections(machine: Machine, metric: str) -> list[tuple[str, list[IndexTable]]]:
+    """Return the tables of the timed, tracked or counted cases of a machine by section, each case as in the first series that has it.
+
+    metric : `TIME` or `TRACKED`; "" for every exact count
+
+    Where there are many rows, only the first table of each section is open.
+    """
+    shown = (TIME, TRACKED)
+    sections = group_by_section(
+        machine, (case for case in machine.cases if metric == (case.spec.metric if case.spec.metric in shown else ""))
+    )
+    tables = {name: suite_tables(machine, {case: _cell(machine, case) for case in cases}, by_size=True) for name, cases in sections.items()}
+    is_short = sum(len(table.rows) for of_section in tables.values() for table in of_section) <= MOST_ROWS
+    return [
+        (name, [IndexTable(table, is_short or not number) for number, table in enumerate(of_section)])
+        for name, of_section in tables.items()
+    ]
+
+
+def _cell(machine: Machine, case: Case) -> CaseCell:
+    newest = next(series.newest for series in machine.series if case in series.cases)
+    return CaseCell(
+        case,
+        machine.case_address(case),
+        newest.measured(case),
+        case in newest.failures,
+        next(reversed(machine.case_changes[case]), None),
+        machine.standings.get(case),
+        (Verdict.UNKNOWN if machine.history[case].unknown else Verdict.UNCHANGED) if machine.history[case].neighbours else None,
+    )

@@ -14,7 +14,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.groups import ReleaseChange
+from tensorcopy.judge.groups import OpenRegression, ReleaseChange
 from tensorcopy.report import explanation
 from tensorcopy.report.explanation import Cause
 from tensorcopy.report.sentences import change_text, step_size
@@ -132,6 +132,15 @@ class Content:
         """Return the address of the index of a machine's counts, likewise; "" where nothing was counted."""
         address = addresses.COUNTS if machine is self.machine else addresses.of_index(machine.name, "counts")
         return address if any(case.spec.metric not in (TIME, TRACKED) for case in machine.cases) else ""
+
+    def regressions_address(self, machine: Machine, device: str) -> str:
+        """Return the address of the page with the open regressions of a machine on a device."""
+        is_main = any(each.machine is machine and each.device == device for each in self.devices)
+        return addresses.REGRESSIONS if is_main else addresses.of_regressions(machine.name)
+
+    def regression_address(self, results: DeviceResults, regression: OpenRegression) -> str:
+        """Return the address of a method's open cases of one age."""
+        return f"{self.regressions_address(results.machine, results.device)}#{results.regression_anchor(regression)}"
 
     @cached_property
     def methods(self) -> dict[str, Any]:

@@ -353,6 +353,11 @@ class Machine:
         method = dict(case.parameters).get("method", "")
         return self.code(method, case.device) if method and case.spec.shipped else case.spec.label
 
+    @property
+    def failures(self) -> dict[Case, str]:
+        """What cases raised in their last launch with the newest release."""
+        return {case: text for case, text in self.series[0].newest.failures.items() if self.has(case)}
+
     def launches_of(self, result: Result, device: str = "") -> str:
         """Return in how many launches a case of a result was measured, on a device or any: "12", or "8 to 12"."""
         return extent(result.timings[case].launches for case in _timed(result, device))
@@ -448,6 +453,18 @@ class DeviceResults:
     def regressions(self) -> list[OpenRegression]:
         """The methods that are slower with the newest release than with their best one."""
         return [each for each in self.machine.regressions if each.worst.series.case.device == self.device]
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of its part of the page of open regressions."""
+        return f"on-{self.device}"
+
+    def regression_anchor(self, regression: OpenRegression) -> str:
+        """Return there that of a method's open cases of one age; those of the newest age have that of the method."""
+        method, age = regression.method, regression.worst.age
+        whole = next(each for each in self.regressions if each.method == method)
+        name = method if age is next(iter(whole.by_age)) else f"{method}-{age.value}"
+        return addresses.slug(name if self.device == "cpu" else f"{name}-{self.device}")
 
     @cached_property
     def is_compared(self) -> bool:

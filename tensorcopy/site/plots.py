@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import log
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from markupsafe import Markup
 
 from tensorcopy.campaign import VerdictRules
 from tensorcopy.judge import change_points
 from tensorcopy.judge.comparisons import Comparison, Question, between
-from tensorcopy.judge.series import CHANGED, CaseSeries, direction
+from tensorcopy.judge.series import CHANGED, CaseSeries, Standing, direction, releases_of
 from tensorcopy.numbers import count, duration, signed_percent, unbroken
 from tensorcopy.report.sentences import SIGNS, against_text
 from tensorcopy.report.words import translate
@@ -20,6 +22,7 @@ from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import NUMEL, N
+from tensorcopy.site import history_chart
 from tensorcopy.site.addresses import of_comparison, relative
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import CostTable, Machine, Series
@@ -194,6 +197,22 @@ def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str],
     }
     ticks = [Rule(place, "", verdict) for place, verdict in sorted(changed)]
     return Plot(label, NameAxis(tuple(releases)), ValueAxis.around(values), [*lines, *marks], ticks=ticks)
+
+
+def pictures(machine: Machine) -> list[dict[str, Any]]:
+    """Return the plots of the methods over the releases: each with its title, the codes of its lines, and its explorer's address."""
+    titles = {"copy": "Copies", "conversion": "Conversions"}
+    rows = []
+    for cases in machine.pictured:
+        group, releases = machine.group(cases[0]), releases_of(machine.history[case] for case in cases)
+        row = {
+            "title": f"{titles.get(group, group)}: {circumstances(cases[0])}",
+            "codes": [machine.case_code(case) for case in cases],
+            "explorer": history_chart.link(machine, *cases),
+            "svg": Markup(of_methods(machine, cases, releases).svg()),  # noqa: S704 - our own SVG
+        }
+        rows.append(row)
+    return rows
 
 
 def of_sizes(table: CostTable, *, linear: bool, label: str = "") -> str:
@@ -379,3 +398,8 @@ def _change_points(machine: Machine, case: Case, releases: Sequence[str], langua
             tip = translate(name, language, code=code, change=change, release=release, time=duration(value))
             points[releases.index(release)] = PlotPoint(releases.index(release), value, tip)
     return points
+
+
+def since_best(standing: Standing, releases: Sequence[str]) -> str:
+    """Return the sparkline of an open case, strong since its best release."""
+    return sparkline(standing.series, releases, standing.best or 0, "slower")

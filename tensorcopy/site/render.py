@@ -43,9 +43,9 @@ from tensorcopy.results.result import Result
 from tensorcopy.site import addresses, navigation, pages
 from tensorcopy.site.addresses import UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.site.content import Content
+from tensorcopy.site.history_chart import is_charted
 from tensorcopy.site.machine import machines
 from tensorcopy.site.page import File, Page, breakable, circumstances, environment_text, parameters, translator, with_links
-from tensorcopy.site.pages.explorer import is_charted
 from tensorcopy.site.svg import ENDS, SHAPES
 
 LINKED_DOCS = ("index", "guide", "guide.ja", "glossary", "glossary.ja")  # from other pages

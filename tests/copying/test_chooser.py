@@ -58,7 +58,7 @@ def test_every_page_agrees_with_the_results(content, site, device, machine):
     assert len(combinations) >= 40
     holds = []
     for request, numel in combinations:
-        page = site[chooser.of_request(request, numel)]
+        page = site[addresses.of_choice(request.name, numel)]
         expected = {}
         for name, row in result.methods.items():
             if row["code"] == "x.cpu()" or device not in row["observed"]:
@@ -137,9 +137,9 @@ def test_every_answer_by_dtype_and_layout_is_that_of_its_cases_and_of_advise(con
     for request in recommend.requests("cpu"):
         others = recommend.of_other_tensors(result, request)
         if not others:
-            assert chooser.by_tensor(request) not in site
+            assert addresses.of_choice(request.name, "tensors") not in site
             continue
-        parts = iter(sections(site[chooser.by_tensor(request)]))
+        parts = iter(sections(site[addresses.of_choice(request.name, "tensors")]))
         expected = ["float16", "bfloat16", *([] if request.requires_grad else ["int64", "bool"]), "transposed", "strided", "channels_last"]
         assert [each.dtype if each.layout == "contiguous" else each.layout for each in others] == expected
         for other in others:

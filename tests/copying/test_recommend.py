@@ -272,7 +272,7 @@ def test_a_method_for_accelerators_is_on_the_pages_of_its_device(tmp_path):
         "–",
         "4 MiB (2.15.0), pinned",
     ]
-    assert "to be read only after the wait" in site[chooser.of_request(request, 2**17)]
+    assert "to be read only after the wait" in site[addresses.of_choice(request.name, 2**17)]
 
 
 def test_methods_that_were_never_in_one_launch_are_not_judged(tmp_path):

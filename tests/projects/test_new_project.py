@@ -28,10 +28,9 @@ from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
-from tensorcopy.site import render
+from tensorcopy.site import plots, render
 from tensorcopy.site.machine import all_costs
 from tensorcopy.site.page import circumstances
-from tensorcopy.site.pages import histories
 from tensorcopy.worker import operations
 from tests import launch_files
 from tests.conftest import NEW, ROOT, at_home, declared_in, lab_campaign, require_pythons, suites_of, with_cases
@@ -516,7 +515,7 @@ def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group
         ("rows", "cpu", "n", (64,)),
         ("rows", "cuda", "n", (64,)),
     ]
-    assert [row["title"] for row in histories.pictures(machine)] == ["heads: n=16", "heads: n=256", "rows: n=64"]
+    assert [row["title"] for row in plots.pictures(machine)] == ["heads: n=16", "heads: n=256", "rows: n=64"]
     site = dict(render.files(content))
     texts = {address: re.sub(r"<[^>]*>", "", text) for address, text in site.items() if address.endswith(".html")}
     assert "heads: own operations with inputs" in texts["sizes/box/py3.11-cuda/2.15.0.html"]

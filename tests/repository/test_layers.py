@@ -101,6 +101,13 @@ def test_the_engine_does_not_know_what_it_measures():
     assert importing - {"copying"} == {"cli"}
 
 
+def test_no_page_imports_another_page():
+    """What several pages show is in a module beside them."""
+    pages = {module for module in MODULES if module.split(".")[-2:-1] == ["pages"]}
+    assert len(pages) > 10
+    assert {module: names for module in pages if (names := (imported_modules(MODULES[module]) & pages) - {module})} == {}
+
+
 def test_the_judge_reads_no_file():
     """What it judges, with which margins and which acknowledgements, is passed in."""
     readers = re.compile(r"(?<!def )(?<![\w.])open\(|read_text|read_bytes|read_toml|load_results|\.cwd\(|\benviron\b")

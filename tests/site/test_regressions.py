@@ -58,7 +58,7 @@ def test_the_worst_method_of_each_age_comes_first(page, shipped_content, section
     for age, of_age in groups.items():
         worst = []
         for regression in of_age:
-            section = left.pop(regressions.anchor(results, regression))
+            section = left.pop(results.regression_anchor(regression))
             rows = [texts_of("t[hd]", row) for row in elements("tr", section)][1:]
             costs = [float(row[1].removesuffix(" %").removeprefix("+")) for row in rows]
             assert len(rows) == len(regression.standings)
@@ -198,6 +198,6 @@ def test_the_badge_has_the_methods_of_the_page(shipped_content, sections):
     number = len(machine.regressions)
     message = f"{number} methods on torch {machine.newest.version} (cpu), 0 methods on torch 2.15.0 (cuda)"
     assert data_files.open_message(devices) == message
-    newest = {regressions.anchor(devices[0], next(iter(each.by_age.values()))) for each in machine.regressions}
+    newest = {devices[0].regression_anchor(next(iter(each.by_age.values()))) for each in machine.regressions}
     assert newest <= sections.keys()
     assert len(newest) == number < len(sections)

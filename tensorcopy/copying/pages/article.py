@@ -12,10 +12,9 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tensorcopy import files
+from tensorcopy.copying import memory
 from tensorcopy.copying.drawings import draw_graph, draw_methods
 from tensorcopy.copying.inside.printed import SECTIONS, drawn_graph, session
-from tensorcopy.copying.pages import memory
-from tensorcopy.copying.pages.method_pages import observed
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, ratio_text, size
@@ -170,7 +169,7 @@ def _statements(row: Mapping[str, Any], by_device: Mapping[str, Sequence[Result]
         holds: dict[str, dict[str, bool]] = {}
         for device, results in by_device.items():
             for result in results if device in statement.get("devices", by_device) else ():
-                if outcome := observed(result, statement["method"], statement["input"], device):
+                if outcome := result.outcome(statement["method"], statement["input"], device):
                     got, value = outcome[statement["field"]], statement["value"]
                     holds.setdefault(device, {})[result.version] = str(got).startswith(value) if isinstance(value, str) else got == value
         yield _statement(_marked(statement[language]), holds, by_device, translate)

@@ -52,7 +52,7 @@ class Answer:
     def address(self) -> str:
         """Its page, and for another tensor than a contiguous one of float32 its place there."""
         request = self.request
-        return of_request(request, self.numel) if request.is_common else f"{by_tensor(request)}#{self.anchor}"
+        return addresses.of_choice(request.name, self.numel) if request.is_common else f"{_by_tensor(request)}#{self.anchor}"
 
 
 Answers = Mapping[CopyRequest, Mapping[int, Answer]]  # by request, then by size
@@ -78,7 +78,7 @@ def pages(content: Content) -> Iterator[Page]:
                 "answers": [answer],
                 "day": _day(measured[request.device], [answer]),
                 "only_common": request not in others,
-                "elsewhere": next(((other.device, by_tensor(other)) for other in elsewhere), None),
+                "elsewhere": next(((other.device, _by_tensor(other)) for other in elsewhere), None),
             }
             if address != addresses.CHOOSER:
                 asked = _asked(request, answer.size)
@@ -113,7 +113,7 @@ def _page_by_tensor(
     title = f"{TITLE} {asked}"
     tensors = ", ".join(each.tensor for each in timed[1:])
     description = f"{asked}: what to type for an x that is {tensors}, and what it costs beside the alternatives."
-    return Page(by_tensor(request), "choose.html", title, values, description=description)
+    return Page(_by_tensor(request), "choose.html", title, values, description=description)
 
 
 def _day(results: DeviceResults, answers: Iterable[Answer]) -> str:
@@ -165,8 +165,8 @@ def _questions(answers: Answers, request: CopyRequest, numel: int | None, others
 
     def address(other: CopyRequest, size: int | None) -> str:
         if size is None and other in others:
-            return by_tensor(other)
-        return of_request(other, recommend.nearest_size(size or recommend.NUMEL, answers[other]))
+            return _by_tensor(other)
+        return addresses.of_choice(other.name, recommend.nearest_size(size or recommend.NUMEL, answers[other]))
 
     def question(asked: str, choices: Iterable[tuple[str, CopyRequest, int | None]]) -> dict[str, Any]:
         links = [
@@ -209,7 +209,7 @@ def _tensor_question(answer: Answer, others: OtherAnswers) -> list[dict[str, Any
     return [
         {
             "text": "Dtype, layout",
-            "choices": [*links, {"text": "another", "address": f"{by_tensor(request)}#another", "chosen": False}],
+            "choices": [*links, {"text": "another", "address": f"{_by_tensor(request)}#another", "chosen": False}],
         }
     ]
 
@@ -225,17 +225,6 @@ def _changed(request: CopyRequest, field: str, value: Any) -> CopyRequest:
     return CopyRequest(**values)
 
 
-def of_request(request: CopyRequest, numel: int) -> str:
-    """Return the address of the chooser's answer to a request at one size."""
-    return f"{_address(request)}-{numel}.html"
-
-
-def by_tensor(request: CopyRequest) -> str:
-    """Return the address of the chooser's answers to a request by dtype and layout of x."""
-    return f"{_address(request)}-tensors.html"
-
-
-def _address(request: CopyRequest) -> str:
-    graph = {None: "", False: "-cut", True: "-kept"}[request.keeps_graph]
-    words = [request.device, request.to, ("own" if request.own else "shared") + graph, "grad" if request.requires_grad else "plain"]
-    return f"choose/{addresses.slug('-'.join(words))}"
+def _by_tensor(request: CopyRequest) -> str:
+    """Return the address of the answers to a request by dtype and layout of x."""
+    return addresses.of_choice(request.name, "tensors")

@@ -11,7 +11,6 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.copying import recommend
-from tensorcopy.copying.pages import chooser
 from tensorcopy.copying.recommend import Option
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.change_points import Step
@@ -25,11 +24,10 @@ from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
-from tensorcopy.site import addresses, plots
+from tensorcopy.site import addresses, history_chart, plots
 from tensorcopy.site.content import Content, changes_of, recent
 from tensorcopy.site.machine import CostTable, DeviceResults, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator, waiting, with_links
-from tensorcopy.site.pages import explorer, regressions
 from tensorcopy.site.plots import spark_span, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 
@@ -131,10 +129,10 @@ def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, 
         "csv": addresses.of_machine_data(machine.name),
         "histories": content.histories_address(machine),
         "accuracy": addresses.ACCURACY if "measurement" in content.docs else "",
-        "explorer": explorer.link(machine, *shown),
-        "own_explorer": explorer.link(own.results.machine, own.copy.case) if own else "",
-        "open_address": regressions.address_of(content, results.machine, results.device)
-        + (f"#{regressions.part_anchor(results)}" if suffix else ""),  # the first part is at the top, below what is new on each device
+        "explorer": history_chart.link(machine, *shown),
+        "own_explorer": history_chart.link(own.results.machine, own.copy.case) if own else "",
+        "open_address": content.regressions_address(results.machine, results.device)
+        + (f"#{results.anchor}" if suffix else ""),  # the first part is at the top, below what is new on each device
         "upgrades": every,
         "joints": dict.fromkeys(  # of those upgrades: the release, and the older Python before it
             (series.releases[joint.index], joint.older.python)
@@ -166,7 +164,7 @@ def _translated(content: Content, results: DeviceResults, shared: Mapping[str, A
         "changes": _changes(content, results, translate),
         "waiting": lambda table: waiting(table.cases[0][0], language),
         "tiles": _tiles(results, translate),
-        "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], page, language)),
+        "upgrade_data": history_chart.json_text(_upgrade_data(shared["upgrades"], page, language)),
     }
 
 
@@ -177,7 +175,7 @@ def _charted(results: DeviceResults) -> list[Case]:
 
 
 def _document(content: Content, results: DeviceResults, numel: str) -> dict[str, Any]:
-    """Return the history of copies and conversions at one size as in `explorer.chart_data`, with the sizes of each group.
+    """Return the history of copies and conversions at one size as in `history_chart.chart_data`, with the sizes of each group.
 
     The script loads the machine's other times when they are asked for, so that the page stays small.
     """
@@ -185,19 +183,19 @@ def _document(content: Content, results: DeviceResults, numel: str) -> dict[str,
     for case in _charted(results):
         numels.setdefault(case.spec.module, []).append(int(case["numel"]))
     cases = [case for case in _charted(results) if case["numel"] == numel]
-    document = explorer.chart_data(results.machine, cases, content.comparisons)
+    document = history_chart.chart_data(results.machine, cases, content.comparisons)
     return {**document, "quantity": SOME_TIMES, "numels": {group: sorted(set(sizes)) for group, sizes in numels.items()}}
 
 
 def _script(results: DeviceResults) -> dict[str, Any]:
     """Return where the whole history of a machine is: the chart of a device that is not shown first loads it when it is chosen."""
-    return {"machine": results.machine.name, "script": addresses.of_history_data(results.machine.name, explorer.TIMES)}
+    return {"machine": results.machine.name, "script": addresses.of_history_data(results.machine.name, history_chart.TIMES)}
 
 
 def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
     """Return the documents as text, the own machine labelled in the language of the page."""
     labels = [{}, {"label": translate("own_machine")}]
-    return explorer.json_text([{**document, **label} for document, label in zip(documents, labels)]) if documents else Markup("")
+    return history_chart.json_text([{**document, **label} for document, label in zip(documents, labels)]) if documents else Markup("")
 
 
 def _shown(results: DeviceResults) -> list[Case]:
@@ -270,7 +268,7 @@ def _answer(results: DeviceResults, translate: Translate) -> dict[str, Any]:
     return {
         "answer": translate("answer" if "conversion" in codes else "answer_copy", **codes),
         "costs": [
-            {"text": _cost(results.result, options, translate), "address": chooser.of_request(asked[name], int(options[0].case["numel"]))}
+            {"text": _cost(results.result, options, translate), "address": addresses.of_choice(asked[name].name, options[0].case["numel"])}
             for name, options in answered.items()
             if options and options[0].timing
         ],
@@ -336,8 +334,8 @@ def _regression(content: Content, results: DeviceResults, regression: OpenRegres
         state = translate("acknowledged_some", number=number, cases=len(regression.standings))
     return {
         "code": results.machine.case_code(worst.series.case),
-        "address": regressions.row_address(content, results, regression),
-        "line": regressions.line(results, regression),
+        "address": content.regression_address(results, regression),
+        "line": plots.since_best(regression.worst, results.releases),
         "cost": whole_percent(worst.ratio),
         "interval": _interval(worst.cost, translate),
         "best": worst.best_release,

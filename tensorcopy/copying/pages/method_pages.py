@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorcopy.copying import anatomy, recommend
+from tensorcopy.copying import anatomy, memory, recommend
 from tensorcopy.copying.anatomy import Anatomy
 from tensorcopy.copying.inside.semantics import describe, error_of
-from tensorcopy.copying.pages import memory
 from tensorcopy.numbers import size
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case, host_peak
-from tensorcopy.results.result import Result
-from tensorcopy.site import addresses
+from tensorcopy.site import addresses, history_chart
 from tensorcopy.site.changes import PLAIN
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import HISTORY_NUMELS, Machine, longest_history
 from tensorcopy.site.page import Page, translator
-from tensorcopy.site.pages import explorer
 
 SEMANTICS_TITLE = "What each method does"
 SEMANTICS_DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on torch since 1.9."
@@ -46,21 +43,14 @@ def pages(content: Content) -> Iterator[Page]:
     yield from _method_pages(content)
 
 
-def observed(result: Result, method: str, kind: str, device: str = "cpu") -> dict[str, Any] | None:
-    """Return a method's outcome on a device; None when it was not observed."""
-    row = result.methods.get(method) or {}
-    outcomes = (row.get("observed") or {}).get(device)
-    return outcomes[kind] if outcomes else None
-
-
 def _lead(content: Content, machine: Machine, method: str, device: str) -> str:
     """Say what a method gives for a leaf that requires grad on the device of its page, and on each other where it differs."""
-    if not observed(machine.result, method, "with_grad", device):
+    if not machine.result.outcome(method, "with_grad", device):
         return "Not observed with the newest torch." if device == "cpu" else f"For a tensor on {device}; not observed yet."
     texts = {
         other: describe(seen, other).rstrip(".")
         for other, each in {**content.by_device, device: machine}.items()
-        if (seen := observed(each.result, method, "with_grad", other))
+        if (seen := each.result.outcome(method, "with_grad", other))
     }
     own = texts.pop(device)
     outcomes = [own, *(f"on {other}: {text}" for other, text in texts.items() if text != own)]
@@ -86,7 +76,7 @@ def _method_pages(content: Content) -> Iterator[Page]:
             "memory": memory.uses(content, name, translator("en")),
             "in_article": name in memory.INDEPENDENT,
             "explorers": [
-                (each.name, explorer.link(each, *cases[:1]))
+                (each.name, history_chart.link(each, *cases[:1]))
                 for each in content.machines
                 if (cases := [case for case in each.cases if case.spec.timed and dict(case.parameters).get("method") == name])
             ],
@@ -135,7 +125,7 @@ def _releases(machine: Machine, name: str, device: str) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for result in machine.by_release:
-        outcomes = [describe(seen, device) if (seen := observed(result, name, kind, device)) else NOT_OBSERVED for kind in INPUTS]
+        outcomes = [describe(seen, device) if (seen := result.outcome(name, kind, device)) else NOT_OBSERVED for kind in INPUTS]
         peak = result.counts.get(host_peak(name, device))
         rows.append(
             {

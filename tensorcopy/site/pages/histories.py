@@ -8,20 +8,19 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.judge.series import CaseSeries, releases_of
+from tensorcopy.judge.series import CaseSeries
 from tensorcopy.numbers import duration_range, quantity, value_range
 from tensorcopy.report.sentences import device_lines, no_change_of_case, over_releases
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
-from tensorcopy.site import addresses, plots
+from tensorcopy.site import addresses, history_chart, plots
+from tensorcopy.site.case_tables import index_sections
 from tensorcopy.site.changes import CaseChange, cause_link
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.documents import Finding, findings
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, circumstances
-from tensorcopy.site.pages import explorer, regressions
-from tensorcopy.site.pages.explorer import index_sections, place_of
 
 TITLE = "History over torch releases"
 
@@ -38,11 +37,10 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
     shared = {"machines": content.machines, "machine": machine, "histories": address}
     values = {
         "changes": _changes(content, machine),
-        "failures": failures(machine),
         "sections": index_sections(machine, suite_specs.TIME),
         "tracked": index_sections(machine, suite_specs.TRACKED),
-        "pictures": pictures(machine),
-        "regressions": regressions.address_of(content, machine, next(iter(machine.devices), "cpu")),
+        "pictures": plots.pictures(machine),
+        "regressions": content.regressions_address(machine, next(iter(machine.devices), "cpu")),
         "counts": of_counts,
     }
     over = f"over {over_releases(machine.releases)} on {machine.name}"
@@ -55,29 +53,6 @@ def _indices(content: Content, machine: Machine) -> Iterator[Page]:
             f"Instructions, bytes and allocations of every case {over}.",
         )
         yield Page(of_counts, "counts.html", title, {**shared, **counted}, description=description)
-
-
-def pictures(machine: Machine) -> list[dict[str, Any]]:
-    """Return the pictures of the methods over the releases: the title, the plot, the codes of its lines, and its explorer's address."""
-    titles = {"copy": "Copies", "conversion": "Conversions"}
-    rows = []
-    for cases in machine.pictured:
-        group, releases = machine.group(cases[0]), releases_of(machine.history[case] for case in cases)
-        row = {
-            "title": f"{titles.get(group, group)}: {circumstances(cases[0])}",
-            "codes": [machine.case_code(case) for case in cases],
-            "explorer": explorer.link(machine, *cases),
-            "svg": Markup(plots.of_methods(machine, cases, releases).svg()),  # noqa: S704 - our own SVG
-        }
-        rows.append(row)
-    return rows
-
-
-def failures(machine: Machine) -> list[tuple[str, list[tuple[Machine, Case, str, str]]]]:
-    """Return the cases that failed in their last launch with the newest release of a machine: by release, each with its page and error."""
-    failed = machine.series[0].newest.failures
-    rows = [(machine, case, machine.case_address(case), text) for case, text in failed.items() if machine.has(case)]
-    return [(machine.series[0].releases[-1].version, rows)] if rows else []
 
 
 def _changes(content: Content, machine: Machine, *, counted: bool = False) -> list[list[MachineChange]]:
@@ -105,7 +80,7 @@ def _case_page(content: Content, machine: Machine, known: Sequence[Finding], cas
     changed = [[result.version for result in history.sides_of(step)] for step in history.all_steps]
     regression = anatomy_of = svg = ""
     if case in machine.open_cases:
-        regression = regressions.row_address(content, machine.devices[case.device], machine.open_cases[case])
+        regression = content.regression_address(machine.devices[case.device], machine.open_cases[case])
     if (counted or case).spec.metric == suite_specs.INSTRUCTIONS and case["method"] in machine.counted_methods:
         anatomy_of = "instructions"
     elif any(case in result.parts for result in history.results):
@@ -118,7 +93,7 @@ def _case_page(content: Content, machine: Machine, known: Sequence[Finding], cas
         "case": case,
         "suite": case.spec.label,
         "machines": other_machines(content.machines, machine, case),
-        "explorer": explorer.link(machine, case) if place_of(machine, case) else "",
+        "explorer": history_chart.link(machine, case) if history_chart.place_of(machine, case) else "",
         "unit": case.spec.unit,
         "value_name": {suite_specs.TIME: "time", suite_specs.TRACKED: "value"}.get(case.spec.metric, case.spec.unit),
         "changes": machine.case_changes[case],

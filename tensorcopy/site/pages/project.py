@@ -9,12 +9,10 @@ from tensorcopy.judge.paired import ONE_SIDED, Change
 from tensorcopy.numbers import quantity
 from tensorcopy.report.sentences import LIKELY, by_word, levels
 from tensorcopy.results.cases import Case, own_group, own_groups
-from tensorcopy.site import addresses
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of, recent
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page
-from tensorcopy.site.pages import histories
-from tensorcopy.site.plots import sparkline
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
 RECENT_CHANGES = 6
@@ -50,11 +48,10 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "releases": releases,
         "number": len(cases),
         "upgrade": upgrade if address else None,
-        "pictures": histories.pictures(machine),
+        "pictures": plots.pictures(machine),
         "sections": _sections(machine, cases[:MOST_CASES], releases, changes),
         "more": max(0, len(cases) - MOST_CASES),
         "changes": recent(changes_of(content, machine), RECENT_CHANGES),
-        "failures": histories.failures(machine),
     }
 
 
@@ -79,7 +76,7 @@ def _sections(
                 "case": case,
                 "address": machine.case_address(case),
                 "value": quantity(values[-1], series.unit),
-                "line": sparkline(series, releases) if min(values) > 0 else "",
+                "line": plots.sparkline(series, releases) if min(values) > 0 else "",
                 "change": changes.get(case),
             }
             sections.setdefault(grouped[case] or (case.spec.label if case.spec.shipped else case.spec.module), []).append(row)

@@ -31,7 +31,7 @@ from tensorcopy.site.content import Content
 from tensorcopy.site.documents import Finding, findings
 from tensorcopy.site.machine import DeviceResults, Machine
 from tensorcopy.site.page import Page, circumstances
-from tensorcopy.site.plots import sparkline
+from tensorcopy.site.plots import since_best
 
 TITLE = "Open regressions"
 
@@ -51,14 +51,8 @@ def _every(machine: Machine) -> tuple[DeviceResults, ...]:
 def _has_own_page(content: Content, machine: Machine) -> bool:
     """Return whether a machine has a page of its own: all but the main one, and that too with a device that another answers for."""
     return machine is not content.machine or any(
-        address_of(content, machine, each.device) != addresses.REGRESSIONS for each in _every(machine)
+        content.regressions_address(machine, each.device) != addresses.REGRESSIONS for each in _every(machine)
     )
-
-
-def address_of(content: Content, machine: Machine, device: str) -> str:
-    """Return the address of the page with the regressions of a machine on a device."""
-    is_main = any(each.machine is machine and each.device == device for each in content.devices)
-    return addresses.REGRESSIONS if is_main else addresses.of_regressions(machine.name)
 
 
 def _page(content: Content, shown: Sequence[DeviceResults], address: str) -> Page:
@@ -74,11 +68,6 @@ def _page(content: Content, shown: Sequence[DeviceResults], address: str) -> Pag
     return Page(address, "regressions.html", f"{TITLE}{on}", values, description=description)
 
 
-def part_anchor(results: DeviceResults) -> str:
-    """Return the anchor of a device's part of the page."""
-    return f"on-{results.device}"
-
-
 def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, ...]) -> dict[str, Any]:
     """Return the part of the page about a device."""
     newest = results.newest.version
@@ -92,7 +81,7 @@ def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, .
     return {
         "results": results,
         "machine": results.machine,
-        "anchor": part_anchor(results),
+        "anchor": results.anchor,
         "suffix": "" if results.device == "cpu" else f"-{results.device}",
         "groups": groups,
         "by_method": [*by_method.values()],
@@ -108,37 +97,18 @@ def _of_device(content: Content, results: DeviceResults, known: tuple[Finding, .
     }
 
 
-def anchor(results: DeviceResults, regression: OpenRegression) -> str:
-    """Return the anchor of a method's open cases of one age; those of the newest age have that of the method."""
-    method, age = regression.method, regression.worst.age
-    whole = next(each for each in results.regressions if each.method == method)
-    name = method if age is next(iter(whole.by_age)) else f"{method}-{age.value}"
-    return addresses.slug(name if results.device == "cpu" else f"{name}-{results.device}")
-
-
-def row_address(content: Content, results: DeviceResults, regression: OpenRegression) -> str:
-    """Return the address of a method's open cases of one age."""
-    return f"{address_of(content, results.machine, results.device)}#{anchor(results, regression)}"
-
-
-def line(results: DeviceResults, regression: OpenRegression) -> str:
-    """Return the sparkline of the worst case, strong since its best release."""
-    worst = regression.worst
-    return sparkline(worst.series, results.releases, worst.best or 0, "slower")
-
-
 def row(content: Content, results: DeviceResults, regression: OpenRegression, heading: str, known: tuple[Finding, ...]) -> dict[str, Any]:
     """Return a method with its cases of one age, the largest slowdown of that age and the largest cost, and what explains its slowdowns."""
     worst, slowed, machine = regression.worst, regression.slowed_most, results.machine
     return {
-        "anchor": anchor(results, regression),
+        "anchor": results.regression_anchor(regression),
         "code": machine.case_code(worst.series.case),
         "method": regression.method,
         "heading": heading,
         "extent": extent_text(regression),
         "cost": cost_extent_text(regression),
         "acknowledged": acknowledged_text(regression),
-        "line": line(results, regression),
+        "line": since_best(worst, results.releases),
         "release": slowed.series.releases[slowed.latest.index] if slowed.latest else "",
         "explained": list(_explained(content, machine, regression, known)),
         "cases": [_case(content, machine, each) for each in regression.standings],

@@ -34,12 +34,11 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import sections
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.case_tables import suite_tables
+from tensorcopy.site.case_tables import group_by_section, suite_tables
 from tensorcopy.site.changes import outcome_changes
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.machine import Machine, Series, groups_of, methods_of
 from tensorcopy.site.page import Page, circumstances, environment_text
-from tensorcopy.site.pages.explorer import group_by_section
 from tensorcopy.worker.devices import DEVICES
 
 

@@ -74,8 +74,9 @@ def uses(content: Content, method: str, translate: Translate) -> list[MemoryUse]
     for device in content.by_device:
         results = measured_on(content, device)
         of_method = [result for result in results if method in result.methods]
-        row = of_method[-1].methods[method] if of_method else {}
-        outcome = (row.get("observed") or {}).get(device, {}).get("plain", {})
+        if not of_method:
+            continue
+        row, outcome = of_method[-1].methods[method], of_method[-1].outcome(method, "plain", device) or {}
         on_device, on_host = cases(row, method, device)
         if not outcome.get("raises") and any(case in result.counts for result in of_method for case in (on_device, on_host)):
             counted = {"device": on_device, "host": on_host} if on_device else {"host": on_host}

@@ -11,11 +11,10 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.numbers import duration
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.site import addresses, render, writer
+from tensorcopy.site import addresses, history_chart, render, writer
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.pages import explorer
 from tests import launch_files
 from tests.conftest import lab_campaign
 from tests.site.test_render import follow_all_links, html
@@ -42,7 +41,7 @@ def machine(content) -> Machine:
 @pytest.fixture(scope="module")
 def data(content, machine) -> dict:
     """The data of every case, as the page reads it."""
-    return json.loads(explorer.json_text(explorer.chart_data(machine, machine.cases, content.comparisons)))
+    return json.loads(history_chart.json_text(history_chart.chart_data(machine, machine.cases, content.comparisons)))
 
 
 def cases_of(machine, data) -> list[tuple[Case, dict]]:
@@ -116,7 +115,7 @@ def test_intervals_are_those_of_the_newest_result(machine, data):
         timing = machine.result.timings.get(case)
         assert len(halves) == case.spec.timed or not row["values"].get("3.11")
         if timing:
-            assert halves[0][index - first] == round(explorer.UNIT * (timing.interval[1] / timing.seconds - 1)), case
+            assert halves[0][index - first] == round(history_chart.UNIT * (timing.interval[1] / timing.seconds - 1)), case
             compared += 1
     assert compared > 100
 
@@ -129,7 +128,7 @@ def test_what_would_not_have_been_seen_is_that_of_the_comparison(content, machin
     for case, row in cases_of(machine, data):
         if case.spec.timed and case in after.timings:
             first, _, _, sizes = row["values"]["3.11"]
-            assert sizes[index - first] == round(explorer.UNIT * changes[case].detectable), case
+            assert sizes[index - first] == round(history_chart.UNIT * changes[case].detectable), case
             assert sizes[0] is None, "there is no release before"
             compared += 1
     assert compared > 100
@@ -137,7 +136,7 @@ def test_what_would_not_have_been_seen_is_that_of_the_comparison(content, machin
 
 def test_each_place_has_one_case(machine, data):
     """A case with default parameters of another suite is the one by size: both measure the same."""
-    places = [json.dumps({name: value for name, value in row.items() if name in explorer.DEFAULTS}) for row in data["cases"]]
+    places = [json.dumps({name: value for name, value in row.items() if name in history_chart.DEFAULTS}) for row in data["cases"]]
     assert len(places) == len(set(places))
     names = {suite for suite, _ in data["suites"]}
     assert {"copies.BySize", "copies.ByGrad", "copies.ByDtype", "instructions.BySize"} <= names
@@ -149,10 +148,10 @@ def test_a_link_names_the_place_and_the_methods(machine):
     """Axes with their default value are left out."""
     cases = [launch_files.case(f"copies.ByGrad.time_copy {name} 16384 True") for name in ("clone_detach", "detach_clone")]
     fragment = "group=copies&method=clone_detach,detach_clone&numel=16384&grad=yes"
-    assert explorer.link(machine, *cases) == f"history/epyc-2core/index.html#{fragment}"
+    assert history_chart.link(machine, *cases) == f"history/epyc-2core/index.html#{fragment}"
     counted = launch_files.case("instructions.BySize.track_instructions clone 1 False")
-    assert explorer.link(machine, counted).endswith("#group=primitives&method=clone&numel=1&unit=instructions")
-    assert explorer.link(machine) == "history/epyc-2core/index.html"
+    assert history_chart.link(machine, counted).endswith("#group=primitives&method=clone&numel=1&unit=instructions")
+    assert history_chart.link(machine) == "history/epyc-2core/index.html"
 
 
 def test_the_library_of_the_chart_keeps_its_licence(tmp_path):
