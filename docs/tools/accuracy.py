@@ -35,7 +35,7 @@ from docs.tools.goals import Row, at_least, at_most, between
 from tensorcopy import configuration, files
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import change_points, comparisons, paired, series
+from tensorcopy.judge import case_history, change_points, comparisons, paired
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import launch
@@ -303,7 +303,7 @@ def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
     """Yield how many changes between neighbours the history does not tell."""
     large = missed = 0
     for axis in axes:
-        histories = series.joined([axis])
+        histories = case_history.joined([axis])
         for index, (before, after) in enumerate(pairwise(axis), 1):
             for case, change in comparisons.between(Question(before, after)).changes.items():
                 if change.verdict in (Verdict.SLOWER, Verdict.FASTER) and abs(log(change.ratio or 1.0)) >= log(1 + LARGE):

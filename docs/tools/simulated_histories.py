@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from docs.tools.goals import Row, at_least, at_most
-from tensorcopy.judge import comparisons, series
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import MARGIN, Verdict
 from tensorcopy.numbers import percent
@@ -54,7 +54,7 @@ def rows(axis: Sequence[Result]) -> Iterator[Row]:
         chosen = random.choice(len(cases), max(1, round(PLANTED * len(cases))), replace=False)
         planted = {cases[number]: (places[str(random.choice([*places]))], float(random.choice(STEPS))) for number in chosen}
         results = drawn(axis, cases, residuals, planted, random)
-        histories = series.joined([results])
+        histories = case_history.joined([results])
         for case, (index, size) in planted.items():
             kind, name = size_of(case), next(name for name, place in places.items() if place == index)
             told[name, kind, size].append(any(step.index == index and step.ratio > 1 for step in histories[case].steps))

@@ -231,8 +231,8 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
 
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the stored history of one case or of several: that on the site."""
-    from tensorcopy.judge import series
-    from tensorcopy.judge.series import standing
+    from tensorcopy.judge import case_history
+    from tensorcopy.judge.case_history import standing
     from tensorcopy.report import formats, sentences, terminal
     from tensorcopy.results import reader, select
     from tensorcopy.results.cases import kinds_of_cases, matching, some, spelling
@@ -249,7 +249,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     print_errors(problems)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
     device = select.device_of(results.results, options.device, options.machine, command=command, counts=True)
-    by_case = series.joined(select.history(results.results, options.machine, options.python, device), own.rules)
+    by_case = case_history.joined(select.history(results.results, options.machine, options.python, device), own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}
     if not selected:

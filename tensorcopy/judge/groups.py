@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
+from tensorcopy.judge.case_history import Age, CaseHistory, Standing, direction, releases_of
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.judge.series import Age, CaseSeries, Standing, direction, releases_of
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import NUMEL, SECONDS, N
 
@@ -63,7 +63,7 @@ class ReleaseChange:
         return not all(step.by_levels for step in self.steps.values())
 
 
-def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
+def changes_by_release(by_case: Mapping[Case, CaseHistory]) -> list[ReleaseChange]:
     """Return the changes of many cases of one axis, in order of release."""
     groups = grouped(by_case)
     releases = releases_of(by_case.values())
@@ -74,25 +74,20 @@ def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange
     return changes
 
 
-def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:
+def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
     """Return the cases of each group, in the order of the cases."""
     groups: dict[CaseGroup, list[Case]] = {}
-    for case, case_series in by_case.items():
+    for case, history in by_case.items():
         parameters = dict(case.parameters)
         numel = parameters.get(NUMEL, "0" if case.spec.shipped and N not in parameters else "")
         small = int(numel) <= DISPATCHER if numel else None
-        groups.setdefault(CaseGroup(case.spec.module, case.device, small, case_series.unit), []).append(case)
+        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit), []).append(case)
     return groups
 
 
-def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]) -> Iterator[ReleaseChange]:
+def _changes_at(release: str, group: CaseGroup, histories: Sequence[CaseHistory]) -> Iterator[ReleaseChange]:
     """Yield the slower cases of a group at a release, and the faster ones; then those that only an older Python shows."""
-    at_release = [
-        (case_series.case, step)
-        for case_series in all_series
-        for step in case_series.all_steps
-        if case_series.releases[step.index] == release
-    ]
+    at_release = [(history.case, step) for history in histories for step in history.all_steps if history.releases[step.index] == release]
     at_release.sort(key=lambda each: (each[1].only_on, bool(each[1].against), -each[1].size))
     for rises in (True, False):
         verdict = direction(group.unit, rises=rises)
@@ -100,7 +95,7 @@ def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]
         for only_on, against in dict.fromkeys((step.only_on, step.against) for _, step in changed):
             cases = {case: step for case, step in changed if (step.only_on, step.against) == (only_on, against)}
             ratio = median(step.ratio for step in cases.values())
-            yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, cases, against, only_on)
+            yield ReleaseChange(release, group, verdict, tuple(cases), len(histories), ratio, cases, against, only_on)
 
 
 @dataclass(frozen=True)
@@ -139,7 +134,7 @@ class OpenRegression:
     @property
     def method(self) -> str:
         """The method's name, or the suite's where it has no methods."""
-        case = self.worst.series.case
+        case = self.worst.history.case
         return _method(case) or case.spec.label
 
 
@@ -153,7 +148,7 @@ def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
     by_method: dict[tuple[str, str], list[Standing]] = {}
     for each in standings:
         if each.is_open:
-            case = each.series.case
+            case = each.history.case
             by_method.setdefault((_method(case) or case.suite, case.device), []).append(each)
     regressions = (OpenRegression(tuple(sorted(members, key=lambda each: each.rank))) for members in by_method.values())
     return sorted(regressions, key=lambda each: each.standings[0].rank)

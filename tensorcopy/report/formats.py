@@ -15,10 +15,10 @@ from io import StringIO
 from math import isfinite
 from typing import Any
 
+from tensorcopy.judge.case_history import Standing
 from tensorcopy.judge.comparisons import Comparison, Mean, group_means
 from tensorcopy.judge.groups import by_age, open_regressions
 from tensorcopy.judge.paired import APART, FAILED, ONE_SIDED, Change, Reason, Verdict
-from tensorcopy.judge.series import Standing
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import (
     CHANGED,
@@ -178,7 +178,7 @@ def open_document(standings: Iterable[Standing], device: str) -> dict[str, Any]:
     return {
         "device": device,
         "cases": len(every),
-        "compared": sum(each.series.is_compared for each in every),
+        "compared": sum(each.history.is_compared for each in every),
         "regressions": [
             {"method": each.method, "age": age.value, "cases": [_open_case(standing) for standing in each.standings]}
             for age, of_age in groups.items()
@@ -189,16 +189,16 @@ def open_document(standings: Iterable[Standing], device: str) -> dict[str, Any]:
 
 def _open_case(standing: Standing) -> dict[str, Any]:
     """Return an open case as a document; its costs are against its best release."""
-    series, cost = standing.series, standing.cost
+    history, cost = standing.history, standing.cost
     low, high = (cost.interval if cost else None) or (None, None)
     since = [
-        {"release": series.releases[step.index], "against": series.sides_of(step)[0].version, "ratio": _six(step.ratio)}
+        {"release": history.releases[step.index], "against": history.sides_of(step)[0].version, "ratio": _six(step.ratio)}
         for step in standing.open
     ]
     return {
-        "case": series.case.name,
-        "machine": series.results[-1].machine,
-        "release": series.releases[standing.newest],
+        "case": history.case.name,
+        "machine": history.results[-1].machine,
+        "release": history.releases[standing.newest],
         "best": standing.best_release,
         "ratio": _six(standing.ratio),
         "low": _six(low),

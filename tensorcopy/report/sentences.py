@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.case_history import LAST, Age, CaseHistory, Standing
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison, Mean
 from tensorcopy.judge.groups import DISPATCHER, CaseGroup, OpenRegression, ReleaseChange
@@ -27,7 +28,6 @@ from tensorcopy.judge.paired import (
     Reason,
     Verdict,
 )
-from tensorcopy.judge.series import LAST, Age, CaseSeries, Standing
 from tensorcopy.numbers import (
     change_size,
     count,
@@ -132,7 +132,7 @@ def none_open(standings: Collection[Standing], newest: str, language: str = "en"
     For example "No case is significantly slower with torch 2.15.0 than with an earlier release. Smallest slowdown seen 9 times in 10:
     15.0 % (≤ 2¹⁴ elements). Unknown against the release before: 95 of 121 cases."
     """
-    with_newest = {each.series.case: each.series.neighbours.get(each.newest) for each in standings}
+    with_newest = {each.history.case: each.history.neighbours.get(each.newest) for each in standings}
     changes = {case: change for case, change in with_newest.items() if change}
     seen = {name: size for name, size in comparisons.sensitivity(changes).items() if name}
     sentences = [translate("open_regressions_none", language, torch=newest)]
@@ -151,9 +151,9 @@ def against_earlier(regressions: Iterable[OpenRegression], language: str = "en")
     """
     by_release: dict[str, list[Change]] = {}
     for standing in (standing for regression in regressions for standing in regression.standings if standing.age is Age.NEW):
-        *earlier, _, newest = (index for index, value in enumerate(standing.series.values) if value is not None)
-        if earlier and (change := standing.series.change(earlier[-1], newest)):
-            by_release.setdefault(standing.series.releases[earlier[-1]], []).append(change)
+        *earlier, _, newest = (index for index, value in enumerate(standing.history.values) if value is not None)
+        if earlier and (change := standing.history.change(earlier[-1], newest)):
+            by_release.setdefault(standing.history.releases[earlier[-1]], []).append(change)
     sentences = []
     for release, changes in by_release.items():
         number = by_word(changes)
@@ -466,16 +466,16 @@ def _than(change: Step | ReleaseChange) -> str:
     return (f" than {change.against}" if change.against else "") + only
 
 
-def no_change(all_series: Collection[CaseSeries], language: str = "en") -> str:
+def no_change(histories: Collection[CaseHistory], language: str = "en") -> str:
     """Return that no case changed and how many are unknown with some release, or that nothing could be compared."""
-    if not any(each.is_compared for each in all_series):
+    if not any(each.is_compared for each in histories):
         return translate("nothing_compared", language)
-    unknown = sum(bool(each.unknown) for each in all_series)
-    rest = translate("no_changes_unknown", language, unknown=unknown, cases=len(all_series)) if unknown else ""
+    unknown = sum(bool(each.unknown) for each in histories)
+    rest = translate("no_changes_unknown", language, unknown=unknown, cases=len(histories)) if unknown else ""
     return translate("space", language).join(filter(None, [translate("no_changes", language), rest]))
 
 
-def no_change_of_case(history: CaseSeries) -> str:
+def no_change_of_case(history: CaseHistory) -> str:
     """Return that a case did not change, and with how many releases that is unknown, without a point.
 
     For example "no change detected over 22 releases, unknown with 3 of them".
@@ -523,7 +523,7 @@ def extent_text(regression: OpenRegression) -> str:
     largest = translate("no_single_release")
     if step := slowed.latest:
         size = step_size(step, SECONDS, within=True)
-        largest = f"{'up to ' if number > 1 else ''}{size} with {slowed.series.releases[step.index]}{against_text(step)}"
+        largest = f"{'up to ' if number > 1 else ''}{size} with {slowed.history.releases[step.index]}{against_text(step)}"
     return f"{largest} in {counted(number, 'case')}"
 
 

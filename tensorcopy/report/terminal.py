@@ -13,11 +13,11 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tensorcopy.judge.case_history import CaseHistory, direction, releases_of, standing
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.groups import by_age, changes_by_release, open_regressions
 from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
-from tensorcopy.judge.series import CaseSeries, direction, releases_of, standing
 from tensorcopy.numbers import (
     INSIDE,
     counted,
@@ -232,59 +232,56 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
     return lines
 
 
-def case_table(case_series: CaseSeries) -> RenderableType:
+def case_table(history: CaseHistory) -> RenderableType:
     """Return a row for each release with its time, a bar and its change from the release before, and a line for each change."""
     steps: dict[int, list[Step]] = {}
-    for step in case_series.all_steps:
+    for step in history.all_steps:
         steps.setdefault(step.index, []).append(step)
-    greatest = max((value for value in case_series.values if value is not None), default=1.0)
-    several = len({result.python for result in case_series.results}) > 1
-    tracks = is_tracked(case_series.unit)
+    greatest = max((value for value in history.values if value is not None), default=1.0)
+    several = len({result.python for result in history.results}) > 1
+    tracks = is_tracked(history.unit)
     rows = []
-    for index, (release, result, value) in enumerate(zip(case_series.releases, case_series.results, case_series.values)):
+    for index, (release, result, value) in enumerate(zip(history.releases, history.results, history.values)):
         name = f"{release} ({result.python})" if several else release
-        measured = case_series.measured[index]
+        measured = history.measured[index]
         if value is None or measured is None:
-            failure = result.failures.get(case_series.case)
+            failure = result.failures.get(history.case)
             rows.append((name, "", "", "", f"failed: {failure}" if failure else "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
             change = ", ".join(
-                f"{SIGNS[direction(case_series.unit, rises=step.rises)]} {step_size(step, case_series.unit)}"
+                f"{SIGNS[direction(history.unit, rises=step.rises)]} {step_size(step, history.unit)}"
                 f"{f' on {step.only_on}' if step.only_on else ''}"
                 for step in steps.get(index, ())
             )
-            change = UNPAIRED if case_series.unpaired[index] else change
-            rows.append((name, quantity(measured, case_series.unit), _variation(case_series, index), bar, change))
-    title = "time" if case_series.case.spec.timed else case_series.unit
+            change = UNPAIRED if history.unpaired[index] else change
+            rows.append((name, quantity(measured, history.unit), _variation(history, index), bar, change))
+    title = "time" if history.case.spec.timed else history.unit
     if tracks:
         title = "value"
     table = terminal_table(("torch", title, "from launch to launch" if tracks else "±", "", ""), rows, "lrrll")
-    lines = [
-        f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}"
-        for step in case_series.all_steps
-    ]
-    heading = f"{_name(case_series.case)}, on {case_series.on}{', as measured, bars scaled' if _is_scaled(case_series) else ''}"
-    notes = [translate("unpaired_releases")] if any(case_series.unpaired) else []
-    notes += [f"± is half the 95 % interval. {USUAL_SPEED}"] if case_series.case.spec.timed else []
-    return Group(Prose(heading), table, Prose("\n".join([*(lines or [no_change([case_series])]), *notes])))
+    lines = [f"torch {history.releases[step.index]}: {step_text(step, history.releases, history.unit)}" for step in history.all_steps]
+    heading = f"{_name(history.case)}, on {history.on}{', as measured, bars scaled' if _is_scaled(history) else ''}"
+    notes = [translate("unpaired_releases")] if any(history.unpaired) else []
+    notes += [f"± is half the 95 % interval. {USUAL_SPEED}"] if history.case.spec.timed else []
+    return Group(Prose(heading), table, Prose("\n".join([*(lines or [no_change([history])]), *notes])))
 
 
-def _variation(case_series: CaseSeries, index: int) -> str:
+def _variation(history: CaseHistory, index: int) -> str:
     """Return how a value varies: of a tracked one its range, of a time half of its interval, of a count the difference of its repeats."""
-    case, result = case_series.case, case_series.results[index]
-    if is_tracked(case_series.unit):
-        return value_range(result.count_repeats[case], case_series.unit)
-    spread = result.timings[case].factor() - 1 if case.spec.timed else case_series.spreads[index]
+    case, result = history.case, history.results[index]
+    if is_tracked(history.unit):
+        return value_range(result.count_repeats[case], history.unit)
+    spread = result.timings[case].factor() - 1 if case.spec.timed else history.spreads[index]
     return percent(spread, 1) if spread > 0 else ""
 
 
-def _is_scaled(case_series: CaseSeries) -> bool:
+def _is_scaled(history: CaseHistory) -> bool:
     """Return whether values of an older Python are scaled to the newest one's."""
-    return any(joint.factor != 1 for joint in case_series.joints)
+    return any(joint.factor != 1 for joint in history.joints)
 
 
-def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> RenderableType:
+def summary_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> RenderableType:
     """Return the changes by release and group, the newest release first.
 
     all_cases : list every case that changed, and not only the `LARGEST` changes of a group
@@ -303,23 +300,23 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> Rend
     return Prose("\n".join([heading, *(lines or [no_change(by_case.values())])]))
 
 
-def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> RenderableType:
+def open_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> RenderableType:
     """Return the methods whose newest release is slower than their best one: what is new first, each in order of `Standing.rank`.
 
     all_cases : list every case, and not only the `LARGEST` of a method
     """
-    known = [each for case_series in by_case.values() if (each := standing(case_series))]
+    known = [each for history in by_case.values() if (each := standing(history))]
     if not known:
         return Prose("Open regressions: no case is timed")
-    if not any(each.series.is_compared for each in known):
+    if not any(each.history.is_compared for each in known):
         return Prose(translate("nothing_compared"))
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
     of = f"{number or 'none'} of {counted(len(known), 'case')}, each against its lowest level"
     methods = f"{counted(len(regressions), owner_noun(by_case))} in {of}; {ages_text(regressions)}" if regressions else of
-    newest = releases_of(each.series for each in known)[-1]
+    newest = releases_of(each.history for each in known)[-1]
     first = next(iter(by_case.values()))
-    scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.series) for each in known) else ""
+    scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.history) for each in known) else ""
     lines = [f"Open regressions on {first.on}{scaled}", f"torch {newest}: {methods}"]
     lines += [] if regressions else [none_open(known, newest)]
     for age, of_age in by_age(regressions).items():
@@ -328,9 +325,9 @@ def open_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool) -> Rendera
             lines += ["", f"{regression.method}: {extent_text(regression)}; {cost_extent_text(regression)}"]
             for each in regression.standings if all_cases else regression.standings[:LARGEST]:
                 before, after = map(duration, each.times)
-                steps = [(each.series.releases[step.index], f"{step_size(step, SECONDS)}{against_text(step)}") for step in each.open]
+                steps = [(each.history.releases[step.index], f"{step_size(step, SECONDS)}{against_text(step)}") for step in each.open]
                 lines += [
-                    f"  {_name(each.series.case)}",
+                    f"  {_name(each.history.case)}",
                     f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
                     f"    since {', '.join(f'{release} ({size})' for release, size in steps)}" if steps else "    no single release",
                 ]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
+from tensorcopy.judge.case_history import Standing
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.judge.series import Standing
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, own_group, own_groups
 from tensorcopy.results.result import Measured

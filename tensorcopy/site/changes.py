@@ -18,11 +18,11 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
+from tensorcopy.judge.case_history import CaseHistory, direction
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import labels
 from tensorcopy.judge.function_changes import ProfileDifference
 from tensorcopy.judge.paired import has_changed
-from tensorcopy.judge.series import CaseSeries, direction
 from tensorcopy.report.sentences import against_text, step_size, step_text
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
@@ -58,7 +58,7 @@ class CaseChange:
         return f"{step_size(self.step, self.unit)}{against_text(self.step)}"
 
 
-def changes_of_case(history: CaseSeries) -> tuple[CaseChange, ...]:
+def changes_of_case(history: CaseHistory) -> tuple[CaseChange, ...]:
     """Return the changes of a case in order of release."""
     return tuple(
         CaseChange(

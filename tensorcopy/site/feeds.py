@@ -7,8 +7,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from tensorcopy import __version__
+from tensorcopy.judge.case_history import Age
 from tensorcopy.judge.groups import by_age
-from tensorcopy.judge.series import Age
 from tensorcopy.numbers import counted
 from tensorcopy.report.sentences import acknowledged_text, against_earlier, owner_noun, step_size
 from tensorcopy.results.suite_specs import SECONDS
@@ -74,18 +74,18 @@ def _new(content: Content) -> Iterator[Entry]:
         if not new:
             continue
         sizes = [step_size(step, SECONDS, within=True) for each in new if (step := each.slowed_most.latest)]
-        series, device = new[0].worst.series, results.device
-        before, after = series.sides(new[0].worst.newest)
+        history, device = new[0].worst.history, results.device
+        before, after = history.sides(new[0].worst.newest)
         slower = f"{counted(len(new), owner_noun(results.standings))} slower in {counted(sum(len(each.standings) for each in new), 'case')}"
         methods = [
-            f"{results.machine.case_code(each.worst.series.case)}: {size}"
+            f"{results.machine.case_code(each.worst.history.case)}: {size}"
             f" in {counted(len(each.standings), 'case')}{acknowledged_text(each)}"
             for each, size in zip(new, sizes)
         ]
         yield Entry(
             ("new", device, after.version),
             device,
-            after.first_day_of(standing.series.case for of_method in new for standing in of_method.standings),
+            after.first_day_of(standing.history.case for of_method in new for standing in of_method.standings),
             f"torch {after.version} on {device}: {slower}, up to {sizes[0]}",
             content.comparison_address(before, after) or addresses.REGRESSIONS,
             f"{results.hardware} ({results.machine.name}), against {before.version}; largest: {'; '.join(methods)}. "

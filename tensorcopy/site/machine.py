@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from tensorcopy.campaign import NO_RULES, VerdictRules
-from tensorcopy.judge import comparisons, groups
-from tensorcopy.judge import series as case_series
+from tensorcopy.judge import case_history, comparisons, groups
+from tensorcopy.judge.case_history import CaseHistory, Standing, standing
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.groups import OpenRegression, ReleaseChange
-from tensorcopy.judge.series import CaseSeries, Standing, standing
 from tensorcopy.numbers import extent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
@@ -71,7 +70,7 @@ class Series:
     @cached_property
     def cases(self) -> frozenset[Case]:
         """The cases that have a history on it."""
-        return frozenset(case_series.cases([self.results]))
+        return frozenset(case_history.cases([self.results]))
 
 
 def _timed(result: Result, device: str) -> list[Case]:
@@ -209,7 +208,7 @@ class Machine:
 
         They are known without the histories, which take long: the pages of a machine link to the cases of others.
         """
-        return tuple(case_series.cases([series.results for series in self.joined_series]))
+        return tuple(case_history.cases([series.results for series in self.joined_series]))
 
     @cached_property
     def _known(self) -> frozenset[Case]:
@@ -220,9 +219,9 @@ class Machine:
         return case in self._known
 
     @cached_property
-    def history(self) -> dict[Case, CaseSeries]:
+    def history(self) -> dict[Case, CaseHistory]:
         """Each case over the releases, the Pythons joined."""
-        joined = case_series.joined([series.results for series in self.joined_series], self.rules)
+        joined = case_history.joined([series.results for series in self.joined_series], self.rules)
         return {case: joined[case] for case in self.cases}
 
     @cached_property
@@ -233,7 +232,7 @@ class Machine:
     @cached_property
     def standings(self) -> dict[Case, Standing]:
         """Where each timed case stands with the newest release."""
-        return {case: each for case, series in self.history.items() if (each := standing(series))}
+        return {case: each for case, history in self.history.items() if (each := standing(history))}
 
     @cached_property
     def regressions(self) -> list[OpenRegression]:
@@ -244,7 +243,7 @@ class Machine:
     def open_cases(self) -> dict[Case, OpenRegression]:
         """Each open case with those of its method that are as old."""
         parts = (part for regression in self.regressions for part in regression.by_age.values())
-        return {standing.series.case: part for part in parts for standing in part.standings}
+        return {standing.history.case: part for part in parts for standing in part.standings}
 
     @property
     def counts_instructions(self) -> bool:
@@ -425,14 +424,14 @@ class DeviceResults:
         return self.result.hardware(self.device)
 
     @cached_property
-    def history(self) -> dict[Case, CaseSeries]:
+    def history(self) -> dict[Case, CaseHistory]:
         """Each timed or tracked case on the device over the releases."""
-        return {case: series for case, series in self.machine.history.items() if self._has(case)}
+        return {case: history for case, history in self.machine.history.items() if self._has(case)}
 
     @cached_property
     def releases(self) -> tuple[str, ...]:
         """Every release of that history, the oldest first."""
-        return tuple(case_series.releases_of(self.history.values()))
+        return tuple(case_history.releases_of(self.history.values()))
 
     @cached_property
     def has_copies(self) -> bool:
@@ -452,7 +451,7 @@ class DeviceResults:
     @cached_property
     def regressions(self) -> list[OpenRegression]:
         """The methods that are slower with the newest release than with their best one."""
-        return [each for each in self.machine.regressions if each.worst.series.case.device == self.device]
+        return [each for each in self.machine.regressions if each.worst.history.case.device == self.device]
 
     @property
     def anchor(self) -> str:
@@ -469,7 +468,7 @@ class DeviceResults:
     @cached_property
     def is_compared(self) -> bool:
         """Whether a change of any time or tracked value on the device could be seen."""
-        return any(series.is_compared for series in self.history.values())
+        return any(history.is_compared for history in self.history.values())
 
 
 def machines(results: Sequence[Result], rules: VerdictRules = NO_RULES) -> list[Machine]:

@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from tensorcopy.campaign import VerdictRules
 from tensorcopy.judge import change_points
+from tensorcopy.judge.case_history import CHANGED, CaseHistory, Standing, direction, releases_of
 from tensorcopy.judge.comparisons import Comparison, Question, between
-from tensorcopy.judge.series import CHANGED, CaseSeries, Standing, direction, releases_of
 from tensorcopy.numbers import count, duration, signed_percent, unbroken
 from tensorcopy.report.sentences import SIGNS, against_text
 from tensorcopy.report.words import translate
@@ -190,10 +190,10 @@ def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str],
     codes = translate("and", language).join(machine.code(case["method"], case.device) for case in cases)
     label = translate("plot_releases", language, codes=codes, case=circumstances(cases[0], language))
     changed = {
-        (releases.index(series.releases[step.index]), direction(series.unit, rises=step.rises).value)
-        for series in map(machine.history.__getitem__, cases)
-        for step in series.steps
-        if series.releases[step.index] in releases
+        (releases.index(history.releases[step.index]), direction(history.unit, rises=step.rises).value)
+        for history in map(machine.history.__getitem__, cases)
+        for step in history.steps
+        if history.releases[step.index] in releases
     }
     ticks = [Rule(place, "", verdict) for place, verdict in sorted(changed)]
     return Plot(label, NameAxis(tuple(releases)), ValueAxis.around(values), [*lines, *marks], ticks=ticks)
@@ -300,7 +300,7 @@ def size_parameter(case: Case) -> str:
     return next((by for by in (NUMEL, N) if methods and case.suite == suite_specs.timed_by_size(methods, device, by=by)), "")
 
 
-def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = None, verdict: str = "", span: float = SPARK_SPAN) -> str:
+def sparkline(history: CaseHistory, releases: Sequence[str], since: int | None = None, verdict: str = "", span: float = SPARK_SPAN) -> str:
     """Return the sparkline of a case that was measured at least once: an SVG with a logarithmic axis around the values.
 
     releases : of the horizontal axis; all sparklines of a table have the same
@@ -308,17 +308,17 @@ def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = N
     span : of the vertical axis at least, as a logarithm; a table whose lines are compared has one for all
     """
     if since is None:
-        last = series.steps[-1] if series.steps else None
+        last = history.steps[-1] if history.steps else None
         since = last.index if last else 0
-        verdict = direction(series.unit, rises=last.rises).value if last and series.case.spec.timed else ""
+        verdict = direction(history.unit, rises=last.rises).value if last and history.case.spec.timed else ""
     places = {release: SPARK_STRIDE * index for index, release in enumerate(releases)}
-    logs = [None if value is None else log(value) for value in series.values]
+    logs = [None if value is None else log(value) for value in history.values]
     measured = [value for value in logs if value is not None]
     low, high = min(measured), max(measured)
     middle, scale = (low + high) / 2, (SPARK_HEIGHT - 2 * SPARK_MARGIN) / max(high - low, span)
     points = [
         None if value is None else (places[release], round(SPARK_HEIGHT / 2 - scale * (value - middle)))
-        for release, value in zip(series.releases, logs)
+        for release, value in zip(history.releases, logs)
     ]
 
     def path(points: Sequence[Coordinates | None]) -> str:
@@ -337,9 +337,9 @@ def _corners(points: Sequence[Coordinates]) -> list[Coordinates]:
     return [*points[:1], *inner, *points[1:][-1:]]
 
 
-def spark_span(all_series: Iterable[CaseSeries]) -> float:
-    """Return the span of a vertical axis on which each of some series fits."""
-    logs = [[log(value) for value in series.values if value is not None] for series in all_series]
+def spark_span(histories: Iterable[CaseHistory]) -> float:
+    """Return the span of a vertical axis on which each of some history fits."""
+    logs = [[log(value) for value in history.values if value is not None] for history in histories]
     return max([SPARK_SPAN, *(max(values) - min(values) for values in logs if values)])
 
 
@@ -356,11 +356,11 @@ def _by_version(series: Series, value: Callable[[Result], Value | None], version
 
 def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
     """Return the level between two detected changes at each release of a series, as measured on its Python."""
-    case_series = machine.history[case]
+    history = machine.history[case]
     levels: dict[str, float] = {}
-    for index, level in enumerate(change_points.levels(case_series.values, case_series.steps)):
-        if level is not None and case_series.results[index].series_key == series.key:
-            levels[case_series.releases[index]] = level / case_series.scale(index)
+    for index, level in enumerate(change_points.levels(history.values, history.steps)):
+        if level is not None and history.results[index].series_key == series.key:
+            levels[history.releases[index]] = level / history.scale(index)
     values = [levels.get(version) for version in versions]
     return [None if value is None else PlotPoint(position, value) for position, value in enumerate(values)]
 
@@ -380,18 +380,18 @@ def _gaps(present: Sequence[bool], label: str) -> list[Rule]:
 
 
 def _joined_points(machine: Machine, case: Case, releases: Sequence[str]) -> list[PlotPoint | None]:
-    series = machine.history[case]
-    values = dict(zip(series.releases, series.values))
+    history = machine.history[case]
+    values = dict(zip(history.releases, history.values))
     return [None if (value := values.get(release)) is None else PlotPoint(place, value) for place, release in enumerate(releases)]
 
 
 def _change_points(machine: Machine, case: Case, releases: Sequence[str], language: str) -> list[PlotPoint | None]:
     """Return the value at each change of level, and the newest one; None at every other release."""
-    series, code = machine.history[case], machine.code(case["method"], case.device)
-    newest = max((index for index, value in enumerate(series.values) if value is not None), default=0)
+    history, code = machine.history[case], machine.code(case["method"], case.device)
+    newest = max((index for index, value in enumerate(history.values) if value is not None), default=0)
     points: list[PlotPoint | None] = [None] * len(releases)
-    for index, step in {newest: None, **{step.index: step for step in series.steps}}.items():
-        release, value = series.releases[index], series.values[index]
+    for index, step in {newest: None, **{step.index: step for step in history.steps}}.items():
+        release, value = history.releases[index], history.values[index]
         if release in releases and value is not None:
             change = f"{whole_percent(step.ratio)}{against_text(step, language)}" if step else ""
             name = "plot_change" if step else "plot_newest"
@@ -402,4 +402,4 @@ def _change_points(machine: Machine, case: Case, releases: Sequence[str], langua
 
 def since_best(standing: Standing, releases: Sequence[str]) -> str:
     """Return the sparkline of an open case, strong since its best release."""
-    return sparkline(standing.series, releases, standing.best or 0, "slower")
+    return sparkline(standing.history, releases, standing.best or 0, "slower")

@@ -8,7 +8,7 @@ import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.copying.inside import instruction_count
-from tensorcopy.judge import comparisons, series
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.paired import CountPair
 from tensorcopy.results.cases import counted_case
 from tests import launch_files
@@ -76,8 +76,8 @@ def test_a_count_that_differs_from_launch_to_launch_is_changed_by_no_less():
         for sides in permutations((before, replace(measured(NEW, {}), count_repeats={COUNTED: repeats}))):
             change = comparisons.count_pair(*sides, COUNTED)
             assert (change.repeatability, change.changed) == (pytest.approx(spread), changed)
-            values, spreads = series._of_counts(COUNTED, sides)
-            assert bool(series.exact_steps(values, spreads)) is changed
+            values, spreads = case_history._of_counts(COUNTED, sides)
+            assert bool(case_history.exact_steps(values, spreads)) is changed
 
 
 @pytest.mark.parametrize(("repeats", "changed"), [(1, False), (2, True)])
@@ -98,7 +98,7 @@ def test_counts_of_two_machines_are_not_compared():
 
 def test_a_counted_case_has_exact_steps():
     """Each release against the one before; a gap is skipped."""
-    steps = series.exact_steps([1000, 1000, None, 1050, 1049, 900], [0.0] * 6)
+    steps = case_history.exact_steps([1000, 1000, None, 1050, 1049, 900], [0.0] * 6)
     assert [(step.index, round(step.ratio, 3)) for step in steps] == [(3, 1.05), (5, round(900 / 1049, 3))]
 
 
@@ -109,7 +109,7 @@ def test_a_comparison_and_a_history_agree_on_what_has_changed(before, after, cha
     """In either direction, from and to nothing."""
     assert count(before, after).changed is changed
     if before and after:
-        assert bool(series.exact_steps([before, after], [0.0, 0.002])) is changed
+        assert bool(case_history.exact_steps([before, after], [0.0, 0.002])) is changed
 
 
 def test_neither_the_loop_nor_switching_the_count_on_counts():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.judge import comparisons, series
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
@@ -49,7 +49,7 @@ def test_the_site_and_the_terminal_show_the_same_history(tmp_path):
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, sides={"2.15.0": {"build": "cpu"}}, launches=1, start=START + 20 * EVERY)
     results = reader.load_results(tmp_path).results
     (machine,) = machine_model.machines(results)
-    (of_site,), (of_terminal,) = machine.history.values(), series.joined(select.history(results)).values()
+    (of_site,), (of_terminal,) = machine.history.values(), case_history.joined(select.history(results)).values()
     assert of_site.releases == of_terminal.releases == ("2.13.0", "2.14.1")
 
 
@@ -62,5 +62,5 @@ def test_the_history_is_of_a_machine_with_two_releases(tmp_path):
     assert [result.machine for (result,) in select.history(results, "new")] == ["new"]
     of_new = [result for result in results if result.machine == "new"]
     assert [result.machine for (result,) in select.history(of_new)] == ["new"]
-    (case_series,) = series.joined(select.history(results)).values()
-    assert "(old, cpu)" in case_series.on  # the first line of `tensorcopy history`
+    (history,) = case_history.joined(select.history(results)).values()
+    assert "(old, cpu)" in history.on  # the first line of `tensorcopy history`

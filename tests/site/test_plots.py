@@ -10,9 +10,9 @@ import pytest
 
 from tensorcopy.campaign import NO_RULES
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.case_history import CaseHistory
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.series import CaseSeries
 from tensorcopy.results.cases import Case
 from tensorcopy.site import plots
 from tensorcopy.site.machine import series_of_results
@@ -137,9 +137,9 @@ def test_an_interval_that_ends_outside_has_an_arrow(low, high, arrows):
     assert line.get("d").count("m") == arrows
 
 
-def spark_series(*values: float | None, steps: tuple[Step, ...] = ()) -> CaseSeries:
+def spark_history(*values: float | None, steps: tuple[Step, ...] = ()) -> CaseHistory:
     case = Case("copies.BySize.time_copy", (("method", "a"), ("numel", "16")))
-    return CaseSeries(case, "", "seconds", RELEASES[: len(values)], (), values, (0.0,) * len(values), steps)
+    return CaseHistory(case, "", "seconds", RELEASES[: len(values)], (), values, (0.0,) * len(values), steps)
 
 
 def points(path: str) -> list[tuple[int, int]]:
@@ -161,20 +161,20 @@ TOP, BOTTOM = SPARK_MARGIN, SPARK_HEIGHT - SPARK_MARGIN
 
 def test_a_sparkline_has_the_colour_of_its_last_change_or_of_what_it_costs():
     """From there on: the part before is another line, which ends where this one begins."""
-    series = spark_series(4e-6, 4e-6, 2e-6, 2e-6, steps=(Step(2, 4e-6, 2e-6, 0.0),))
-    before, after = paths(sparkline(series, RELEASES))
+    history = spark_history(4e-6, 4e-6, 2e-6, 2e-6, steps=(Step(2, 4e-6, 2e-6, 0.0),))
+    before, after = paths(sparkline(history, RELEASES))
     assert before == [(0, TOP), (6, TOP), (12, BOTTOM)]
     assert after == [(12, BOTTOM), (18, BOTTOM)]
-    assert 'class="spark faster"' in sparkline(series, RELEASES)
-    assert [len(path) for path in paths(sparkline(series, RELEASES, 1, "slower"))] == [2, 3]
-    assert 'class="spark slower"' in sparkline(series, RELEASES, 1, "slower")
+    assert 'class="spark faster"' in sparkline(history, RELEASES)
+    assert [len(path) for path in paths(sparkline(history, RELEASES, 1, "slower"))] == [2, 3]
+    assert 'class="spark slower"' in sparkline(history, RELEASES, 1, "slower")
 
 
 def test_sparklines_of_a_table_have_one_scale():
     """An equal change is equally high in each; the largest history fills the height."""
-    small, large = spark_series(1e-6, 2e-6), spark_series(1e-3, 4e-3)
+    small, large = spark_history(1e-6, 2e-6), spark_history(1e-3, 4e-3)
     span = spark_span([small, large])
-    heights = [[y for path in paths(sparkline(series, RELEASES, 0, "", span)) for _, y in path] for series in (small, large)]
+    heights = [[y for path in paths(sparkline(history, RELEASES, 0, "", span)) for _, y in path] for history in (small, large)]
     assert heights[1] == [BOTTOM, TOP]
     assert heights[0][0] - heights[0][1] == (BOTTOM - TOP) / 2
 

@@ -7,8 +7,8 @@ from html import unescape
 import pytest
 
 from tensorcopy.cli import main
+from tensorcopy.judge.case_history import LAST, Age
 from tensorcopy.judge.groups import by_age
-from tensorcopy.judge.series import LAST, Age
 from tensorcopy.site import addresses, data_files, documents, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content

@@ -21,8 +21,8 @@ import pytest
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.recommend import common_request, recommended
+from tensorcopy.judge.case_history import standing
 from tensorcopy.judge.comparisons import Question, between, sensitivity
-from tensorcopy.judge.series import standing
 from tensorcopy.numbers import duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report.sentences import USUAL_SPEED
@@ -298,14 +298,14 @@ def test_the_landing_page_has_a_cell_for_every_method_and_size(shipped, content)
     cells = re.findall(r'<td(?: class="(\w+)")?><a href="(history/[^"]+)" aria-label="([^"]+)">(.*?)</a></td>', page)
     assert len(cells) == (5 + 3) * len(SIZES)
     assert [rank for rank, *_ in cells].count("fastest") == 2 * len(SIZES)
-    series = {addresses.of_case(content.machine.name, case): each for case, each in content.machine.history.items()}
+    histories = {addresses.of_case(content.machine.name, case): each for case, each in content.machine.history.items()}
     for _, address, label, text in cells:
         value, cost = re.fullmatch(r"<svg.*</svg>(\S+ \S+)(?: <small class=\"slower\">(.+)</small>)?", text).groups()
         assert f": {value}" in label
         assert f"{value}</td>" in shipped[address] or f"{value} " in shipped[address]
-        where = standing(series[address], landing.LAST)
+        where = standing(histories[address], landing.LAST)
         assert bool(cost) is where.is_open
-        assert not cost or f", {whole_percent(where.cost.ratio)} against {where.series.releases[where.best]}" in label
+        assert not cost or f", {whole_percent(where.cost.ratio)} against {where.history.releases[where.best]}" in label
 
 
 def test_the_landing_page_tells_what_an_upgrade_changes(shipped, content):

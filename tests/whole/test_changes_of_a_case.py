@@ -177,7 +177,7 @@ def test_the_index_shows_where_each_case_stands(site, shipped_content):
     for case in timed:
         standing, changes = machine.standings[case], machine.case_changes[case]
         value, state, markup = cells[machine.case_address(case).removeprefix("history/")]
-        assert value == duration(standing.series.measured[standing.newest])
+        assert value == duration(standing.history.measured[standing.newest])
         if standing.is_open:
             told.append("open")
             assert state == f"open: {signed_percent(standing.cost.ratio)}"
@@ -236,9 +236,9 @@ def test_a_newer_python_decides_from_its_first_release_on(newer, older, number):
     on = " on Python 3.9 only" if newer is FLAT else ""
     assert all(change.size == f"+50.0 %{on}" and change.release == RELEASES[4].version for change in changes)
     assert [change.environment for change in changes] == [f"py{'3.9' if on else '3.12'}-cuda"] * number
-    (series,) = [series for case, series in machine.history.items() if case.spec.timed]
+    (history,) = [history for case, history in machine.history.items() if case.spec.timed]
     console = Console(file=StringIO(), width=200)
-    console.print(terminal.case_table(series))
+    console.print(terminal.case_table(history))
     assert re.findall("^torch .*: (.*)", console.file.getvalue(), re.MULTILINE) == [change.text for change in changes]
 
 
@@ -269,13 +269,13 @@ def test_a_change_after_a_release_without_the_case_has_its_interval(tmp_path):
 
 def test_the_terminal_calls_no_time_slower_or_faster_without_evidence(shipped_content):
     """In the histories of all cases, in what is open, and in comparisons of releases with the one before, as text and Markdown."""
-    history = {case: series for case, series in shipped_content.machine.history.items() if case.spec.timed and of_methods(case)}
+    by_case = {case: history for case, history in shipped_content.machine.history.items() if case.spec.timed and of_methods(case)}
     console = Console(file=StringIO(), width=200)
-    console.print(terminal.summary_text(history, all_cases=True))
-    for series in list(history.values())[::SAMPLE]:
-        console.print(terminal.case_table(series))
+    console.print(terminal.summary_text(by_case, all_cases=True))
+    for history in list(by_case.values())[::SAMPLE]:
+        console.print(terminal.case_table(history))
     pairs = [pair for series in shipped_content.machine.series for pair in pairwise(series.results)]
     neighbours = [comparisons.between(Question(*pair)) for pair in pairs[::SAMPLE]]
-    texts = [terminal.open_text(history, all_cases=True).text, *map(formats.markdown, neighbours)]
+    texts = [terminal.open_text(by_case, all_cases=True).text, *map(formats.markdown, neighbours)]
     texts += [terminal.overview(comparison, all_cases=True, width=80).text for comparison in neighbours]
     assert false_lines("\n".join([console.file.getvalue(), *texts]), 1500) == []

@@ -12,7 +12,7 @@ from tensorcopy.campaign import VerdictRules
 from tensorcopy.copying import recommend
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.judge.series import Age
+from tensorcopy.judge.case_history import Age
 from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal

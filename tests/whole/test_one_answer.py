@@ -554,10 +554,10 @@ class Made:
     def followed(self) -> dict[str, Case]:
         """The timed cases whose history compares the same two sides, by name: between them it may have a release that others lack."""
         followed = {}
-        for case, series in self.machine.history.items():
-            index = series.releases.index(self.after.version) if self.after.version in series.releases else 0
-            is_measured = case.spec.timed and index and series.values[index] is not None and any(series.values[:index])
-            if is_measured and [side.place for side in series.sides(index)] == [side.place for side in self.sides]:
+        for case, history in self.machine.history.items():
+            index = history.releases.index(self.after.version) if self.after.version in history.releases else 0
+            is_measured = case.spec.timed and index and history.values[index] is not None and any(history.values[:index])
+            if is_measured and [side.place for side in history.sides(index)] == [side.place for side in self.sides]:
                 followed[case.name] = case
         return followed
 

@@ -13,11 +13,11 @@ from markupsafe import Markup
 from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import Option
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.case_history import LAST, CaseHistory, standing
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import SIZES, sensitivity
 from tensorcopy.judge.groups import DISPATCHER, OpenRegression, ReleaseChange, by_age
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.judge.series import LAST, CaseSeries, standing
 from tensorcopy.numbers import count, duration, percent, ratio_text, signed_interval, signed_percent, unbroken
 from tensorcopy.report.sentences import TIME, against_earlier, age_text, by_word, headwords, word_key
 from tensorcopy.report.words import LANGUAGES, texts
@@ -135,10 +135,10 @@ def _shared(content: Content, results: DeviceResults, suffix: str) -> dict[str, 
         + (f"#{results.anchor}" if suffix else ""),  # the first part is at the top, below what is new on each device
         "upgrades": every,
         "joints": dict.fromkeys(  # of those upgrades: the release, and the older Python before it
-            (series.releases[joint.index], joint.older.python)
-            for case, series in results.history.items()
+            (history.releases[joint.index], joint.older.python)
+            for case, history in results.history.items()
             if case.spec.module in (COPIES, CONVERSIONS)
-            for joint in series.joints
+            for joint in history.joints
         ),
         "first_upgrade": every[min(len(every), UPGRADED) - 1] if every else None,
         "changed_releases": [release for release in results.releases[:0:-1] if release in content.changed_releases],
@@ -224,30 +224,30 @@ def _grids(results: DeviceResults) -> list[tuple[CostTable, list[tuple[str, str,
 
     machine = results.machine
 
-    def series_of(table: CostTable, method: str, numel: int) -> CaseSeries | None:
-        series = results.history.get(case_of(table.group, method, numel, table.device))
-        return series if series and any(series.values) else None
+    def history_of(table: CostTable, method: str, numel: int) -> CaseHistory | None:
+        history = results.history.get(case_of(table.group, method, numel, table.device))
+        return history if history and any(history.values) else None
 
     places = [(table, method, numel) for table in results.costs for method in table.methods for numel in table.numels]
-    span = spark_span(series for place in places if (series := series_of(*place)))
+    span = spark_span(history for place in places if (history := history_of(*place)))
     grids = []
     for table in results.costs:
         rows = []
         for method, costs in zip(table.methods, table.costs):
             cells: list[dict[str, Any] | None] = []
             for numel, size_cost in zip(table.numels, costs):
-                series = series_of(table, method, numel)
-                where = standing(series, LAST) if series else None
+                history = history_of(table, method, numel)
+                where = standing(history, LAST) if history else None
                 if where is None:
                     cells.append(None)
                     continue
                 rank = "fastest" if size_cost.fastest else "tied" if size_cost.among_fastest else ""
-                since = where.best if where.is_open and where.best is not None else max(0, len(where.series.releases) - LAST)
-                line = sparkline(where.series, results.releases, since, "slower" if where.is_open else "", span)
-                value = duration(where.series.measured[where.newest] or 0.0)
+                since = where.best if where.is_open and where.best is not None else max(0, len(where.history.releases) - LAST)
+                line = sparkline(where.history, results.releases, since, "slower" if where.is_open else "", span)
+                value = duration(where.history.measured[where.newest] or 0.0)
                 cost = whole_percent(where.cost.size) if where.is_open and where.cost else ""
                 best = where.best_release if cost else ""
-                address = addresses.of_case(machine.name, where.series.case)
+                address = addresses.of_case(machine.name, where.history.case)
                 cells.append({"numel": numel, "rank": rank, "address": address, "line": line, "value": value, "cost": cost, "best": best})
             rows.append((method, machine.code(method, table.device), cells))
         grids.append((table, rows))
@@ -333,7 +333,7 @@ def _regression(content: Content, results: DeviceResults, regression: OpenRegres
     elif number:
         state = translate("acknowledged_some", number=number, cases=len(regression.standings))
     return {
-        "code": results.machine.case_code(worst.series.case),
+        "code": results.machine.case_code(worst.history.case),
         "address": content.regression_address(results, regression),
         "line": plots.since_best(regression.worst, results.releases),
         "cost": whole_percent(worst.ratio),
@@ -341,7 +341,7 @@ def _regression(content: Content, results: DeviceResults, regression: OpenRegres
         "best": worst.best_release,
         "cases": len(regression.standings),
         "acknowledged": state,
-        "release": _releases(step.against, slowed.series.releases[step.index]) if step else "",
+        "release": _releases(step.against, slowed.history.releases[step.index]) if step else "",
         "size": whole_percent(step.ratio) if step else "",
         "size_interval": _interval(step, translate),
     }
@@ -493,9 +493,9 @@ def own_machine(content: Content, shown: DeviceResults) -> OwnMachine | None:
     option = recommend.recommended(own.result, recommend.common_request("tensor", own.device))
     if option is None or option.timing is None:
         return None
-    series, release = shown.history.get(option.case), own.newest.version
-    place = series.releases.index(release) if series and release in series.releases else None
-    reference = series.measured[place] if series and place is not None else None
+    history, release = shown.history.get(option.case), own.newest.version
+    place = history.releases.index(release) if history and release in history.releases else None
+    reference = history.measured[place] if history and place is not None else None
     return OwnMachine(own, option, option.time / reference if reference else None)
 
 
@@ -504,10 +504,10 @@ def upgrades(content: Content, results: DeviceResults) -> list[Upgrade]:
     axis, every = results.releases, []
     for before in reversed(axis[:-1]):
         verdicts: dict[str, list[Verdict]] = {COPIES: [], CONVERSIONS: []}
-        for case, series in results.history.items():
-            places = {release: place for place, release in enumerate(series.releases) if series.values[place] is not None}
-            if case.spec.module in verdicts and series.unit == suite_specs.SECONDS and {before, axis[-1]} <= places.keys():
-                judged = series.change(places[before], places[axis[-1]])
+        for case, history in results.history.items():
+            places = {release: place for place, release in enumerate(history.releases) if history.values[place] is not None}
+            if case.spec.module in verdicts and history.unit == suite_specs.SECONDS and {before, axis[-1]} <= places.keys():
+                judged = history.change(places[before], places[axis[-1]])
                 verdicts[case.spec.module] += [judged.verdict] if judged else []
         tallies = [UpgradeTally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)) for found in verdicts.values()]
         address = _comparison_of(content, results.machine, before, axis[-1])

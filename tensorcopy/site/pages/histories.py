@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.judge.series import CaseSeries
+from tensorcopy.judge.case_history import CaseHistory
 from tensorcopy.numbers import duration_range, quantity, value_range
 from tensorcopy.report.sentences import device_lines, no_change_of_case, over_releases
 from tensorcopy.results import suite_specs
@@ -122,7 +122,7 @@ def _case_page(content: Content, machine: Machine, known: Sequence[Finding], cas
     return Page(machine.case_address(case), "history.html", title, values, description=description)
 
 
-def _summary(rows: Sequence[SimpleNamespace], changes: Sequence[CaseChange], history: CaseSeries) -> str:
+def _summary(rows: Sequence[SimpleNamespace], changes: Sequence[CaseChange], history: CaseHistory) -> str:
     """Return the newest value of a case, over which releases it was measured, and its newest change, as a sentence."""
     measured = [row for row in rows if row.measured]
     releases = list(dict.fromkeys(row.release for row in reversed(measured)))
@@ -131,7 +131,7 @@ def _summary(rows: Sequence[SimpleNamespace], changes: Sequence[CaseChange], his
     return f"{newest}{over_releases(releases)}; {change}."
 
 
-def _provenances(history: CaseSeries) -> list[tuple[str, dict[str, Any]]]:
+def _provenances(history: CaseHistory) -> list[tuple[str, dict[str, Any]]]:
     """Return the provenance of each release that has a case: that of the launches whose values it has."""
     measured = [(result, value) for result, value in zip(history.results, history.values) if value is not None]
     return [(result.version, result.provenance_in(result.under.get(history.case, ""))) for result, _ in measured]
@@ -147,13 +147,13 @@ def anchor(machine: Machine, release: str, environment: str) -> str:
     return addresses.slug(release if environment == machine.series[0].environment else f"{release}-{environment}")
 
 
-def _scaled(case_series: CaseSeries) -> str:
+def _scaled(history: CaseHistory) -> str:
     """Return how the Pythons are joined, as a sentence; "" for one Python."""
     sentences = [
-        f"Before torch {case_series.releases[joint.index]}, changes are those of Python {joint.older.python}, whose times are drawn as "
-        f"measured. With that release, Python {case_series.results[joint.index].python} takes {joint.factor:.3f} times as long as "
+        f"Before torch {history.releases[joint.index]}, changes are those of Python {joint.older.python}, whose times are drawn as "
+        f"measured. With that release, Python {history.results[joint.index].python} takes {joint.factor:.3f} times as long as "
         f"{joint.older.python}."
-        for joint in case_series.joints
+        for joint in history.joints
     ]
     return " ".join(sentences)
 

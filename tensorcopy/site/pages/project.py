@@ -69,14 +69,14 @@ def _sections(
     groups = ["", *own_groups(machine.methods)]
     grouped = {case: own_group(machine.methods, case) for case in cases}
     for case in sorted(cases, key=lambda case: (not case.spec.shipped, groups.index(grouped[case]), case.spec.rank > 0)):
-        series = machine.history[case]
-        values = [value for value in series.measured if value is not None]
+        history = machine.history[case]
+        values = [value for value in history.measured if value is not None]
         if values:
             row = {
                 "case": case,
                 "address": machine.case_address(case),
-                "value": quantity(values[-1], series.unit),
-                "line": plots.sparkline(series, releases) if min(values) > 0 else "",
+                "value": quantity(values[-1], history.unit),
+                "line": plots.sparkline(history, releases) if min(values) > 0 else "",
                 "change": changes.get(case),
             }
             sections.setdefault(grouped[case] or (case.spec.label if case.spec.shipped else case.spec.module), []).append(row)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge.case_history import Age, Standing
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.groups import OpenRegression, by_age
-from tensorcopy.judge.series import Age, Standing
 from tensorcopy.numbers import counted
 from tensorcopy.report import explanation
 from tensorcopy.report.sentences import (
@@ -102,14 +102,14 @@ def row(content: Content, results: DeviceResults, regression: OpenRegression, he
     worst, slowed, machine = regression.worst, regression.slowed_most, results.machine
     return {
         "anchor": results.regression_anchor(regression),
-        "code": machine.case_code(worst.series.case),
+        "code": machine.case_code(worst.history.case),
         "method": regression.method,
         "heading": heading,
         "extent": extent_text(regression),
         "cost": cost_extent_text(regression),
         "acknowledged": acknowledged_text(regression),
         "line": since_best(worst, results.releases),
-        "release": slowed.series.releases[slowed.latest.index] if slowed.latest else "",
+        "release": slowed.history.releases[slowed.latest.index] if slowed.latest else "",
         "explained": list(_explained(content, machine, regression, known)),
         "cases": [_case(content, machine, each) for each in regression.standings],
     }
@@ -117,10 +117,10 @@ def row(content: Content, results: DeviceResults, regression: OpenRegression, he
 
 def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, Any]:
     """Return a case with its cost, and each of its slowdowns with the comparison that shows it."""
-    series = standing.series
+    history = standing.history
     return {
-        "circumstances": circumstances(series.case),
-        "address": machine.case_address(series.case),
+        "circumstances": circumstances(history.case),
+        "address": machine.case_address(history.case),
         "times": standing.times,
         "best": standing.best_release,
         "cost": standing.cost,
@@ -128,9 +128,9 @@ def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, A
         "acknowledged": acknowledged_text(standing),
         "since": [
             (
-                series.releases[step.index],
+                history.releases[step.index],
                 f"{step_size(step, SECONDS)}{against_text(step)}",
-                content.comparison_address(*series.sides(step.index)),
+                content.comparison_address(*history.sides(step.index)),
             )
             for step in standing.open
         ],
@@ -144,16 +144,16 @@ def _explained(content: Content, machine: Machine, regression: OpenRegression, k
     to file about it; "" where none can be.
     """
     slowed = regression.slowed_most
-    series, shown = slowed.series, slowed.latest
-    code, has_functions = machine.case_code(series.case), False
+    history, shown = slowed.history, slowed.latest
+    code, has_functions = machine.case_code(history.case), False
     for largest in sorted(slowed.open, key=lambda step: (step is not shown, -step.ratio)):
-        before, release = (result.version for result in series.sides(largest.index))
+        before, release = (result.version for result in history.sides(largest.index))
         links = [
             link
             for each in regression.standings
             for step in each.open
-            if each.series.releases[step.index] == release
-            and (link := cause_link(machine.causes, each.series.sides(step.index)[1], each.series.case))
+            if each.history.releases[step.index] == release
+            and (link := cause_link(machine.causes, each.history.sides(step.index)[1], each.history.case))
             and link.change.difference.total > 0
         ]
         link = min(links, key=lambda link: bool(link.of), default=None)  # the case itself before a similar one
@@ -183,7 +183,7 @@ def _fixed(results: DeviceResults) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str, str], list[tuple[Step, Case]]] = {}
     machine = results.machine
     for standing in results.standings.values():
-        case, releases = standing.series.case, standing.series.releases
+        case, releases = standing.history.case, standing.history.releases
         for step in standing.closed:
             key = machine.case_code(case), releases[step.index], releases[step.until or 0]
             groups.setdefault(key, []).append((step, case))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tensorcopy.judge import comparisons, groups, series
+from tensorcopy.judge import case_history, comparisons, groups
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.releases import release_table
@@ -22,8 +22,8 @@ CASE = "copies.BySize.time_copy m0 16"
 def standing_of(folder, *times, last=0, **how):
     """Return where the case stands that takes so many microseconds with each of the first releases."""
     launch_files.write(folder, {CASE: dict(zip(RELEASES, times))}, **how)
-    (case_series,) = series.joined([launch_files.load(folder, *RELEASES[: len(times)])]).values()
-    return series.standing(case_series, last)
+    (history,) = case_history.joined([launch_files.load(folder, *RELEASES[: len(times)])]).values()
+    return case_history.standing(history, last)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_only_releases_that_were_compared_with_the_newest_one_have_levels(tmp_pa
     together = [UNPAIRED] if others == "in other launches" else [{release: time} for release, time in UNPAIRED.items()]
     for day, times in enumerate(together, start=1):
         launch_files.write(tmp_path, {CASE: times}, noise=0.002, start=launch_files.START + timedelta(days=day))
-    (case_series,) = series.joined([launch_files.load(tmp_path, *RELEASES[:8])]).values()
-    standing = series.standing(case_series)
+    (history,) = case_history.joined([launch_files.load(tmp_path, *RELEASES[:8])]).values()
+    standing = case_history.standing(history)
     assert (standing.best_release, standing.since, standing.is_open) == (RELEASES[1], (RELEASES[5],), True)
     assert standing.cost.size == pytest.approx(1.2, rel=0.01)
     assert standing.times[1] / standing.times[0] == pytest.approx(1.2, rel=0.01)
@@ -81,8 +81,8 @@ def test_a_cost_of_launches_without_another_release_says_so(tmp_path):
     for day, release in enumerate(RELEASES[:6]):
         start = launch_files.START + timedelta(days=day)
         launch_files.write(tmp_path, {CASE: {release: 1.6 if day > 2 else 1.0}}, common=0.01, start=start)
-    (case_series,) = series.joined([launch_files.load(tmp_path, *RELEASES[:6])]).values()
-    standing = series.standing(case_series)
+    (history,) = case_history.joined([launch_files.load(tmp_path, *RELEASES[:6])]).values()
+    standing = case_history.standing(history)
     assert standing.is_open
     text = sentences.cost_text(standing)
     assert re.match(r"\+[56]\d\.\d % \(\+[\d.]+ to \+[\d.]+ %, unpaired\)", text), text
@@ -106,7 +106,7 @@ def test_the_cost_is_that_of_both_pythons(tmp_path):
         launch_files.write(tmp_path, {CASE: {"2.8.0@3.10": 1.0, **sides}}, reference="2.8.0@3.10", noise=0.01, start=start)
     by_python = [[each for each in launch_files.load(tmp_path) if each.python == python] for python in ("3.11", "3.9")]
     axes = list(map(in_order, by_python))
-    (standing,) = map(series.standing, series.joined(axes).values())
+    (standing,) = map(case_history.standing, case_history.joined(axes).values())
     low, high = standing.cost.interval
     assert (standing.best, standing.newest) == (2, 10)
     assert low < 1.2 * 1.1 < high
@@ -122,8 +122,8 @@ def test_noise_is_no_regression(tmp_path):
         folder = tmp_path / str(seed)
         cases = {f"copies.BySize.time_copy {method} 16": dict.fromkeys(RELEASES, 1.0) for method in METHODS}
         launch_files.write(folder, cases, noise=0.02, machine=f"box{seed}", launches=9)
-        by_case = series.joined([launch_files.load(folder, *RELEASES)])
-        assert not groups.open_regressions(filter(None, map(series.standing, by_case.values())))
+        by_case = case_history.joined([launch_files.load(folder, *RELEASES)])
+        assert not groups.open_regressions(filter(None, map(case_history.standing, by_case.values())))
 
 
 def test_regressions_are_those_of_methods_the_most_expensive_first(tmp_path):
@@ -137,13 +137,13 @@ def test_regressions_are_those_of_methods_the_most_expensive_first(tmp_path):
     launch_files.write(tmp_path, {**cases, CASE: dict.fromkeys(RELEASES, 1.0)}, noise=0.001)
     launch_files.write_counts(tmp_path, RELEASES[0], {"instructions.BySize.track_instructions m0 16 False": 1000})
     launch_files.write_counts(tmp_path, RELEASES[-1], {"instructions.BySize.track_instructions m0 16 False": 2000})
-    by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
-    known = [series.standing(each) for each in by_case.values()]
+    by_case = case_history.joined([launch_files.load(tmp_path, *RELEASES)])
+    known = [case_history.standing(each) for each in by_case.values()]
     assert known.count(None) == 1
     first, second = groups.open_regressions(filter(None, known))
     assert (first.method, second.method) == ("m2", "m1")
     assert [each.ratio for each in second.standings] == pytest.approx([1.5, 1.2], rel=0.01)
-    assert second.worst.series.case["numel"] == "1024"
+    assert second.worst.history.case["numel"] == "1024"
     assert all(each.first.verdict is Verdict.SLOWER for each in (*first.standings, *second.standings))
 
 
@@ -181,18 +181,18 @@ def test_open_cases_are_new_recent_or_older(tmp_path):
         for method, places in slowdowns.items()
     }
     launch_files.write(tmp_path, {**cases, "copies.BySize.time_copy m2 1024": cases["copies.BySize.time_copy m3 16"]}, noise=0.002)
-    by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
-    known = [each for each in map(series.standing, by_case.values()) if each]
+    by_case = case_history.joined([launch_files.load(tmp_path, *RELEASES)])
+    known = [each for each in map(case_history.standing, by_case.values()) if each]
     ages = groups.by_age(groups.open_regressions(known))
     places = {
-        age.value: [(part.method, each.series.case["numel"], each.latest.index) for part in of_age for each in part.standings]
+        age.value: [(part.method, each.history.case["numel"], each.latest.index) for part in of_age for each in part.standings]
         for age, of_age in ages.items()
     }
     assert [*places] == ["new", "recent", "older"]
     assert sorted(places["new"]) == [("m0", "16", last), ("m2", "1024", last), ("m3", "16", last)]
     assert sorted(places["recent"]) == [("m1", "16", last - 7), ("m4", "16", last - 2)]
     assert places["older"] == [("m2", "16", last - 8)]
-    first = ages[series.Age.NEW][0]
+    first = ages[case_history.Age.NEW][0]
     assert first.method == "m0"  # which the newest release slowed most; since the first one, m3 became slower
     assert re.fullmatch(rf"\+(39|40)\.\d % \(.*\) with {RELEASES[-1]} in 1 case", sentences.extent_text(first))
     assert sum(map(len, places.values())) == sum(each.is_open for each in known) == 6
@@ -203,9 +203,9 @@ def test_a_gain_that_was_lost_again_is_no_slowdown_against_the_release_before_it
     gained = {name: {0: 1.1, 10: 1.0}.get(index, 1.2) for index, name in enumerate(RELEASES)}  # the first release is no measure for it
     cases = {CASE: gained, "copies.BySize.time_copy m1 16": {name: 1.2 if index == 11 else 1.0 for index, name in enumerate(RELEASES)}}
     launch_files.write(tmp_path, cases, noise=0.002)
-    by_case = series.joined([launch_files.load(tmp_path, *RELEASES)])
-    opened = groups.open_regressions(filter(None, map(series.standing, by_case.values())))
-    assert [each.age for regression in opened for each in regression.standings] == [series.Age.NEW] * 2
+    by_case = case_history.joined([launch_files.load(tmp_path, *RELEASES)])
+    opened = groups.open_regressions(filter(None, map(case_history.standing, by_case.values())))
+    assert [each.age for regression in opened for each in regression.standings] == [case_history.Age.NEW] * 2
     assert sentences.against_earlier(opened) == f"The new ones against {RELEASES[9]}: 1 slower, 1 unchanged."
     assert sentences.against_earlier(opened, "ja").endswith(f"{RELEASES[9]} と比べると：遅くなった 1、変化なし 1。")
     assert sentences.against_earlier([]) == ""
@@ -221,7 +221,7 @@ def test_where_nothing_is_open_it_says_what_would_not_have_been_seen(tmp_path):
     changes = comparisons.between(Question(*pair)).changes
     unknown = sum(change.verdict is Verdict.UNKNOWN for change in changes.values())
     (size,) = comparisons.sensitivity(changes).values()
-    standings = [each for each in map(series.standing, series.joined([pair]).values()) if each]
+    standings = [each for each in map(case_history.standing, case_history.joined([pair]).values()) if each]
     assert unknown > 0
     assert sentences.none_open(standings, "2.15.0") == (
         "No case is significantly slower with torch 2.15.0 than with an earlier release. "
@@ -246,11 +246,11 @@ def test_what_the_comparison_calls_unchanged_is_no_step(tmp_path):
     times = [1.0] * 4 + [1.02] + [1.04] * 4
     launch_files.write(tmp_path, {CASE: dict(zip(RELEASES, times))}, noise=0.0005)
     results = launch_files.load(tmp_path, *RELEASES[: len(times)])
-    (case_series,) = series.joined([results]).values()
+    (history,) = case_history.joined([results]).values()
     changes = [next(iter(comparisons.between(Question(*pair)).changes.values())) for pair in pairwise(results)]
     assert {change.verdict for change in changes} == {Verdict.UNCHANGED}
     assert sum(change.interval[0] > 1 for change in changes) == 2
-    assert case_series.steps == ()
+    assert history.steps == ()
 
 
 def test_only_what_the_newest_release_measured_is_open(tmp_path):
@@ -258,7 +258,7 @@ def test_only_what_the_newest_release_measured_is_open(tmp_path):
     other = CASE.replace("m0", "m1")
     times = [1, 1, 1, 1.3, 1.3, 1.3, None]
     launch_files.write(tmp_path, {CASE: dict(zip(RELEASES, times)), other: dict(zip(RELEASES, [1.0] * 7))})
-    by_case = series.joined([launch_files.load(tmp_path, *RELEASES[:7])])
-    standing = series.standing(by_case[launch_files.case(CASE)])
+    by_case = case_history.joined([launch_files.load(tmp_path, *RELEASES[:7])])
+    standing = case_history.standing(by_case[launch_files.case(CASE)])
     assert (standing.newest, standing.best, standing.cost.verdict, standing.is_open) == (5, 2, Verdict.SLOWER, False)
     assert groups.open_regressions([standing]) == []

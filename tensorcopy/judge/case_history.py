@@ -48,7 +48,7 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class CaseSeries:
+class CaseHistory:
     """One case over the releases of the table, on one machine and build; its Pythons are joined.
 
     on : the processor, machine, device, Python and build
@@ -71,7 +71,7 @@ class CaseSeries:
     steps: tuple[Step, ...]
     joints: tuple[Joint, ...] = ()
     rules: VerdictRules = NO_RULES
-    older: tuple[CaseSeries, ...] = ()
+    older: tuple[CaseHistory, ...] = ()
     older_steps: tuple[Step, ...] = ()
 
     @property
@@ -160,51 +160,51 @@ class CaseSeries:
         return factor
 
 
-def joined(axes: Sequence[Sequence[Result]], rules: VerdictRules = NO_RULES) -> dict[Case, CaseSeries]:
+def joined(axes: Sequence[Sequence[Result]], rules: VerdictRules = NO_RULES) -> dict[Case, CaseHistory]:
     """Return the history of each case over several Pythons.
 
     axes : for each Python, the newest first, its results in order of release; see `select.history`
     rules : of the campaign
     """
-    joined_series, older_series = _over(axes[0], rules), [_over(axis, rules) for axis in axes[1:]]
-    for axis_series in older_series:
-        for case, older in axis_series.items():
-            newer = joined_series.get(case)
+    by_case, older_histories = _over(axes[0], rules), [_over(axis, rules) for axis in axes[1:]]
+    for of_axis in older_histories:
+        for case, older in of_axis.items():
+            newer = by_case.get(case)
             extended = _extended(newer, older) if newer else None
             if extended:
-                joined_series[case] = extended
+                by_case[case] = extended
             elif newer is None:
-                joined_series[case] = older
-    return {case: _with_steps(each, [older[case] for older in older_series if case in older]) for case, each in joined_series.items()}
+                by_case[case] = older
+    return {case: _with_steps(each, [older[case] for older in older_histories if case in older]) for case, each in by_case.items()}
 
 
-def _with_steps(case_series: CaseSeries, older_series: Sequence[CaseSeries]) -> CaseSeries:
-    """Return a series with its changes.
+def _with_steps(history: CaseHistory, older_histories: Sequence[CaseHistory]) -> CaseHistory:
+    """Return a history with its changes.
 
-    older_series : of the case, on each older Python
+    older_histories : of the case, on each older Python
     """
-    complete = replace(case_series, steps=tuple(replace(step, against=case_series.against(step.index)) for step in _steps(case_series)))
-    older_steps = tuple(step for older in older_series for step in _only_on(older, complete))
-    return replace(complete, older=tuple(older_series), older_steps=older_steps)
+    complete = replace(history, steps=tuple(replace(step, against=history.against(step.index)) for step in _steps(history)))
+    older_steps = tuple(step for older in older_histories for step in _only_on(older, complete))
+    return replace(complete, older=tuple(older_histories), older_steps=older_steps)
 
 
-def _only_on(older: CaseSeries, joined_series: CaseSeries) -> Iterator[Step]:
+def _only_on(older: CaseHistory, joined_history: CaseHistory) -> Iterator[Step]:
     """Yield the significant changes of an older Python that the history does not show in the same direction."""
     python = older.results[0].python
-    places = {release: index for index, release in enumerate(joined_series.releases)}
-    shown = {(step.index, step.rises) for step in joined_series.steps}
-    decides_until = max((joint.index for joint in joined_series.joints if joint.older.python == python), default=-1)
+    places = {release: index for index, release in enumerate(joined_history.releases)}
+    shown = {(step.index, step.rises) for step in joined_history.steps}
+    decides_until = max((joint.index for joint in joined_history.joints if joint.older.python == python), default=-1)
     for step in _significant(older):
         index = places.get(older.releases[step.index], 0)
-        is_its_own = index <= decides_until or joined_series.results[index] is older.results[step.index]
+        is_its_own = index <= decides_until or joined_history.results[index] is older.results[step.index]
         if index and not is_its_own and (index, step.rises) not in shown:
             before = older.sides(step.index)[0].version
-            against = before if before != joined_series.releases[index - 1] else ""
+            against = before if before != joined_history.releases[index - 1] else ""
             yield replace(step, index=index, against=against, only_on=python)
 
 
-def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
-    """Return a series with an older Python's earlier releases before it.
+def _extended(newer: CaseHistory, older: CaseHistory) -> CaseHistory | None:
+    """Return a history with an older Python's earlier releases before it.
 
     None where the older Python has no earlier release, or shares none that was measured on both.
     """
@@ -233,9 +233,9 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
     )
 
 
-def releases_of(all_series: Iterable[CaseSeries]) -> list[str]:
-    """Return every release of some series, in order of version: a series may have only some of them."""
-    return release_table.in_order({release for each in all_series for release in each.releases})
+def releases_of(histories: Iterable[CaseHistory]) -> list[str]:
+    """Return every release of some histories, in order of version: one may have only some of them."""
+    return release_table.in_order({release for each in histories for release in each.releases})
 
 
 def cases(axes: Sequence[Sequence[Result]]) -> tuple[Case, ...]:
@@ -256,10 +256,10 @@ def _cases(results: Sequence[Result]) -> list[Case]:
     return [*dict.fromkeys([*that_torch_changes, *counted, *failing])]
 
 
-def _over(results: Sequence[Result], rules: VerdictRules) -> dict[Case, CaseSeries]:
+def _over(results: Sequence[Result], rules: VerdictRules) -> dict[Case, CaseHistory]:
     """Return each case over results in order of release, without its steps.
 
-    A result with times on other devices alone is no part of a timed case's series: what was timed on a device stands as if no other were.
+    A result with times on other devices alone is no part of a timed case's history: what was timed on a device stands as if no other were.
     """
     newest, by_case = results[-1], {}
     timed = [{case.device for case in result.timings if case.spec.compared} for result in results]
@@ -271,7 +271,7 @@ def _over(results: Sequence[Result], rules: VerdictRules) -> dict[Case, CaseSeri
         on = f"{place}, Python {newest.python}, {newest.series_key.build} build"
         values, spreads = _of_times(case, over) if case.spec.timed else _of_counts(case, over)
         releases = tuple(result.version for result in over)
-        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, tuple(over), values, spreads, (), rules=rules)
+        by_case[case] = CaseHistory(case, on, case.spec.unit, releases, tuple(over), values, spreads, (), rules=rules)
     return by_case
 
 
@@ -288,29 +288,29 @@ def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None
     return tuple(each.seconds if each else None for each in timings), tuple(each.spread if each else 0.0 for each in timings)
 
 
-def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
+def _steps(history: CaseHistory) -> tuple[Step, ...]:
     """Return the changes: of counts exactly, of times and tracked values as judged, and those of times that the levels around show.
 
     Every change between a release and the one before it that `comparisons` calls slower or faster is one, so that the history contradicts
     no comparison.
     """
-    significant = _significant(case_series)
-    if not case_series.case.spec.timed:
+    significant = _significant(history)
+    if not history.case.spec.timed:
         return significant
     known = {step.index: step.p for step in significant}
-    left_out = {index for index, is_unpaired in enumerate(case_series.unpaired) if is_unpaired} - known.keys()
-    comparable = [None if index in left_out else value for index, value in enumerate(case_series.values)]
-    return sized(change_points.steps(comparable, case_series.spreads, known=known), case_series.values, case_series.neighbours)
+    left_out = {index for index, is_unpaired in enumerate(history.unpaired) if is_unpaired} - known.keys()
+    comparable = [None if index in left_out else value for index, value in enumerate(history.values)]
+    return sized(change_points.steps(comparable, history.spreads, known=known), history.values, history.neighbours)
 
 
-def _significant(case_series: CaseSeries) -> tuple[Step, ...]:
+def _significant(history: CaseHistory) -> tuple[Step, ...]:
     """Return the changes from the release before that need no other release: of counts exactly, of the others as judged."""
-    case, values, changes = case_series.case, case_series.values, case_series.neighbours
+    case, values, changes = history.case, history.values, history.neighbours
     if case.tracked:
         pairs = {index: each.count for index, each in changes.items() if each and each.count and each.count.changed}
         return tuple(Step(index, pair.before, pair.after, p=0.0, interval=pair.interval) for index, pair in pairs.items())
     if not case.spec.timed:
-        return tuple(exact_steps(values, case_series.spreads))
+        return tuple(exact_steps(values, history.spreads))
     judged = [(index, each) for index, each in changes.items() if each and each.verdict in CHANGED]
     return tuple(_step(Step(index, 1.0, 1.0, each.p or 0.0), values, each) for index, each in judged)
 
@@ -387,10 +387,10 @@ class Standing:
     first : the change from the first release that measured it; None for a single release
     best : the index of the best release before; None where none has a lower level
     cost : the change from that release to the newest one; None without it
-    steps : the changes of the series, of the releases that are compared with the newest one
+    steps : the changes of the history, of the releases that are compared with the newest one
     """
 
-    series: CaseSeries
+    history: CaseHistory
     newest: int
     first: Change | None
     best: int | None
@@ -399,8 +399,8 @@ class Standing:
 
     @property
     def is_open(self) -> bool:
-        """Whether the newest release of the series measured the case, and is slower than the best one."""
-        is_last = self.newest == len(self.series.releases) - 1
+        """Whether the newest release of the history measured the case, and is slower than the best one."""
+        is_last = self.newest == len(self.history.releases) - 1
         return is_last and self.cost is not None and self.cost.verdict is Verdict.SLOWER
 
     @property
@@ -416,7 +416,7 @@ class Standing:
     @property
     def best_release(self) -> str:
         """The best release; "" without one."""
-        return "" if self.best is None else self.series.releases[self.best]
+        return "" if self.best is None else self.history.releases[self.best]
 
     @property
     def slower(self) -> tuple[Step, ...]:
@@ -452,39 +452,39 @@ class Standing:
     @property
     def closed(self) -> tuple[Step, ...]:
         """The slowdowns that a later release took back."""
-        return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None)
+        return tuple(step for step in self.history.steps if step.ratio > 1 and step.until is not None)
 
     @property
     def since(self) -> tuple[str, ...]:
         """The releases of the open slowdowns."""
-        return tuple(self.series.releases[step.index] for step in self.open)
+        return tuple(self.history.releases[step.index] for step in self.open)
 
     @property
     def acknowledged(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of each of its open slowdowns, or of all without one; "" where it does not."""
-        name = self.series.case.name
-        reasons = [self.series.rules.why(name, self.series.releases[step.index]) for step in self.open or self.slower]
+        name = self.history.case.name
+        reasons = [self.history.rules.why(name, self.history.releases[step.index]) for step in self.open or self.slower]
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
     @property
     def times(self) -> tuple[float, float]:
         """The times with the best release and with the newest one, on the newest Python's scale."""
-        values = self.series.values
+        values = self.history.values
         return values[self.newest if self.best is None else self.best] or 0.0, values[self.newest] or 0.0
 
 
-def standing(series: CaseSeries, last: int = 0) -> Standing | None:
+def standing(history: CaseHistory, last: int = 0) -> Standing | None:
     """Return where a case stands; None for counts, and where nothing was measured.
 
     last : the number of releases among which the best is sought, with the newest; 0 for all
     """
-    measured = [index for index, value in enumerate(series.values) if value is not None]
-    if not measured or series.unit != SECONDS:
+    measured = [index for index, value in enumerate(history.values) if value is not None]
+    if not measured or history.unit != SECONDS:
         return None
     newest = measured[-1]
-    compared = [index for index in measured if series.have_met(index, newest)]
-    steps = tuple(step for step in series.steps if step.index in compared)
-    levels = change_points.levels([value if index in compared else None for index, value in enumerate(series.values)], steps)
+    compared = [index for index in measured if history.have_met(index, newest)]
+    steps = tuple(step for step in history.steps if step.index in compared)
+    levels = change_points.levels([value if index in compared else None for index, value in enumerate(history.values)], steps)
     current = levels[newest] or 0.0
     earliest = newest - last + 1 if last else 0
     lower: dict[int, float] = {}
@@ -495,10 +495,10 @@ def standing(series: CaseSeries, last: int = 0) -> Standing | None:
             lower[level_end] = level
     best = min(lower, key=lambda index: lower[index], default=None)
     return Standing(
-        series,
+        history,
         newest,
-        first=series.change(compared[0], newest) if newest > compared[0] else None,
+        first=history.change(compared[0], newest) if newest > compared[0] else None,
         best=best,
-        cost=None if best is None else series.change(best, newest),
+        cost=None if best is None else history.change(best, newest),
         steps=steps,
     )

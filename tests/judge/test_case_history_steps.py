@@ -10,7 +10,7 @@ import pytest
 
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.judge import comparisons, series
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
@@ -26,9 +26,9 @@ CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 ONLY = "shown by the releases around only"
 
 
-def changes_of(case_series, step):
+def changes_of(history, step):
     """Return the change of a case between the releases of a step."""
-    return comparisons.between(Question(*case_series.sides_of(step))).changes[case_series.case]
+    return comparisons.between(Question(*history.sides_of(step))).changes[history.case]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_single_release_differs_from_both_neighbours(up, down, number):
         4: Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.05, up),
         5: Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1 / 1.05, down),
     }
-    assert len(series.sized(steps, values, changes)) == number
+    assert len(case_history.sized(steps, values, changes)) == number
 
 
 def test_in_flat_series_with_heavy_tails_no_step_but_those_of_comparisons_is_seen(shipped_results):
@@ -60,10 +60,10 @@ def test_in_flat_series_with_heavy_tails_no_step_but_those_of_comparisons_is_see
             replace(result, column=column, timings=column.timings(), count_repeats={}, failures={})
             for column, result in zip((Column(effects, number) for number in range(len(axis))), axis)
         ]
-        for case_series in series.joined([results]).values():
-            for step in case_series.steps:
+        for history in case_history.joined([results]).values():
+            for step in history.steps:
                 seen[step.by_levels] += 1
-                assert step.by_levels or changes_of(case_series, step).verdict in CHANGED
+                assert step.by_levels or changes_of(history, step).verdict in CHANGED
     assert seen[False] > 50
     assert seen[True] <= 1
 
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_step_that_only_the_levels_show_says_so_in_every_output(folder, capsys):
     case = launch_files.case("copies.BySize.time_copy clone_detach 1")
-    by_case = series.joined([launch_files.load(folder, *VERSIONS)])
+    by_case = case_history.joined([launch_files.load(folder, *VERSIONS)])
     (step,) = by_case[case].steps
     change = changes_of(by_case[case], step)
     assert (change.verdict, step.by_levels, VERSIONS[step.index]) == (Verdict.UNKNOWN, True, VERSIONS[5])
@@ -123,10 +123,10 @@ def folder_of_two_pythons(tmp_path, monkeypatch):
 def test_a_change_that_only_an_older_python_shows_says_so_in_every_output(folder_of_two_pythons, capsys):
     """It is of its own Python's row, and no step of the levels that decide what is open."""
     only = "on Python 3.9 only"
-    by_case = series.joined(select.history(launch_files.load(folder_of_two_pythons)))
-    case_series = by_case[launch_files.case("copies.BySize.time_copy tensor 16")]
-    assert (case_series.steps, len(case_series.older_steps)) == ((), 1)
-    assert changes_of(case_series, case_series.older_steps[0]).verdict is Verdict.SLOWER
+    by_case = case_history.joined(select.history(launch_files.load(folder_of_two_pythons)))
+    history = by_case[launch_files.case("copies.BySize.time_copy tensor 16")]
+    assert (history.steps, len(history.older_steps)) == ((), 1)
+    assert changes_of(history, history.older_steps[0]).verdict is Verdict.SLOWER
     assert main(["history", "BySize tensor"]) == 0
     text = capsys.readouterr().out
     assert re.search(rf"^torch {VERSIONS[-2]}: slower by 50\.\d %.* {only}$", text, re.MULTILINE)
