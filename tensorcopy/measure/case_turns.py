@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from tensorcopy.measure.side_process import LONGEST_CASE, SideProcess, shuffled
-from tensorcopy.results import launches
+from tensorcopy.results import launches, suite_specs
 
 # Of a case and side, of which the fastest third counts. Variance times cost is least with 6 to 10: a case's setup costs as much as three
 TURNS, FEWEST_TURNS = 10, 6
@@ -52,28 +52,26 @@ def time_case(
     longest: float = LONGEST_CASE,
     *,
     alone: bool = True,
-    in_parts: bool = False,
 ) -> list[SideTurns]:
     """Let all sides time one case in turns, in random order, and return what each gave.
 
     indices : of the case in each side's benchmark: -1 where it has no parameters, None where it lacks the case, `ANOTHER`
     longest : seconds that a side may take to set it up
     alone : whether it has forks for itself
-    in_parts : whether each side tells where the time of a call goes, after its turns
 
     Where sides differ in page faults, the memory of one may have been there before: such a case is taken again in new forks. If it differs
     in the same way, that is how these sides copy; if never twice, the sides that differ have failed.
     """
     for process in processes if alone else ():
         process.end_fork()
-    turns = _turns(processes, name, indices, longest, in_parts)
+    turns = _turns(processes, name, indices, longest)
     different = differing_in_faults(turns)
     for _ in range(RETAKES):
         if not different:
             break
         for process in processes:
             process.end_fork()
-        earlier, turns = different, _turns(processes, name, indices, longest, in_parts)
+        earlier, turns = different, _turns(processes, name, indices, longest)
         different = differing_in_faults(turns)
         if different == earlier:
             break
@@ -87,18 +85,16 @@ def time_case(
     return turns
 
 
-def time_methods(
-    process: SideProcess, name: str, indices: Sequence[int], longest: float = LONGEST_CASE, *, in_parts: bool = False
-) -> list[SideTurns]:
+def time_methods(process: SideProcess, name: str, indices: Sequence[int], longest: float = LONGEST_CASE) -> list[SideTurns]:
     """Let the cases of several methods take turns in a fork of one side, in random order, and return what each gave.
 
-    name, longest, in_parts : as for `time_case`; indices : of the cases
+    name, longest : as for `time_case`; indices : of the cases
 
     One that fails ends the fork: the others are taken again without it.
     """
     ended: dict[int, SideTurns] = {}
     while True:
-        turns = _turns([process], name, [None if number in ended else index for number, index in enumerate(indices)], longest, in_parts)
+        turns = _turns([process], name, [None if number in ended else index for number, index in enumerate(indices)], longest)
         ended.update((number, each) for number, each in enumerate(turns) if (each.skipped, each.failed) != (None, None))
         if len(ended) == len(indices) or any(each.seconds for each in turns):
             return [replace(ended.get(number, each), among_methods=True) for number, each in enumerate(turns)]
@@ -113,7 +109,7 @@ def differing_in_faults(turns: Sequence[SideTurns]) -> set[int]:
     return {number for number, own in faults.items() if abs(own - middle) > MANY_FAULTS and not middle / 2 <= own <= middle * 2}
 
 
-def _turns(processes: Sequence[SideProcess], name: str, indices: Sequence[int | None], longest: float, in_parts: bool) -> list[SideTurns]:
+def _turns(processes: Sequence[SideProcess], name: str, indices: Sequence[int | None], longest: float) -> list[SideTurns]:
     """Let each side time one case in turns, or one side several cases, and return what each gave.
 
     A case that gives no turn takes all cases of its process with it, whose fork has ended or has left them.
@@ -162,7 +158,7 @@ def _turns(processes: Sequence[SideProcess], name: str, indices: Sequence[int | 
                 seconds, faults = answer
                 turns[number].seconds.append(seconds)
                 turns[number].faults = min(turns[number].faults, faults / turns[number].calls)
-    for number in shuffled(running) if in_parts else ():
+    for number in shuffled(running) if suite_specs.find(name).in_parts else ():
         turns[number].parts = ask(number, "parts")
     ending = dict.fromkeys(process for process, _ in running.values())
     for process in ending:

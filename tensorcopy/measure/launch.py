@@ -21,7 +21,7 @@ from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.measure.case_turns import SideTurns, time_case, time_methods
 from tensorcopy.measure.side_benchmarks import Benchmark, Suites, devices_of, has_own_fork, selected, suites_of_sides
 from tensorcopy.measure.side_process import LONGEST_CASE, LONGEST_VALUE, LocalSide, ReportLeft, SideProcess, chance, started, usable_cores
-from tensorcopy.results import launches, suite_specs
+from tensorcopy.results import launches
 from tensorcopy.results.cases import beside, device_of
 from tensorcopy.results.launches import ALL, UNIT, Launch, Row, Side, Suite
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
@@ -118,14 +118,14 @@ def _time_job(
     processes: Sequence[SideProcess], job: _Job, suite: Benchmark, of_side: Sequence[Mapping[str, int]]
 ) -> list[Sequence[SideTurns]]:
     """Return what each side gave for each case of a job."""
-    longest, in_parts = suite.longest(LONGEST_CASE), suite_specs.find(job.suite).in_parts
+    longest = suite.longest(LONGEST_CASE)
     if len(job.cases) > 1:
-        turns = time_methods(processes[0], job.suite, [of_side[0][text] for text in job.cases], longest, in_parts=in_parts)
+        turns = time_methods(processes[0], job.suite, [of_side[0][text] for text in job.cases], longest)
         return [[each] for each in turns]
     indices = [of_one.get(job.cases[0]) for of_one in of_side]
     if suite.refused:
         return [[SideTurns() if index is None else SideTurns(failed=suite.refused) for index in indices]]
-    return [time_case(processes, job.suite, indices, longest, alone=job.alone, in_parts=in_parts)]
+    return [time_case(processes, job.suite, indices, longest, alone=job.alone)]
 
 
 def count(
