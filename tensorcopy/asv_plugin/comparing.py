@@ -34,7 +34,7 @@ from tensorcopy.numbers import counted, quantity, ratio_interval, ratio_text
 from tensorcopy.report.sentences import acknowledged_text, levels
 from tensorcopy.results import reader, select
 from tensorcopy.results.launches import Launch
-from tensorcopy.results.result import Result
+from tensorcopy.results.result import Result, answering_machine
 from tensorcopy.worker.devices import DEVICES
 
 MARKS = {  # asv's, with which an unknown case would stand among those that stayed the same
@@ -146,7 +146,7 @@ def compare(conf: Any, options: Namespace) -> int:
     device = select.device_of(
         of_both, asked, command=f"asv compare {options.revision1} {options.revision2} with", option="TENSORCOPY_DEVICE="
     )
-    answering = select.longest_history(of_both, device)
+    answering = answering_machine(of_both, device)
     shared = {place: sides for place, sides in shared.items() if place[0] == answering}
     questions = {place: Question(before, after, own.rules, margin=options.factor - 1) for place, (before, after) in shared.items()}
     compared = {place: comparisons.between(question).selected(device=asked) for place, question in questions.items()}

@@ -31,10 +31,10 @@ from tensorcopy.measure import plan, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import ratio_interval, ratio_text
 from tensorcopy.releases import environments, wheel_index
-from tensorcopy.results import reader, select
+from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Results
-from tensorcopy.results.result import Result
+from tensorcopy.results.result import Result, answering_machine
 
 LAUNCHES = 8  # of a step that stored ones do not decide: enough to see a difference of 2 %
 FOLDER = "find"  # beside the environments
@@ -158,7 +158,7 @@ def measured_in(stored: Sequence[Result], sha: str, machine: str, device: str) -
     """
     able = [each for each in stored if each.sha == sha and machine in ("", each.machine)]
     names = {each.machine for each in able}
-    answering = select.longest_history((each for each in stored if each.machine in names), device)
+    answering = answering_machine((each for each in stored if each.machine in names), device)
     return [(each.machine, each.environment) for each in sorted(able, key=lambda each: each.machine != answering)]
 
 

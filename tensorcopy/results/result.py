@@ -1,12 +1,13 @@
 """A release as measured on one machine, Python and build: its times, counts and failures; and which results form one series. Pure.
 
-A series is of one machine, told apart by its hardware, one Python, and one build or interpreter.
+A series is of one machine, told apart by its hardware, one Python, and one build or interpreter. Of several machines and histories, one
+answers: the same in the terminal and on the site.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -163,6 +164,10 @@ class Result:
         counted = {case.device for case in self.counts if unit in ("", case.spec.unit)}
         return tuple(device for device in DEVICES if device in counted)
 
+    def devices_of(self, unit: str = "") -> tuple[str, ...]:
+        """Return the devices that it has counts of in a unit; those that it has results of for ""."""
+        return self.counted_devices(unit) if unit else self.devices
+
     def day_of(self, cases: Iterable[Case]) -> str:
         """Return the day of the newest launch that timed any of some cases, "2026-11-21"; where none did, of the newest of all."""
         started = self.column.started({*cases}) if self.column else []
@@ -272,3 +277,38 @@ def by_history(results: Iterable[Result]) -> dict[SeriesKey, list[list[Result]]]
     for key in sorted(series, key=lambda key: key.order, reverse=True):
         histories.setdefault(key.joined, []).append(series[key])
     return histories
+
+
+def shown_history(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKey:
+    """Return which history of one machine is shown, of those that `by_history` returns.
+
+    One with two releases, since one release shows no change; of several builds that of the newest release, an interpreter's only where
+    there is no other.
+    """
+    able = [key for key in histories if len({result.sha for axis in histories[key] for result in axis}) > 1] or list(histories)
+    return max(able, key=lambda key: (not key.is_beside_history, in_order(axis[-1] for axis in histories[key])[-1].release))
+
+
+def answering_machine(results: Iterable[Result], device: str = "", unit: str = "") -> str:
+    """Return the machine that answers for a device, of those that have some results: "" for no result.
+
+    It is the one that measured the most releases on the device, and of several the one that measured last: a few releases that were just
+    measured must not replace a history.
+
+    device : "" for any
+    unit : as of `on_device`
+    """
+    releases: dict[str, set[str]] = {}
+    last: dict[str, str] = {}
+    for result in on_device(results, device, unit):
+        releases.setdefault(result.machine, set()).add(result.sha)
+        last[result.machine] = max(str(result.provenance["started"]), last.get(result.machine, ""))
+    return max(releases, key=lambda machine: (len(releases[machine]), last[machine], machine), default="")
+
+
+def on_device(results: Iterable[Result], device: str, unit: str = "") -> list[Result]:
+    """Return the results of a device; all for "".
+
+    unit : of the counts that are meant, such as "bytes": a machine may have those of a device on which it timed nothing
+    """
+    return [result for result in results if not device or device in result.devices_of(unit)]

@@ -2,13 +2,13 @@
 
 WORD is a Python ("3.9"), a machine or a build that has results; a name may have several. A folder alone selects its newest release.
 
-Where no machine is named, the one that answers for a device is taken: see `longest_history`. The site takes the same.
+Where no machine is named, the one that answers for a device is taken: see `result.answering_machine`. The site takes the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.reader import Results, concerning, load_results
-from tensorcopy.results.result import Result, SeriesKey, by_history, in_order
+from tensorcopy.results.result import Result, answering_machine, by_history, in_order, on_device, shown_history
 from tensorcopy.worker.devices import DEVICES
 
 
@@ -50,31 +50,6 @@ class _ResultName:
     words: tuple[str, ...]
 
 
-def longest_history(results: Iterable[Result], device: str = "", unit: str = "") -> str:
-    """Return the machine that answers for a device, of those that have some results: "" for no result.
-
-    It is the one that measured the most releases on the device, and of several the one that measured last: a few releases that were just
-    measured must not replace a history.
-
-    device : "" for any
-    unit : as of `on_device`
-    """
-    releases: dict[str, set[str]] = {}
-    last: dict[str, str] = {}
-    for result in on_device(results, device, unit):
-        releases.setdefault(result.machine, set()).add(result.sha)
-        last[result.machine] = max(str(result.provenance["started"]), last.get(result.machine, ""))
-    return max(releases, key=lambda machine: (len(releases[machine]), last[machine], machine), default="")
-
-
-def on_device(results: Iterable[Result], device: str, unit: str = "") -> list[Result]:
-    """Return the results of a device; all for "".
-
-    unit : of the counts that are meant, such as "bytes": a machine may have those of a device on which it timed nothing
-    """
-    return [result for result in results if not device or device in _devices_of(result, unit)]
-
-
 def device_of(
     results: Sequence[Result], device: str = "", machine: str = "", *, command: str = "", option: str = "--device ", counts: bool = False
 ) -> str:
@@ -94,13 +69,9 @@ def device_of(
     return device or next(iter(measured), "")
 
 
-def _devices_of(result: Result, unit: str) -> tuple[str, ...]:
-    return result.counted_devices(unit) if unit else result.devices
-
-
 def _devices(*sides: Iterable[Result], unit: str = "") -> list[str]:
     """Return the devices that each side has a result of, in order; unit : as of `on_device`."""
-    measured = [{device for result in side for device in _devices_of(result, unit)} for side in sides]
+    measured = [{device for result in side for device in result.devices_of(unit)} for side in sides]
     return [device for device in DEVICES if all(device in of_side for of_side in measured)]
 
 
@@ -114,7 +85,7 @@ def _unmeasured(
     return TensorcopyError(
         f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}",
         got=f"--device {device}{f' --machine {machine}' if machine else ''}",
-        allowed=", ".join(f"{each} ({longest_history(results, each, unit)})" for each in measured) or "none",
+        allowed=", ".join(f"{each} ({answering_machine(results, each, unit)})" for each in measured) or "none",
         next=f"{command} {option}{instead}" if instead else command,
     )
 
@@ -131,23 +102,9 @@ def history(results: Sequence[Result], machine: str = "", python: str = "", devi
     """
     matching = _restricted(in_order(results), machine=machine, python=python)
     measured = on_device(matching, device or device_of(matching)) or [each for each in matching if device in each.counted_devices()]
-    answering = longest_history(measured)
+    answering = answering_machine(measured)
     histories = by_history(result for result in measured or matching if result.machine == answering)
-    return histories[shown(histories)]
-
-
-def shown(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKey:
-    """Return which history of one machine is shown, of those that `by_history` returns.
-
-    One with two releases, since one release shows no change; of several builds that of the newest release, an interpreter's only where
-    there is no other.
-    """
-    able = [key for key in histories if _releases(histories[key]) > 1] or list(histories)
-    return max(able, key=lambda key: (not key.is_beside_history, in_order(axis[-1] for axis in histories[key])[-1].release))
-
-
-def _releases(axes: Sequence[Sequence[Result]]) -> int:
-    return len({result.sha for axis in axes for result in axis})
+    return histories[shown_history(histories)]
 
 
 def newest(
@@ -172,7 +129,7 @@ def newest(
     matching = _restricted(on_device(every, device), machine=machine, version=version, python=python)
     matching = [result for result in matching if having(result)] or matching
     able = {result.machine for result in matching}
-    answering = longest_history((result for result in every if result.machine in able), device)
+    answering = answering_machine((result for result in every if result.machine in able), device)
     return max((each for each in matching if each.machine == answering), key=lambda result: (result.release, result.series_key.order))
 
 
@@ -221,7 +178,7 @@ def pair(
         )
     if of_shared_hosts:
         able = {result.series_key.host for result in first}
-        answering = longest_history((result for result in every if result.series_key.host in able), device, unit)
+        answering = answering_machine((result for result in every if result.series_key.host in able), device, unit)
         first, second = ([result for result in side if result.machine == answering] for side in (first, second))
     first_result = newest(first)
     of_shared_pythons = _of_shared(first, second, lambda result: result.python)

@@ -76,7 +76,7 @@ class Content:
 
     @cached_property
     def devices(self) -> tuple[DeviceResults, ...]:
-        """The results on each device, the CPU first, of the machine that answers for it: `select.longest_history`.
+        """The results on each device, the CPU first, of the machine that answers for it: `result.answering_machine`.
 
         Where nothing has a time, those are on the CPU that were counted.
         """

@@ -15,11 +15,11 @@ from tensorcopy.judge.groups import OpenRegression, ReleaseChange
 from tensorcopy.numbers import extent
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import function_profiles, select, suite_specs
+from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case, counted_case, own_groups
 from tensorcopy.results.effects import Timing
 from tensorcopy.results.function_profiles import Profiles
-from tensorcopy.results.result import Result, SeriesKey, by_history, by_series
+from tensorcopy.results.result import Result, SeriesKey, answering_machine, by_history, by_series, shown_history
 from tensorcopy.results.suite_specs import NUMEL, N
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes, profiles_of
@@ -186,7 +186,7 @@ class Machine:
     @cached_property
     def joined_series(self) -> list[Series]:
         """The series whose histories are joined, one for each Python: as `tensorcopy history` chooses them."""
-        shown = select.shown(by_history(self.results))
+        shown = shown_history(by_history(self.results))
         return [series for series in self.series if series.key.joined == shown]
 
     @cached_property
@@ -486,8 +486,8 @@ def machines(results: Sequence[Result], rules: VerdictRules = NO_RULES) -> list[
 
 
 def longest_history(measured: Sequence[Machine], device: str = "") -> Machine | None:
-    """Return which of some machines answers for a device, or for any, by the rule of the terminal: `select.longest_history`."""
-    answering = select.longest_history((result for machine in measured for result in machine.results), device)
+    """Return which of some machines answers for a device, or for any, by the rule of the terminal: `answering_machine`."""
+    answering = answering_machine((result for machine in measured for result in machine.results), device)
     return next((machine for machine in measured if machine.name == answering), None)
 
 

@@ -15,6 +15,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
+from tensorcopy.results.result import answering_machine
 from tensorcopy.site import machine as machine_model
 from tensorcopy.site.content import Content
 from tests import launch_files
@@ -166,7 +167,7 @@ def two_devices(tmp_path, monkeypatch):
 def test_the_machine_of_a_device_is_the_one_with_its_longest_history(two_devices, device, machine):
     """In the terminal, whatever it asks, and on the site: newer launches of a GPU do not take the CPU's place."""
     results = reader.load_results(two_devices).results
-    assert select.longest_history(results, device) == machine
+    assert answering_machine(results, device) == machine
     assert select.pair(BEFORE.version, NEWEST.version, two_devices, release_table.load(), device=device).after.machine == machine
     assert select.newest(results, device=device).machine == machine
     assert {result.machine for axis in select.history(results, device=device) for result in axis} == {machine}
@@ -178,8 +179,8 @@ def test_of_equal_histories_the_machine_that_measured_last_answers(folder):
     """And none does for a device that no machine has."""
     results = reader.load_results(folder).results
     alike = [result for result in results if result.sha == NEWEST.sha]
-    assert select.longest_history(alike, "cpu") == select.longest_history(alike) == "later"
-    assert select.longest_history(results, "mps") == ""
+    assert answering_machine(alike, "cpu") == answering_machine(alike) == "later"
+    assert answering_machine(results, "mps") == ""
 
 
 COMMANDS = (f"compare {BEFORE.version} {NEWEST.version}", "history", "list times", "history --open")
