@@ -77,27 +77,6 @@ def false_claims(site: Mapping[str, str], least: int) -> list[tuple[str, str]]:
     return [(address, text) for address, text, holding in told if not holding]
 
 
-def false_lines(text: str, least: int) -> list[str]:
-    """Return the lines of the terminal, or of Markdown, that claim what does not hold; there are at least so many that claim anything."""
-    told = [(line, holding) for line, holding in zip(text.splitlines(), _of_lines(text.splitlines())) if holding is not None]
-    assert len(told) >= least
-    return [line for line, holding in told if not holding]
-
-
-def _of_lines(lines: list[str]) -> Iterator[bool | None]:
-    """Yield of each line whether its claim holds; None without one. The numbers of a case stand below its name."""
-    above = ""
-    for line in lines:
-        word = re.search(r"[▲▼]|\b(?:slower|faster)\b", line)
-        if line.startswith("    ") and above and "→" in line:
-            yield holds(above, line.partition("   ")[2].strip().partition("   ")[0])
-        elif word and not line.startswith(("Time: ", "### ")):
-            yield holds(word[0], line.partition(word[0])[2])
-        else:
-            yield None
-        above = line[0] if line.startswith(("▲", "▼")) else ""
-
-
 RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-6:]
 METHODS = ("m0", "m1", "m2")
 

@@ -840,7 +840,9 @@ def data(made: Made, run: Run) -> Output:
             ends = (number(row["time_low"]), number(row["time_high"])) if row["time_low"] else NOT_PRINTED
             ratio = Number(float(row["time_ratio"]), 0.0005) if row["time_ratio"] else NOT_PRINTED
             ends = tuple(Number(end.value, 0.0005) for end in ends) if ends is not NOT_PRINTED else ends
-            said[row["case"]] = Said(verdicts, ratio, ends)
+            of_counts = float(row["instructions_ratio"] or 1)
+            work = f"{100 * abs(of_counts - 1):.1f} % {'more' if of_counts > 1 else 'fewer'}" if of_counts != 1 else "equal"
+            said[row["case"]] = Said(verdicts, ratio, ends, work=work if row["instructions"] else "")
     assert said.keys() == made.followed.keys()
     return Output(said, lists=("none",))
 
