@@ -38,7 +38,7 @@ def test_a_folder_without_a_usable_configuration_is_an_error(monkeypatch, tmp_pa
         configuration.paths()
 
 
-def test_every_command_reads_the_folder_of_the_configuration(monkeypatch, tmp_path, capsys):
+def test_every_command_reads_the_folder_of_the_configuration(every_python, monkeypatch, tmp_path, capsys):
     """Those that measure write there."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "asv.conf.json").write_text((ROOT / "asv.conf.json").read_text().replace("{", '{"results_dir": "elsewhere",', 1))

@@ -267,7 +267,7 @@ def test_a_release_needs_a_driver_and_kernels(version, driver, capability, reaso
 def test_the_host_probe_reads_load_memory_and_disk():
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:
-            host = readiness.host(Path("no/such/folder"), seconds=0.5)
+            host = readiness.host(Path("no/such/folder"), seconds=0.2)
         finally:
             busy.kill()
     assert host.busy > 0.2 / (os.cpu_count() or 1)

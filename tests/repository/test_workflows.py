@@ -54,7 +54,9 @@ def runs(path: Path) -> list[str]:
     ],
 )
 def test_files_follow_githubs_schema(kind, paths):
-    passes(program("check-jsonschema"), "--builtin-schema", f"vendor.{kind}", *paths)
+    from check_jsonschema import main  # which takes a second
+
+    assert main(["--builtin-schema", f"vendor.{kind}", *map(str, paths)], standalone_mode=False) == 0
 
 
 @pytest.mark.skipif(
