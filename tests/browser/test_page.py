@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tensorcopy.site import addresses
 from tensorcopy.site.navigation import ENTRIES
 from tests.conftest import require
-from tests.site.test_render import follow_links_in, repeated_titles
+from tests.pages import follow_links_in, repeated_titles
 from tests.whole.test_claims import false_claims
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from tensorcopy.report import pr_comment
 from tensorcopy.results import reader
 from tests import launch_files
 from tests.conftest import POLL, ROOT
-from tests.measure.test_git import AUTHOR, commit_all, run
 from tests.report.test_pr_comment import artifact, document, pair_result
+from tests.repositories import AUTHOR, commit_all, run
 from tests.repository.test_workflows import TENSORCOPY, commands_of
 
 HEAD, MOVED = "f" * 40, "e" * 40

@@ -17,8 +17,8 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tests.conftest import ROOT, Checkout, assert_golden
-from tests.measure.test_git import AUTHOR, edit, sha
-from tests.measure.test_git import run as git
+from tests.repositories import AUTHOR, edit, sha
+from tests.repositories import run as git
 
 FEW = ["--launches", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 METHODS, TABLE, COPIES = "tensorcopy/copying/inside/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"

@@ -24,9 +24,9 @@ from tensorcopy.releases import release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report import pr_comment
 from tensorcopy.results.cases import Case
-from tests.measure.test_git import AUTHOR, commit_all, edit, sha
-from tests.measure.test_git import run as git
 from tests.projects.test_new_project import COPIES
+from tests.repositories import AUTHOR, commit_all, edit, sha
+from tests.repositories import run as git
 
 STEADY = """
 [[operation]]

@@ -25,8 +25,8 @@ from tensorcopy.site import render
 from tensorcopy.worker.devices import DEVICES
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
-from tests.measure.test_git import commit_all, sha
-from tests.measure.test_git import run as git
+from tests.repositories import commit_all, sha
+from tests.repositories import run as git
 
 NAMES = ("2.14.1", "2.15.0")
 OTHER_WAY = "by way of other releases"

@@ -12,7 +12,7 @@ from tensorcopy.judge import function_changes
 from tensorcopy.results import function_profiles
 from tensorcopy.site import render
 from tensorcopy.site.pages import histories
-from tests.whole.test_claims import text_of
+from tests.pages import text_of
 
 CASES = {  # the page of the case whose anatomy a method's page has, without grad or with grad
     ("detach_clone", 0): "copies.BySize/detach_clone-1.html",

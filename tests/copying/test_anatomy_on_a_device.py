@@ -13,7 +13,7 @@ from tensorcopy.site import render
 from tensorcopy.site.pages import histories
 from tests import launch_files
 from tests.copying.test_anatomy import releases, section, table
-from tests.whole.test_claims import text_of
+from tests.pages import text_of
 
 RELEASES = ["2.9.1", "2.10.0", "2.11.0", "2.13.0", "2.14.1", "2.15.0"]
 CHANGED, NOT_PROFILED = "2.11.0", "2.13.0"

@@ -13,7 +13,7 @@ from tensorcopy.report.words import translate
 from tensorcopy.results import select
 from tensorcopy.site import addresses, render
 from tests.conftest import SHIPPED, SHIPPED_GPU
-from tests.whole.test_claims import text_of
+from tests.pages import text_of
 
 
 @pytest.fixture(scope="module")

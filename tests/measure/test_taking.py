@@ -48,8 +48,8 @@ from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE
-from tests.measure.test_git import commit_all, sha
-from tests.measure.test_git import run as run_git
+from tests.repositories import commit_all, sha
+from tests.repositories import run as run_git
 
 FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
 REFERENCE = Measurement(release_table.load().find("2.8.0"), "3.11")

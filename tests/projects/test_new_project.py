@@ -34,10 +34,10 @@ from tensorcopy.site.page import circumstances
 from tensorcopy.worker import operations
 from tests import launch_files
 from tests.conftest import NEW, ROOT, at_home, declared_in, lab_campaign, require_pythons, suites_of, with_cases
-from tests.measure.test_git import AUTHOR, sha
-from tests.measure.test_git import run as git
+from tests.pages import follow_links_in
+from tests.repositories import AUTHOR, sha
+from tests.repositories import run as git
 from tests.repository import test_workflows
-from tests.site.test_render import follow_links_in
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
 PUBLISHED = Origin(" @ git+https://github.com/-owner-/tensorcopy", is_built=True)

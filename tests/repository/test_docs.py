@@ -17,8 +17,8 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.site import addresses, publisher, render
 from tests.conftest import ROOT
+from tests.pages import resolved
 from tests.repository.test_workflows import WORKFLOWS
-from tests.site.test_render import resolved
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = publisher.documentation(ROOT)

@@ -12,7 +12,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches
 from tensorcopy.results.merge import merge
 from tests import launch_files
-from tests.measure.test_git import commit_all, run
+from tests.repositories import commit_all, run
 
 CASES = {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}}
 

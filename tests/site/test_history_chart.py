@@ -17,7 +17,7 @@ from tensorcopy.site.data_files import machine_csv
 from tensorcopy.site.machine import Machine
 from tests import launch_files
 from tests.conftest import lab_campaign
-from tests.site.test_render import follow_all_links, html
+from tests.pages import follow_all_links, html
 
 RELEASES = {
     "py3.9-cuda": ("1.9.0", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),

@@ -9,7 +9,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import addresses, publisher, render, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
-from tests.site.test_render import Tags, resolved
+from tests.pages import Tags, resolved
 
 WEB = WebAddresses("https://example.org/someone/tensorcopy", "https://example.org/pages/")
 

@@ -14,8 +14,8 @@ from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.pages import regressions
 from tests.conftest import ROOT
-from tests.whole.test_changes_of_a_case import elements, texts_of
-from tests.whole.test_claims import holds, text_of
+from tests.pages import elements, text_of, texts_of
+from tests.whole.test_claims import holds
 
 
 def page_of(content: Content) -> str:

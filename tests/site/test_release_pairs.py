@@ -5,7 +5,7 @@ import re
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import addresses, render
 from tests import launch_files
-from tests.whole.test_claims import text_of
+from tests.pages import text_of
 
 VERSIONS = ("2.13.0", "2.14.1", "2.15.0")
 WARNING = "UserWarning: a price"

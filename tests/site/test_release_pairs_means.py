@@ -9,7 +9,7 @@ from tensorcopy.report import sentences
 from tensorcopy.results import suite_specs
 from tensorcopy.site import addresses, render
 from tensorcopy.site.pages import release_pairs
-from tests.whole.test_claims import text_of
+from tests.pages import text_of
 
 BY_SIZE = {device: suite_specs.timed_by_size("copy", device) for device in ("cpu", "cuda")}
 TABLE = re.compile(r'<h2 id="means-([^"]*)">.*?<table class="cells means.*?<tbody>(.*?)</table>', re.DOTALL)

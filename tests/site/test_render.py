@@ -3,16 +3,12 @@
 import colorsys
 import csv
 import json
-import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
-from html.parser import HTMLParser
 from io import StringIO
-from pathlib import Path, PurePosixPath
-from urllib.parse import unquote
+from pathlib import PurePosixPath
 
 import feedparser
 import jsonschema
@@ -24,7 +20,6 @@ from tensorcopy.copying.recommend import common_request, recommended
 from tensorcopy.judge.case_history import standing
 from tensorcopy.judge.comparisons import Question, between, sensitivity
 from tensorcopy.numbers import duration, signed_percent
-from tensorcopy.releases import release_table
 from tensorcopy.report.sentences import USUAL_SPEED
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader, suite_specs
@@ -36,6 +31,7 @@ from tensorcopy.site.pages import data
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, TWO, measured, with_cases
+from tests.pages import Tags, follow_all_links, html, repeated_titles, resolved
 
 SHOWN = {
     "py3.9-cuda": ("1.12.1", "1.13.1", "2.8.0"),
@@ -83,39 +79,11 @@ def shipped(content) -> dict[str, str]:
     return dict(render.files(content))
 
 
-class Tags(HTMLParser):
-    """The tags of a page with their attributes, its text, and its unclosed tags."""
-
-    VOID = ("meta", "link", "br", "img", "wbr", "hr", "input")
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags, self.open, texts = [], [], []
-        self.handle_data, self.updatepos = texts.append, lambda _, end: end  # without counting lines
-        self.feed(page)
-        self.text = "".join(texts)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def foreign_scripts(page: Tags) -> list[dict[str, str | None]]:
     """Return the attributes of every script of a page that is neither one of the site's files nor a block of data."""
     data = {"type": "application/json"}.items()
     scripts = [attributes for tag, attributes in page.tags if tag == "script" and not data <= attributes.items()]
     return [attributes for attributes in scripts if PurePosixPath(attributes.get("src") or "").name not in SCRIPTS]
-
-
-def html(site: dict[str, str]) -> dict[str, Tags]:
-    return {address: Tags(text) for address, text in site.items() if address.endswith(".html")}
 
 
 @pytest.fixture(scope="module")
@@ -158,12 +126,6 @@ def test_both_ways_of_waiting_have_japanese_names():
 def test_every_page_has_its_own_title(shipped):
     """A tab, a bookmark and a search result show nothing else."""
     assert repeated_titles({address: text for address, text in shipped.items() if address.endswith(".html")}.values()) == []
-
-
-def repeated_titles(pages: Iterable[str]) -> list[str]:
-    """Return the titles that several pages have."""
-    titles = Counter(re.search(r"<title>(.*?)</title>", text)[1] for text in pages)
-    return [title for title, number in titles.items() if number > 1]
 
 
 def test_every_page_has_its_own_description(parsed):
@@ -238,37 +200,6 @@ def test_red_and_green_are_those_of_a_time_alone():
 def test_no_link_is_dead(shipped, parsed):
     """Links lead to a page, a file or an anchor of the site; links to other hosts are PyTorch's release notes or come from docs/."""
     follow_all_links(parsed, {*shipped, *writer.ASSETS})
-
-
-def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
-    """Fail on a dead link. `files` are all files of the site."""
-    outside = {release.notes for release in (*release_table.load(), *TWO)}
-    outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
-    ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in parsed.items()}
-    for address, page in parsed.items():
-        for tag, attributes in page.tags:
-            link = attributes.get("href") if tag in ("a", "link") else attributes.get("src")
-            if not link or link.startswith("data:"):
-                continue
-            if link.startswith(("https:", "http:")):
-                assert link in outside, link
-                continue
-            path, _, anchor = link.partition("#")
-            target = resolved(address, unquote(path)) if path else address
-            assert target in files, (address, link)
-            state = "=" in anchor and target.endswith("/index.html")  # of the explorer, or of the choice of two releases
-            assert not anchor or state or anchor in ids[target], (address, link)
-
-
-def follow_links_in(site: Path) -> None:
-    """Fail on a dead link of a published site; the page of missing addresses is looked at from several depths."""
-    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
-    follow_all_links(html({name: (site / name).read_text() for name in files - {addresses.MISSING} if name.endswith(".html")}), files)
-
-
-def resolved(address: str, link: str) -> str:
-    """Return the address that a relative link of a page leads to."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(address), link))
 
 
 def test_the_landing_page_answers_for_the_newest_release(shipped, content):

@@ -16,7 +16,7 @@ from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import histories
 from tests import launch_files
 from tests.conftest import measured
-from tests.whole.test_claims import text_of
+from tests.pages import elements, text_of, texts_of
 
 CELL = re.compile(r'<td><a href="([^"]*)">([^<]*)</a>\s*(<small.*?</small>)')  # of the index of histories
 METHODS = ("detach_clone", "tensor", "detach_numpy_copy", "numpy", "cpu")
@@ -31,15 +31,6 @@ def site(shipped_content) -> dict[str, str]:
     cases = [case for case in machine.cases if dict(case.parameters).get("method") in METHODS and case not in machine.timed_by_count]
     case_pages = [histories._case_page(shipped_content, machine, (), case) for case in cases[::SAMPLE]]
     return {page.address: render.page_text(templates, page) for page in (index, *case_pages)}
-
-
-def elements(tag: str, html: str) -> list[str]:
-    """Return what follows each start tag, up to the next one: published pages leave out optional end tags."""
-    return re.split(rf"<{tag}\b[^>]*>", html)[1:]
-
-
-def texts_of(tag: str, html: str) -> list[str]:
-    return [text_of(element) for element in elements(tag, html)]
 
 
 def in_chart(svg: str) -> list[str]:

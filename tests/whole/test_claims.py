@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from html import unescape
 from io import StringIO
 from math import log
 
@@ -15,6 +14,7 @@ from tensorcopy.judge.paired import MARGIN
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
 from tests import launch_files
+from tests.pages import text_of
 
 SIGNS = {"slower": "+", "faster": "−", "▲": "+", "▼": "−"}
 SIGNED = re.compile(r"([+−])[\d.]+(?= %| ±)")
@@ -22,11 +22,6 @@ INTERVAL = re.compile(r"([+−]?[\d.]+) %,? \(?([+−]?[\d.]+) (?:to|…) ([+−
 COLOURED = re.compile(r'<(span|td|b|small|text)\b[^>]*class="?(?:v )?(slower|faster)\b[^>]*>(.*?)(?=</\1>|<td|<tr)', re.DOTALL)
 LISTED = re.compile(r"<(li|title|summary)\b[^>]*>(.*?)(?=</\1>|<li\b|</ul>)", re.DOTALL)
 STEPS = re.compile(r'\[\d+,([\d.]+),"([^"]+)","((?:slower|faster)[^"]*)"')
-
-
-def text_of(html: str) -> str:
-    """Return the text of HTML, with plain spaces."""
-    return re.sub(r"[\u202f\u2009\xa0]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
 
 
 def holds(word: str, text: str) -> bool:

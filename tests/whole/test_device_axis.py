@@ -22,7 +22,7 @@ from tensorcopy.site.content import Content
 from tests import launch_files
 from tests.conftest import SHIPPED, SHIPPED_GPU
 from tests.launch_files import METHODS
-from tests.whole.test_claims import text_of
+from tests.pages import text_of
 
 RELEASES = [release.version for release in release_table.load()][-10:]
 BEFORE, NEWEST = RELEASES[-2:]

@@ -20,7 +20,7 @@ from tensorcopy.measure import git, plan
 from tensorcopy.projects.new_project import new_project
 from tensorcopy.releases import interpreters
 from tests.launch_files import write_small
-from tests.measure.test_git import commit_all, run
+from tests.repositories import commit_all, run
 
 
 @pytest.fixture
