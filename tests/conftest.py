@@ -118,8 +118,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 # the files that use `shipped_content`: they run in one process, which makes it once
 OF_SHIPPED_CONTENT = (
-    *("copying/test_anatomy", "site/test_regressions", "site/test_release_pairs_means", "whole/test_changes_of_a_case"),
-    "whole/test_device_axis",
+    *("copying/test_anatomy", "copying/test_recommend", "site/test_regressions", "site/test_release_pairs_means"),
+    *("whole/test_changes_of_a_case", "whole/test_device_axis"),
 )
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (

@@ -15,7 +15,6 @@ from tensorcopy.copying.inside import conformance, methods
 from tensorcopy.copying.pages import article, chooser, landing, method_pages
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.releases import release_table
 from tensorcopy.site import addresses, machine, render
 from tests import launch_files
 from tests.conftest import NEW, SHIPPED, SHIPPED_GPU, measured
@@ -120,11 +119,9 @@ def test_one_answer_is_shown_everywhere(newest):
     assert advise.advise(requires_grad=request.requires_grad, shipped=True).code == option.code
 
 
-def test_a_gpu_answers_for_its_device_on_every_page(shipped_results):
+def test_a_gpu_answers_for_its_device_on_every_page(shipped_content):
     """Landing page, chooser, article and `advise`: the machine that measured it, beside the history of another."""
-    newest = {release.version for release in release_table.load()[-9:]}
-    some = [each for each in shipped_results.results if each.machine == SHIPPED_GPU.name or each.version in newest]
-    content = render.content(shipped(), some)
+    content = shipped_content
     gpu, source = content.by_device["cuda"], "torch 2.15.0 on NVIDIA H200"
     assert (content.machine.name, gpu.name) == (SHIPPED.name, SHIPPED_GPU.name)
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)

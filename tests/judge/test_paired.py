@@ -105,7 +105,7 @@ def test_the_smallest_slowdown_seen_is_called_one_9_times_in_10(worse):
     each = np.log1p([change.detectable for change in quiet.values()])
     for sizes in (np.log1p(paired.smallest_seen(quiet.values())), each):
         told = []
-        for _ in range(40):
+        for _ in range(20):
             planted = random.choice(CASES, 25, replace=False)
             effects = np.zeros(CASES)
             effects[planted] = sizes if np.isscalar(sizes) else sizes[planted]
