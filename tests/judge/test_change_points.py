@@ -28,7 +28,7 @@ def test_a_step_of_a_tenth_is_found_anywhere():
     detected = [
         (index, indices(series(random, steps=[(index, ratio)])))
         for index in range(1, POINTS)
-        for ratio in (1.1, 1 / 1.1) * (15 if index in (1, 2, POINTS - 2, POINTS - 1) else 5)
+        for ratio in (1.1, 1 / 1.1) * (10 if index in (1, 2, POINTS - 2, POINTS - 1) else 4)
     ]
     hits = [sum(abs(step - index) <= 1 for step in steps) == 1 for index, steps in detected]
     at_edge = np.array([index in (1, 2, POINTS - 2, POINTS - 1) for index, _ in detected])
