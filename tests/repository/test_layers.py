@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -19,15 +20,21 @@ IN_ENVIRONMENTS = ("tensorcopy.worker.", "tensorcopy.copying.inside.")  # what r
 
 
 @cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return every node of a module's syntax tree."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
+@cache
 def named_in(path: Path) -> frozenset[str]:
     """Return every module that a file imports, also inside a function."""
-    return frozenset(named_in_text(path.read_text(encoding="utf-8")))
+    return frozenset(named_by(nodes(path)))
 
 
-def named_in_text(source: str) -> set[str]:
-    """Return every module that a text imports."""
+def named_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return every module that some statements import."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
@@ -72,9 +79,7 @@ def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports()
 def test_a_name_is_that_of_one_class_and_of_one_module():
     """A reader who searches for a name finds one place."""
     modules = Counter(path.stem for path in MODULES.values() if path.stem != "__init__")
-    classes = Counter(
-        node.name for path in MODULES.values() for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
-    )
+    classes = Counter(node.name for path in MODULES.values() for node in nodes(path) if isinstance(node, ast.ClassDef))
     assert [name for counts in (modules, classes) for name, count in counts.items() if count > 1] == []
 
 
@@ -116,11 +121,7 @@ def test_the_judge_reads_no_file():
 
 def test_only_what_runs_in_an_environment_names_modules_that_need_torch():
     """Also inside a function: the program runs where no torch is, and starts the others in a release's environment."""
-    at_once = {}
-    for module in (each for each in MODULES if each.startswith(IN_ENVIRONMENTS)):
-        statements = ast.parse(MODULES[module].read_text(encoding="utf-8")).body
-        imports = [ast.unparse(each) for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
-        at_once[module] = named_in_text("\n".join(imports))
+    at_once = {module: named_by(nodes(path)[0].body) for module, path in MODULES.items() if module.startswith(IN_ENVIRONMENTS)}
     needing: set[str] = set()
     while more := {module for module, names in at_once.items() if names & {"torch", *needing}} - needing:
         needing |= more
