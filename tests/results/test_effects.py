@@ -95,8 +95,8 @@ def coverage(made):
     return float((distances <= halves).mean()) if halves.any() else None
 
 
-@pytest.mark.parametrize("sides", [1, 2, 7, 17])
-@pytest.mark.parametrize("launches", [1, 2, 3, 4, 12])
+@pytest.mark.parametrize("sides", [1, 2, 17])
+@pytest.mark.parametrize("launches", [1, 2, 3, 12])
 def test_the_interval_of_a_time_covers_the_truth(launches, sides):
     """As often as it says, and one launch tells none; what sides share is no error of theirs, and all that one alone has."""
     random, cases = np.random.default_rng(1), 4000 // sides

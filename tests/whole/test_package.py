@@ -8,7 +8,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from uv import find_uv_bin
@@ -38,25 +37,18 @@ OTHERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def others() -> dict[str, list[Any]]:
-    """Exit code and errors of each command, with the packages that `pip install tensorcopy` installs and no others."""
+def test_any_other_command_names_the_extra_it_needs():
+    """With the packages that `pip install tensorcopy` installs alone: in one line, with exit code 2, before the command does anything."""
     packages = {re.split(r"[\[=<>~!; ]", line)[0] for line in PROJECT["project"]["optional-dependencies"]["dashboard"]}
     absent = {package.replace("-", "_") for package in packages} | {"matplotlib"}
     absent -= {"jinja2", "markupsafe"}  # torch installs these
     arguments = json.dumps([sorted(absent), [*map(list, OTHERS)]])
     done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS, arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return dict(zip(map(" ".join, OTHERS), map(json.loads, done.stdout.splitlines()), strict=True))
-
-
-@pytest.mark.parametrize(("command", "extra"), [(" ".join(command), extra) for command, extra in OTHERS.items()])
-def test_any_other_command_names_the_extra_it_needs(others, command, extra):
-    """The error is one line, with exit code 2, before the command does anything."""
-    code, errors = others[command]
-    assert code == 2, errors
-    assert errors.startswith("tensorcopy: ")
-    assert f"tensorcopy[{extra}]" in errors.splitlines()[-1]
+    for (command, extra), line in zip(OTHERS.items(), done.stdout.splitlines(), strict=True):
+        code, errors = json.loads(line)
+        assert (code, errors.partition(": ")[0]) == (2, "tensorcopy"), command
+        assert f"tensorcopy[{extra}]" in errors.splitlines()[-1], command
 
 
 def test_the_repository_follows_the_guide_of_scientific_python():
