@@ -3,15 +3,22 @@
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
-from tensorcopy.site import addresses, publisher
+from tensorcopy.results.result import Result
+from tensorcopy.site import addresses, publisher, render
 from tests.conftest import ROOT, TWO
+
+
+def site_of(results: Sequence[Result]) -> dict[str, str]:
+    """Return every page and file of the site of some results, by address."""
+    return dict(render.files(render.content(shipped(), results)))
 
 
 def text_of(html: str) -> str:

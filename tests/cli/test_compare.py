@@ -12,7 +12,6 @@ from scipy.special import stdtrit
 
 from tensorcopy.campaign import VerdictRules
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
@@ -21,10 +20,10 @@ from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.report import sentences
 from tensorcopy.results.effects import between
 from tensorcopy.results.launches import OTHER_VERSION
-from tensorcopy.site import render
 from tensorcopy.worker.devices import DEVICES
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
+from tests.pages import site_of
 from tests.repositories import commit_all, sha
 from tests.repositories import run as git
 
@@ -273,7 +272,7 @@ def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, mo
     assert "<summary>1 likely slower or faster, not significant among all cases</summary>" in printed["markdown"]
     (first, *_) = json.loads(printed["json"])["changes"]
     assert (first["time_verdict"], first["likely"], first["reason"]) == ("unknown", "slower", "interval_too_wide")
-    pages = dict(render.files(render.content(shipped(), launch_files.load(tmp_path / "results"))))
+    pages = site_of(launch_files.load(tmp_path / "results"))
     assert any("Likely slower or faster: the whole interval lies beyond the margin" in page for page in pages.values())
 
 
@@ -294,7 +293,7 @@ def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path,
     ]
     assert main(["compare", *NAMES]) == 0
     assert "\n".join(lines) in capsys.readouterr().out
-    pages = dict(render.files(render.content(shipped(), launch_files.load(tmp_path / "results"))))
+    pages = site_of(launch_files.load(tmp_path / "results"))
     assert any(f"with its interval. {'; '.join(lines)}." in page for page in pages.values())
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason, Verdict
@@ -11,9 +10,9 @@ from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.report import sentences
 from tensorcopy.results import reader
 from tensorcopy.results.launches import Suite
-from tensorcopy.site import render
 from tensorcopy.worker.nvidia import driver_version
 from tests import launch_files
+from tests.pages import site_of
 
 NAMES = ("2.14.1", "2.15.0")
 CPU, CUDA = "copies.BySize.time_copy tensor 16", "copies.Throughput.time_copy tensor 16 cuda"
@@ -199,7 +198,7 @@ def test_driver_cuda_and_clocks_stand_under_the_charts_of_a_gpu(tmp_path):
         cases = {case: dict.fromkeys(names, 1.0) for case in (CPU, CUDA)}
         start = launch_files.START.replace(hour=number)
         launch_files.write(tmp_path, cases, sides=sides, launches=3, identity="0123456789ab", start=start, **provenance)
-    site = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    site = site_of(launch_files.load(tmp_path))
     texts = [
         "Driver 580.159.04 up to torch 2.10.0, 590.44 from 2.14.1 on: times across a change of the driver are not compared.",
         "CUDA 12.8 with torch 2.8.0 to 2.10.0, 13.0 with 2.14.1, 13.2 with 2.15.0.",

@@ -9,7 +9,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import addresses, publisher, render, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
-from tests.pages import Tags, resolved
+from tests.pages import Tags, resolved, site_of
 
 WEB = WebAddresses("https://example.org/someone/tensorcopy", "https://example.org/pages/")
 
@@ -104,7 +104,7 @@ def test_a_page_describes_itself_to_other_sites(site):
 
 def test_an_unpublished_checkout_names_no_address():
     """There is neither a canonical address nor a link to a repository that is not configured."""
-    page = dict(render.files(render.content(shipped(), (measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
+    page = site_of((measured(NEW, {("a", 2**10): 1e-6}),))["index.html"]
     assert "og:url" not in page
     assert "https://" not in page.split("<header")[1].split("</header>")[0]
 

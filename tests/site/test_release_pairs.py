@@ -2,10 +2,9 @@
 
 import re
 
-from tensorcopy.copying.shipped import shipped
-from tensorcopy.site import addresses, render
+from tensorcopy.site import addresses
 from tests import launch_files
-from tests.pages import text_of
+from tests.pages import site_of, text_of
 
 VERSIONS = ("2.13.0", "2.14.1", "2.15.0")
 WARNING = "UserWarning: a price"
@@ -28,7 +27,7 @@ def part(page: str, heading: str) -> str:
 def test_a_release_has_its_exact_counts_and_what_methods_do_otherwise(tmp_path):
     """Each with the release that changed it alone, before and after."""
     write(tmp_path)
-    files = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    files = site_of(launch_files.load(tmp_path))
     older, newer = (files[f"compare/box/py3.11-cuda/{pair}.html"] for pair in ("2.13.0..2.14.1", "2.14.1..2.15.0"))
     assert "more bytes in 1 of 1 case at numel > 2¹⁴, +100.0 %" in part(older, "Exact counts").replace("\u202f", " ")
     assert not part(newer, "Exact counts")
@@ -44,7 +43,7 @@ def test_a_release_has_its_exact_counts_and_what_methods_do_otherwise(tmp_path):
 def test_the_pages_of_releases_lead_to_each_other_and_to_their_comparisons(tmp_path):
     """There is none of the first one, which is compared with nothing."""
     write(tmp_path)
-    files = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    files = site_of(launch_files.load(tmp_path))
     assert [address for address in files if address.startswith("releases/")] == [addresses.of_release(version) for version in VERSIONS[1:]]
     page = files[addresses.of_release("2.14.1")]
     links = re.findall(r'href="([^"]+)"', page.partition("<main")[2].partition("</main>")[0])
@@ -57,7 +56,7 @@ def test_the_pages_of_releases_lead_to_each_other_and_to_their_comparisons(tmp_p
 def test_a_comparison_says_how_it_was_measured(tmp_path):
     """Below the picture's title, or as a sentence where nothing was timed by size."""
     launch_files.write(tmp_path, {"several.time_one": {"2.14.1": 1.0, "2.15.0": 1.1}})
-    files = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    files = site_of(launch_files.load(tmp_path))
     page = text_of(files["compare/box/py3.11-cuda/2.14.1..2.15.0.html"])
     assert "<svg" not in page
     assert re.search(r"\d+ launches: both sides took turns", page)

@@ -31,7 +31,7 @@ from tensorcopy.site.pages import data
 from tensorcopy.site.plots import whole_percent
 from tests import launch_files
 from tests.conftest import NEW, OLD, ROOT, TWO, measured, with_cases
-from tests.pages import Tags, follow_all_links, html, repeated_titles, resolved
+from tests.pages import Tags, follow_all_links, html, repeated_titles, resolved, site_of
 
 SHOWN = {
     "py3.9-cuda": ("1.12.1", "1.13.1", "2.8.0"),
@@ -418,7 +418,7 @@ def test_languages_have_the_same_texts():
 
 def test_a_site_without_results_explains_how_to_measure():
     """Every page of the navigation exists and shows the command."""
-    empty = dict(render.files(render.content(campaign.shipped(), ())))
+    empty = site_of(())
     indices = ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html")
     for address in (*indices, "semantics.html", "article.html"):
         assert "Nothing is measured yet" in empty[address]
@@ -429,7 +429,7 @@ def test_a_site_without_results_explains_how_to_measure():
 
 def test_a_site_with_one_release_has_no_comparisons():
     """The landing page says so."""
-    one = dict(render.files(render.content(campaign.shipped(), (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
+    one = site_of((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))
     assert "nothing to compare yet" in one["index.html"]
     assert all("No two releases could be compared." in one[f"{page}index.html"] for page in ("", "history/", "regressions/"))
     assert not any("No change" in text or "No method is" in text for text in one.values())
@@ -451,7 +451,7 @@ def test_an_accelerator_has_its_own_answer(tmp_path):
     }
     for release in ("1.0.0", "2.0.0"):
         launch_files.write_counts(tmp_path, release, {}, methods=methods, **card)
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path, releases=TWO))))
+    site = site_of(launch_files.load(tmp_path, releases=TWO))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
     uses = "code of a there for an independent tensor, code of a_numpy there for an independent ndarray"
     assert answer == f"Use {uses}."
@@ -477,13 +477,13 @@ def test_a_partly_measured_release_removes_no_page(tmp_path):
     launch_files.write(tmp_path / "whole", times)
     for release, names in (("1.0.0", "ab"), ("2.0.0", "a")):
         launch_files.write_counts(tmp_path / "whole", release, {}, methods={name: launch_files.observed() for name in names})
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "whole", releases=TWO))))
+    site = site_of(launch_files.load(tmp_path / "whole", releases=TWO))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/retired.Suite.time_copy/16.html"} <= set(site)
     assert "Time, torch 2.0.0 against 1.0.0: 2 unchanged, 1 unknown." in site["index.html"]
     assert "Of 4 cases: 0 slower, 0 faster, 1 failed." in site["index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
     launch_files.write(tmp_path / "part", {"retired.Suite.time_copy numel=16": {"2.0.0": 1.0}})
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path / "part", releases=TWO))))
+    site = site_of(launch_files.load(tmp_path / "part", releases=TWO))
     assert "Nothing is measured yet" in site["choose/index.html"]
     follow_all_links(html(site), {*site, *writer.ASSETS})
 
@@ -495,7 +495,7 @@ def test_a_change_of_the_machine_is_no_change_of_torch():
         measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
         for index, row in enumerate(table)
     ]
-    site = dict(render.files(render.content(campaign.shipped(), results)))
+    site = site_of(results)
     assert "unknown: measured under different conditions (hugepages: never → always)" in site["history/box/copies.BySize/a-16.html"]
     assert site["changes.xml"].count("<entry>") == site["slowdowns.xml"].count("<entry>") == 0
     assert "No change detected" in site["history/index.html"]
@@ -505,14 +505,14 @@ def test_a_custom_build_of_a_releases_commit_is_that_release():
     """Its version string does not matter."""
     results = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
     results[1].provenance["torch"] = "2.0.0a0+git1234"
-    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(campaign.shipped(), results)))
+    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in site_of(results)
 
 
 def test_a_comparison_without_intervals_has_no_plot(tmp_path):
     """Of single launches, as after the first measurement of a machine; its tables have the cases all the same."""
     times = {"2.14.1": 1.0, "2.15.0": 1.1}
     launch_files.write(tmp_path, {f"copies.BySize.time_copy {name} 16": times for name in ("clone_detach", "tensor")}, launches=1)
-    site = dict(render.files(render.content(campaign.shipped(), reader.load_results(tmp_path).results)))
+    site = site_of(reader.load_results(tmp_path).results)
     page = site["compare/box/py3.11-cuda/2.14.1..2.15.0.html"]
     assert "Time: 2 unknown, 0 unchanged." in page
     assert "<svg" not in page
@@ -528,7 +528,7 @@ def test_text_from_results_is_escaped(tmp_path):
     reasons = {"1.0.0": 1.0, "2.0.0": SCRIPT}
     cases = {f"other.time_it kind={SCRIPT}": {"1.0.0": 1.0, "2.0.0": 1.2}, "copies.BySize.time_copy a 16": reasons}
     launch_files.write(tmp_path, cases, cpu=SCRIPT, driver=SCRIPT)
-    site = dict(render.files(render.content(campaign.shipped(), [*results, *launch_files.load(tmp_path, releases=TWO)])))
+    site = site_of([*results, *launch_files.load(tmp_path, releases=TWO)])
     assert len(site) > 20
     for address, text in site.items():
         assert not {"", ".", ".."} & set(address.split("/")), address
@@ -596,7 +596,7 @@ def test_every_machine_has_an_index_of_its_cases(tmp_path):
         launch_files.write(tmp_path, {"copies.BySize.time_copy a 16": {"1.0.0": 1.0, "2.0.0": 1.0}}, machine=machine)
         counts = {"memory.Host.track_peak a 1048576 cpu": 64}
         launch_files.write_counts(tmp_path, "2.0.0", counts, methods={"a": launch_files.observed()}, machine=machine)
-    site = dict(render.files(render.content(campaign.shipped(), launch_files.load(tmp_path, releases=TWO))))
+    site = site_of(launch_files.load(tmp_path, releases=TWO))
     pages = {address for address in site if re.fullmatch(r"history/\w+/[^/]+/[^/]+\.html", address)}
     assert len(pages) == 4
     indices = [address for address in site if re.search(r"^history/.*(index|cases|counts)\.html$", address)]
@@ -641,7 +641,7 @@ def test_no_page_grows_with_the_number_of_machines():
     sizes = []
     for machines in (2, 3):
         results = [measured(release, times, machine=f"box{number:02}") for number in range(machines) for release in (OLD, NEW)]
-        site = dict(render.files(render.content(campaign.shipped(), results)))
+        site = site_of(results)
         sizes.append({address: len(text) for address, text in site.items()})
     for address in ("history/index.html", "compare/index.html", "history/box01/copies.BySize/a-16.html", "compare/box01/index.html"):
         assert sizes[1][address] - sizes[0][address] < 600, address

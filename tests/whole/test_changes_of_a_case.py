@@ -7,7 +7,6 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.numbers import change_size, duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import terminal
@@ -16,7 +15,7 @@ from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import histories
 from tests import launch_files
 from tests.conftest import measured
-from tests.pages import elements, text_of, texts_of
+from tests.pages import elements, site_of, text_of, texts_of
 
 CELL = re.compile(r'<td><a href="([^"]*)">([^<]*)</a>\s*(<small.*?</small>)')  # of the index of histories
 METHODS = ("detach_clone", "tensor", "detach_numpy_copy", "numpy", "cpu")
@@ -155,7 +154,7 @@ def test_a_change_after_a_release_without_the_case_has_its_interval(tmp_path):
     some = {version: time for version, time in zip(versions, times) if time}
     cases = {"copies.BySize.time_copy clone_detach 16": some, "copies.BySize.time_copy tensor 16": dict.fromkeys(versions, 1.0)}
     launch_files.write(tmp_path, cases)
-    site = dict(render.files(render.content(shipped(), launch_files.load(tmp_path))))
+    site = site_of(launch_files.load(tmp_path))
     page = site["history/box/copies.BySize/clone_detach-16.html"]
     row = text_of(re.search(rf'<tr id="?{versions[3]}.*?</tr>', page, re.DOTALL)[0])
     assert re.search(rf"slower \+(49|50).\d % against {versions[1]} \+4\d.\d to \+5\d.\d %", row)

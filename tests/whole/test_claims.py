@@ -9,12 +9,10 @@ from math import log
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge.paired import MARGIN
 from tensorcopy.releases import release_table
-from tensorcopy.site import render
 from tests import launch_files
-from tests.pages import text_of
+from tests.pages import site_of, text_of
 
 SIGNS = {"slower": "+", "faster": "−", "▲": "+", "▼": "−"}
 SIGNED = re.compile(r"([+−])[\d.]+(?= %| ±)")
@@ -83,7 +81,7 @@ def written(folder, times, counts) -> dict[str, str]:
     for number, release in enumerate(RELEASES):
         counted = {f"instructions.BySize.track_instructions {method} 16 False": counts if number > 2 else 1000 for method in METHODS}
         launch_files.write_counts(folder, release, counted, methods={method: launch_files.observed() for method in METHODS})
-    return dict(render.files(render.content(shipped(), launch_files.load(folder))))
+    return site_of(launch_files.load(folder))
 
 
 @pytest.mark.parametrize(("times", "word"), [(1.2, "slower"), (0.8, "faster")])
