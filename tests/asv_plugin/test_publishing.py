@@ -1,6 +1,5 @@
 """The site that `asv publish` writes, how it ends, and what `dashboard` says of one that has failed."""
 
-import os
 import re
 import shutil
 import signal
@@ -103,17 +102,18 @@ def test_a_site_without_what_cannot_be_read_is_written_and_ends_asv_with_exit_co
 
 
 KILLED = """
-import os, signal
-from tests.asv_plugin.test_publishing import Path, publish, publishing, shipped
+import os, signal, types
+from tensorcopy.asv_plugin import publishing
+from tensorcopy.copying.shipped import shipped
 publishing.campaign = shipped
-publish(Path("site"), lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL)))
+conf = types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
+publishing._publish(conf, None, lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL)))
 """
 
 
 def test_a_site_stays_where_publishing_is_killed(site):
     """The next one takes the lock and removes what is half written."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    assert subprocess.run([sys.executable, "-c", KILLED], env=environment, check=False).returncode == -signal.SIGKILL
+    assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -signal.SIGKILL
     assert {path.read_text() for path in site.iterdir()} == {"old"}
     assert [path.name for path in (site.parent / ".site.new").iterdir()] == ["half"]
 

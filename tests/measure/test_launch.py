@@ -646,7 +646,7 @@ def test_nothing_runs_on_after_an_interrupted_launch(sides):
 KILLED = """
 import sys
 from pathlib import Path
-from tensorcopy.measure import case_turns, launch, side_benchmarks, side_process
+from tensorcopy.measure import launch
 from tensorcopy.results import launches
 from tests.measure.test_launch import made_sides
 made = made_sides(Path(sys.argv[1]))
@@ -659,7 +659,7 @@ for number in range(100):
 HANGING = """
 import sys
 from pathlib import Path
-from tensorcopy.measure import case_turns, launch, side_benchmarks, side_process
+from tensorcopy.measure import launch
 from tests.measure.test_launch import made_sides
 made, folder = made_sides(Path(sys.argv[1])), Path(sys.argv[1])
 body = "    left = subprocess.Popen(['sleep', '600'], start_new_session=True)\\n"

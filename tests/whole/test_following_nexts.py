@@ -18,7 +18,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import CannotRun, TensorcopyError
 from tensorcopy.measure import git, plan
 from tensorcopy.projects.new_project import new_project
-from tensorcopy.releases import interpreters
+from tensorcopy.releases import interpreters, uv
 from tests.launch_files import write_small
 from tests.repositories import commit_all, run
 
@@ -85,7 +85,8 @@ def test_a_release_on_a_wrong_python_leads_to_one_that_has_its_wheel(name):
     assert measurement.release.version == name.partition("@")[0]
 
 
-def test_a_missing_python_is_installed():
+def test_a_missing_python_is_installed(monkeypatch):
+    monkeypatch.setattr(uv, "find_python", lambda python: None)
     with pytest.raises(TensorcopyError, match=r"next: uv python install 3\.8$"):
         plan.select(["1.9.0@3.8"], shipped(), ["3.11"])
 
