@@ -68,12 +68,15 @@ def of_choice(request: str, tensors: object) -> str:
     return f"choose/{slug(request)}-{tensors}.html"
 
 
-def of_case(machine: str, case: Case) -> str:
+def of_case(machine: str, case: Case, *, in_full: bool = False) -> str:
     """Return the address of a case's history on one machine.
 
     A suite of memory counts three quantities of a case; the peak has the address without the quantity's name.
+
+    in_full : with the whole name of the case, which no other case has, in place of the values of its parameters
     """
-    return f"history/{slug(machine)}/{slug(case.spec.page)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
+    values = case.name if in_full else "-".join(value for _, value in case.parameters) or "all"
+    return f"history/{slug(machine)}/{slug(case.spec.page)}/{slug(values)}.html"
 
 
 def of_explorer(machine: str) -> str:

@@ -180,7 +180,7 @@ def _case(
     return {
         **{name: value for name, value in axes.items() if value != DEFAULTS[name] and name != "group"},
         "suite": suites.index(case.suite),
-        "page": addresses.of_case(machine.name, case).rpartition("/")[2].removesuffix(".html"),
+        "page": machine.pages[case].rpartition("/")[2].removesuffix(".html"),
         **({"at": machine.case_address(case)} if case in machine.timed_by_count else {}),  # a count on the page of its time
         "values": _by_python(all_series, case, position, judged),
         **({"joints": joints} if joints else {}),

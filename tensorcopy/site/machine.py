@@ -296,7 +296,17 @@ class Machine:
         if not self.has(case):
             return addresses.HISTORIES
         timed = self.timed_by_count.get(case)
-        return f"{addresses.of_case(self.name, timed)}#{suite_specs.INSTRUCTIONS}" if timed else addresses.of_case(self.name, case)
+        return f"{self.pages[timed]}#{suite_specs.INSTRUCTIONS}" if timed else self.pages[case]
+
+    @cached_property
+    def pages(self) -> dict[Case, str]:
+        """The address of each case's own page; they differ in more than the case of letters, which macOS and Windows ignore."""
+        pages, taken = dict[Case, str](), set[str]()
+        for case in self.cases:
+            address = addresses.of_case(self.name, case)
+            pages[case] = addresses.of_case(self.name, case, in_full=True) if address.lower() in taken else address
+            taken.add(address.lower())
+        return pages
 
     @property
     def results(self) -> tuple[Result, ...]:

@@ -7,6 +7,8 @@ import pytest
 
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import WebAddresses
+from tensorcopy.site.machine import machines
+from tests import launch_files
 
 
 def test_slugs_are_safe_and_distinct():
@@ -45,3 +47,13 @@ def test_the_source_is_configured_or_that_of_the_workflow_or_of_the_clone(tmp_pa
     )
     assert WebAddresses.of_checkout("", "", workflow, tmp_path).source == "https://github.com/you/fork"
     assert WebAddresses.of_checkout("", "", {}, tmp_path) == WebAddresses("https://example.org/me/fork", "")
+
+
+def test_no_page_of_a_case_has_the_name_of_another_on_macos_or_windows(tmp_path):
+    """Where the case of letters is ignored, or a dash of a value is one between two; the first keeps the short address."""
+    names = ["a.time_IT order=c", "a.time_it order=c", "a.time_it order=C", "b.time_it x=1-2 y=3", "b.time_it x=1 y=2-3"]
+    launch_files.write(tmp_path, {name: {"2.14.1": 1.0, "2.15.0": 1.0} for name in names}, launches=1)
+    (machine,) = machines(launch_files.load(tmp_path))
+    pages = [machine.case_address(launch_files.case(name)) for name in names]
+    assert pages[0] == "history/box/a.time_IT/c.html"
+    assert len({page.lower() for page in pages}) == len(names), pages

@@ -247,7 +247,7 @@ def _grids(results: DeviceResults) -> list[tuple[CostTable, list[tuple[str, str,
                 value = duration(where.history.measured[where.newest] or 0.0)
                 cost = whole_percent(where.cost.size) if where.is_open and where.cost else ""
                 best = where.best_release if cost else ""
-                address = addresses.of_case(machine.name, where.history.case)
+                address = machine.case_address(where.history.case)
                 cells.append({"numel": numel, "rank": rank, "address": address, "line": line, "value": value, "cost": cost, "best": best})
             rows.append((method, machine.code(method, table.device), cells))
         grids.append((table, rows))
