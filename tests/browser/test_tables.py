@@ -37,6 +37,14 @@ def test_versions_and_sizes_are_sorted_as_such(page, published_site):
     assert len(powers) > 1
 
 
+def test_the_tally_of_a_comparison_fits_on_a_phone(page, published_site):
+    """Also its columns of instructions, at the right."""
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto((published_site / COMPARISON).as_uri())
+    assert "fewer" in page.locator(".tally thead").inner_text()
+    assert page.locator(".tally").evaluate("tally => tally.getBoundingClientRect().right <= innerWidth")
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_every_case_is_filtered_by_method_suite_and_parameters(page, published_site, width):
     """Cases that do not match are pale; a method without a matching case is hidden, and so is a suite."""
