@@ -29,6 +29,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import Profiles
 from tensorcopy.results.result import Result
 from tensorcopy.site import addresses
+from tensorcopy.worker.devices import with_device
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,8 @@ def outcome_changes(before: Result, after: Result) -> Iterator[OutcomeChange]:
                 first, second = earlier.get(device, {}).get(kind) or {}, observed.get(kind) or {}
                 for field in first.keys() & second.keys() - {"unobserved"}:
                     if first[field] != second[field]:
-                        texts = tuple("none" if value in ("", None) else str(value) for value in (first[field], second[field]))
+                        values = (first[field], second[field])
+                        texts = tuple("none" if value in ("", None) else with_device(str(value), device) for value in values)
                         differing.setdefault((field.replace("_", " "), *texts), []).append(given)
             for (field, first_text, second_text), kinds in sorted(differing.items()):
                 yield OutcomeChange(method, str(row.get("code", method)), device, " or ".join(kinds), field, first_text, second_text)

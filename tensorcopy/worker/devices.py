@@ -27,6 +27,11 @@ OLD_DRIVER = "driver on your system is too old"
 NO_MEMORY = "MPS allocated: 0 bytes"  # in what torch raises on a hosted Mac, whose MPS device has no memory
 
 
+def with_device(error: str, device: str) -> str:
+    """Return an error in which `{device}` stands for the device of a tensor, as torch words it: it names the device "cuda:0"."""
+    return error.replace("{device}", device if device == "cpu" else f"{device}:0")
+
+
 class Usability(str, Enum):
     """Whether this torch can use a device.
 

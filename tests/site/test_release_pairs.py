@@ -3,6 +3,7 @@
 import re
 
 from tensorcopy.site import addresses
+from tensorcopy.site.changes import outcome_changes
 from tests import launch_files
 from tests.pages import site_of, text_of
 
@@ -38,6 +39,16 @@ def test_a_release_has_its_exact_counts_and_what_methods_do_otherwise(tmp_path):
     both = files["compare/box/py3.11-cuda/2.13.0..2.15.0.html"]
     assert not part(both, "Exact counts")  # of the history, which has a change with each release
     assert "what changed</h1>" not in both
+
+
+def test_an_error_names_the_device_as_torch_does(tmp_path):
+    """It is stored with a placeholder, so that it is the same on every device."""
+    for version, after in (("2.14.1", "to numpy"), ("2.15.0", "to an array")):
+        seen = {**launch_files.SEEN, "raises": f"TypeError: can't convert {{device}} {after}"}
+        methods = {"numpy": {**launch_files.observed(), "observed": {"cuda": {"plain": seen, "with_grad": seen}}}}
+        launch_files.write_counts(tmp_path, version, {"memory.Host.track_peak tensor 1048576 cpu": 1}, methods=methods)
+    (change,) = outcome_changes(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))
+    assert (change.before, change.after) == ("TypeError: can't convert cuda:0 to numpy", "TypeError: can't convert cuda:0 to an array")
 
 
 def test_the_pages_of_releases_lead_to_each_other_and_to_their_comparisons(tmp_path):

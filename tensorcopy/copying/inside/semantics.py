@@ -14,6 +14,7 @@ from math import inf, nan
 from typing import Any, Protocol
 
 from tensorcopy.errors import first_line, line_of
+from tensorcopy.worker.devices import with_device
 
 
 class RunsOnDevices(Protocol):
@@ -236,7 +237,7 @@ OF_TENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 def error_of(observed: Mapping[str, Any], device: str) -> str:
     """Return the error of an outcome on a device as torch words it, which names the device "cuda:0"; "" where none was raised."""
-    return str(observed["raises"]).replace("{device}", device if device == "cpu" else f"{device}:0")
+    return with_device(str(observed["raises"]), device)
 
 
 def describe(observed: dict[str, Any], device: str = "cpu") -> str:
