@@ -88,6 +88,11 @@ class Measurement:
         """Return whether the release can be measured without an installation."""
         return bool(self.interpreter) or environments.is_complete(self.path(paths))
 
+    def is_outdated(self, campaign: Campaign, paths: Paths) -> bool:
+        """Return whether its environment exists, and is installed anew when it is opened."""
+        where = (paths.environments, self.release, self.python, self.torch_build)
+        return not self.interpreter and environments.is_outdated(*where, campaign)
+
     def opened(self, campaign: Campaign, paths: Paths) -> Environment:
         """Return its environment, installed unless it exists or is an interpreter's own. Raises TensorcopyError."""
         if self.interpreter:

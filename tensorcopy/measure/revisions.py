@@ -58,6 +58,9 @@ class Revision(Measurement):
     def path(self, paths: Paths) -> Path:
         return super().path(replace(paths, environments=self.environments))
 
+    def is_outdated(self, campaign: Campaign, paths: Paths) -> bool:
+        return super().is_outdated(of_folder(self.folder, campaign), replace(paths, environments=self.environments))
+
     def opened(self, campaign: Campaign, paths: Paths) -> Environment:
         return super().opened(of_folder(self.folder, campaign), replace(paths, environments=self.environments))
 

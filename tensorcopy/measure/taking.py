@@ -92,7 +92,9 @@ class Sides:
         """
         closed = [each for each in dict.fromkeys(measurements) if each not in self.opened and each not in self.failed]
         if installed := [each for each in closed if each.is_installed(self.paths)]:
-            report_progress(0.0, f"checking {counted(len(installed), 'environment')}")
+            outdated = sum(each.is_outdated(self.campaign, self.paths) for each in installed)
+            anew = f", installing {outdated} of them anew" if outdated else ""  # which takes a minute
+            report_progress(0.0, f"checking {counted(len(installed), 'environment')}{anew}")
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 list(pool.map(lambda each: self.usable([each]), installed))
         closed = [each for each in closed if each not in installed]

@@ -160,15 +160,8 @@ def build(directory: Path, release: Release, python: str, build: str, campaign: 
     path = path_of(directory, release, python, build).resolve()
     complete = path / COMPLETE
     numpy = numpy_for(release, python, build) if campaign.pins_numpy else ""
-    requirements = [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
-    # builds of one name may have several wheels, and packages are built anew when a file of theirs has changed
-    text = "\n".join(
-        [
-            *requirements,
-            *([f"# {BACKEND}={backend()}"] if backend() else []),
-            *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources()),
-        ]
-    )
+    requirements = _requirements(release, python, build, campaign)
+    text = _content(requirements, campaign)
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
         is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
         if not is_old:
@@ -189,6 +182,27 @@ def build(directory: Path, release: Release, python: str, build: str, campaign: 
         ) from error
     verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy)
     return environment
+
+
+def is_outdated(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> bool:
+    """Return whether an environment is complete, and `build` installs it anew: what it was installed from has changed."""
+    path = path_of(directory, release, python, build)
+    content = _content(_requirements(release, python, build, campaign), campaign)
+    return is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") != content
+
+
+def _requirements(release: Release, python: str, build: str, campaign: Campaign) -> list[str]:
+    numpy = numpy_for(release, python, build) if campaign.pins_numpy else ""
+    return [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
+
+
+def _content(requirements: Sequence[str], campaign: Campaign) -> str:
+    """Return what an environment is installed from.
+
+    Builds of one name may have several wheels, and packages are built anew when a file of theirs has changed.
+    """
+    of_backend = [f"# {BACKEND}={backend()}"] if backend() else []
+    return "\n".join([*requirements, *of_backend, *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources())])
 
 
 def _digest(package: Path, campaign: Campaign) -> str:

@@ -20,6 +20,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, settings
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.taking import Sides
 from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import NEW
 
@@ -108,7 +109,7 @@ def installed(every_python, monkeypatch, tmp_path):
         installations.append(path)
         (path / "lib" / "python3.11" / "site-packages").mkdir(parents=True, exist_ok=True)
         (path / "bin").mkdir(exist_ok=True)
-        (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps({'provenance': good})}'\n")
+        (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps({'provenance': good, 'torch_folder': ''})}'\n")
         (path / "bin" / "python").chmod(0o755)
 
     monkeypatch.setattr(uv, "make_environment", make_environment)
@@ -122,6 +123,16 @@ def test_another_kind_of_wheel_is_installed_anew(installed, tmp_path, monkeypatc
         monkeypatch.setenv(environments.BACKEND, wheel)
         environments.build(tmp_path, NEW, "3.11", "cuda", shipped())
         assert len(installed) == count
+
+
+@pytest.mark.parametrize(("requires", "said"), [((), ""), (("einops",), ", installing 1 of them anew")], ids=["same", "changed"])
+def test_the_progress_says_which_environments_are_installed_anew(installed, tmp_path, requires, said):
+    """Those for which the project requires something else than before."""
+    lines = []
+    sides = Sides(replace(shipped(), requires=requires), Paths(tmp_path, tmp_path, tmp_path, ("3.11",)))
+    sides.open([Measurement(NEW, "3.11", build="cuda")], lambda _, text: lines.append(text))
+    assert lines == [f"checking 1 environment{said}"]
+    assert len(installed) == (2 if said else 1)
 
 
 def test_two_programs_install_an_environment_once(installed, tmp_path):
