@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ WORKFLOWS = ("measure.yml", "pages.yml", "pull-request.yml", "comment.yml")
 OF_GITHUB = ("pull-request-gpu.yml", "releases.yml")  # workflows that are asked for
 RUNNERS = "runners.toml"
 LOCKED, BUILD_LOCKED = ".github/tensorcopy-requirements.txt", ".github/tensorcopy-build-requirements.txt"
+WORKING_DIRECTORY = re.compile(r"^    working-directory: (.*)$", re.MULTILINE)  # of all jobs of a workflow
 PYTHONS = ("3.11", "3.9")  # which have wheels of every release
 
 
@@ -108,6 +110,8 @@ def new_project(
     ):
         written, kept = [*written, *more], [*kept, *others]
     warnings = [] if origin is None or _repository(folder) else [_unread(folder)]
+    if origin and (of_others := _of_others(folder, kept)):
+        warnings.append(of_others)
     if ignored := git.printed("-C", str(folder), "check-ignore", "--", *written).splitlines():
         warnings.append(_ignored(ignored))
     return NewProject(made, written, kept, of_asv if is_new else None, tuple(warnings))
@@ -160,6 +164,22 @@ def _unread(folder: Path) -> TensorcopyError:
         got=f"workflows in {folder.name}/.github",
         allowed=f"{folder.name} as the top of its repository",
         next="git init here; or, if the top is a folder above: git init there, remove .github here, and tensorcopy init --github",
+    )
+
+
+def _of_others(folder: Path, kept: Sequence[str]) -> TensorcopyError | None:
+    """Return the warning of workflows that were there and run in another folder; None without one."""
+    below = folder.relative_to(_top(folder)).as_posix()
+    texts = {place: (folder / place).read_text(encoding="utf-8", errors="replace") for place in kept if place.endswith(".yml")}
+    folders = {place: match[1] if (match := WORKING_DIRECTORY.search(text)) else "." for place, text in texts.items()}
+    places = [place for place, runs_in in folders.items() if runs_in != below]
+    if not places:
+        return None
+    return TensorcopyError(
+        "GitHub does not measure this project: workflows of these names are there, and run in another folder of the repository",
+        got=", ".join(places),
+        allowed="one project of tensorcopy in a repository, which has one site at GitHub Pages",
+        next="tensorcopy init --github in a repository with this project alone, or without workflows: tensorcopy measure",
     )
 
 

@@ -217,6 +217,19 @@ def test_only_what_was_edited_is_told_as_kept(folder, monkeypatch, capsys, own):
     assert "Kept, and not what tensorcopy would write: asv.conf.json\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("first", ["a", "."], ids=["beside it", "above it"])
+def test_a_second_project_of_a_repository_is_said_to_have_no_workflows(folder, monkeypatch, capsys, first):
+    """GitHub reads those of the first at the top; the first one is told nothing."""
+    (folder / ".git").mkdir()
+    for name in (first, "b", first):
+        (folder / name).mkdir(exist_ok=True)
+        monkeypatch.chdir(folder / name)
+        assert main(["init", *(["--github"] if (folder / name / "tensorcopy.toml").exists() else [])]) == 0
+        warned = capsys.readouterr().err
+        assert ("GitHub does not measure this project: workflows of these names are there" in warned) is (name == "b")
+        assert ("../.github/workflows/measure.yml, ../.github/workflows/pages.yml" in warned) is (name == "b")
+
+
 @pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
 def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
     """In one sentence: under its name, pip's index may have another package. Every environment has numpy, and what is required."""
