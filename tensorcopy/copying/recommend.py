@@ -268,7 +268,8 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
     The others follow by time, then those without a time; of another dtype or layout, for which few methods are timed, these are left out.
     The usual form is recommended unless another one that is not discouraged is clearly faster; of several it is the one that is
     not among the fastest at the smallest share of sizes. Where there are too few launches to tell, it is the form that
-    is recommended at the nearest size at which there are enough.
+    is recommended at the nearest size at which there are enough. One that was not timed at a size is recommended there where it is at the
+    nearest size at which it was timed, and clearly faster there than what else would be recommended.
     """
     groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
     by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
@@ -296,6 +297,11 @@ def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Opt
         if judged and numel not in judged and (other := row[judged[nearest_size(numel, judged)]]).timing:
             firsts[numel] = other
         first = firsts[numel]
+        for name, options in measured.items():
+            if first and first.timing and not row[name].timing and options:
+                size = nearest_size(numel, [numel for numel in rows if rows[numel][name].timing])
+                if judged.get(size) == name and rows[size][name].clearly_faster(rows[size][first.method]):
+                    first = row[name]
         shown = [option for option in row.values() if request.is_common or option.timing or option is first]
         answers[numel] = tuple(sorted(shown, key=lambda option: (option is not first, option.time)))
     return answers
@@ -327,7 +333,7 @@ def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[s
     if not options:
         return ("use_x" if request.keeps_graph and not request.own else "no_match"), {}
     if options[0].timing is None:
-        return ("reason_usual_unmeasured" if options[0].usual and measured else "reason_unmeasured"), {}
+        return ("reason_unmeasured" if not measured else "reason_usual_unmeasured" if options[0].usual else "reason_other_size"), {}
     if measured == 1:
         return ("reason_only" if len(options) == 1 else "reason_only_timed"), {}
     if not options[0].judged:

@@ -71,6 +71,15 @@ def test_the_usual_form_is_recommended_unless_another_is_clearly_faster(times, f
     assert recommend.reason(OWN, options)[0] == why
 
 
+def test_the_answer_does_not_change_where_the_recommended_method_was_not_timed():
+    """From size to size it is that of the nearest at which it was; beside 2²⁰, where b is no faster, it is what was timed."""
+    times = {("detach_clone", numel): 1.1e-6 for numel in (1, 16, 128, 2**17, 2**20)}
+    times |= {("b", numel): time for numel, time in ((1, 1.0e-6), (128, 1.0e-6), (2**20, 1.2e-6))}
+    by_size = recommend.options_by_size(measured(NEW, times), OWN)
+    assert [options[0].method for options in by_size.values()] == ["b", "b", "b", "detach_clone", "detach_clone"]
+    assert [recommend.reason(OWN, by_size[numel])[0] for numel in (16, 128)] == ["reason_other_size", "reason_fastest"]
+
+
 def test_what_changes_once_x_requires_grad_is_a_caveat():
     """It raises, warns, stays in the graph or requires grad itself; only for a request without grad."""
     result = measured(NEW, {(method, 16): 1e-6 for method in ("raises", "warns", "flows", "own", "same")})
