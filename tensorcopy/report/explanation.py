@@ -76,6 +76,13 @@ class Cause:
 def of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> Cause:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
     before, after = function_profiles.profiles_of(pair.before), function_profiles.profiles_of(pair.after)
+    if (before is None or after is None) and pair.device not in ("", "cpu"):
+        raise TensorcopyError(
+            f"no functions were counted beside these times on {pair.device}: a script or an issue shows instructions of the processor",
+            got=f"{pair.after.machine} with --device {pair.device}",
+            allowed="--device cpu, of a machine whose functions were counted",
+            next=f"tensorcopy why {shlex.quote(pattern)} {pair.before.version} {pair.after.version} --device cpu",
+        )
     if before is None or after is None:
         raise function_profiles.not_counted(pair.after if before else pair.before)
     cases = _cases((pair.before, pair.after), [name for name in before.cases if name in after.cases])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -204,6 +205,9 @@ def test_a_device_selects_the_machine_whose_functions_are_compared(shipped_resul
     """None were counted on the GPU's, which the error names; without a script, the parts of a call on the device are meant."""
     monkeypatch.setattr(select, "load_results", lambda folder, releases: shipped_results)
     assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda", "--script"]) == 2
-    assert SHIPPED_GPU.name in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert SHIPPED_GPU.name in printed
+    assert cli.main([*shlex.split(printed.partition("next: tensorcopy ")[2]), "--script"]) == 0
+    capsys.readouterr()
     assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda"]) == 2
     assert "next: tensorcopy measure 2.14.1@3.12 2.15.0@3.12 --device cuda" in capsys.readouterr().err
