@@ -130,7 +130,7 @@ def none_open(standings: Collection[Standing], newest: str, language: str = "en"
     """Return that no case is open, and what that leaves out: slowdowns that are too small to be seen, and unknown cases.
 
     For example "No case is significantly slower with torch 2.15.0 than with an earlier release. Smallest slowdown seen 9 times in 10:
-    15.0 % (≤ 2¹⁴ elements). Unknown against the release before: 95 of 121 cases."
+    15.0 % (≤ 2¹⁴ elements). Unknown against the release before: 95 of 121 cases. 25 of the 121 cases are baselines, such as memcpy."
     """
     with_newest = {each.history.case: each.history.neighbours.get(each.newest) for each in standings}
     changes = {case: change for case, change in with_newest.items() if change}
@@ -141,6 +141,8 @@ def none_open(standings: Collection[Standing], newest: str, language: str = "en"
         sentences.append(translate("open_seen", language, numel=numel, size=percent(size, 1)))
     if unknown := by_word(changes.values())[Verdict.UNKNOWN.value]:
         sentences.append(translate("open_unknown", language, unknown=unknown, cases=len(standings)))
+        if baselines := sum(case.spec.module == "floors" for case in with_newest):  # on a device; on the CPU they run no torch
+            sentences.append(translate("baselines", language, baselines=baselines, cases=len(standings)))
     return translate("space", language).join(sentences)
 
 

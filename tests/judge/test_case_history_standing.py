@@ -231,6 +231,17 @@ def test_where_nothing_is_open_it_says_what_would_not_have_been_seen(tmp_path):
     assert f"8 ケース中 {unknown} ケース" in sentences.none_open(standings, "2.15.0", "ja")
 
 
+def test_the_number_of_cases_says_how_many_are_baselines(tmp_path):
+    """On a device these are judged with the methods."""
+    names = ["2.14.1", "2.15.0"]
+    cases = ["copies.Latency.time_copy clone_detach 16 cuda", "floors.Latency.time_transfer 16 cuda", "floors.WaitAlone.time_wait cuda"]
+    launch_files.write(tmp_path, {case: dict.fromkeys(names, 1.0) for case in cases}, noise=0.1, launches=4)
+    by_case = case_history.joined([launch_files.load(tmp_path, *names)])
+    standings = [each for each in map(case_history.standing, by_case.values()) if each]
+    assert sentences.none_open(standings, "2.15.0").endswith(" of 3 cases. 2 of the 3 cases are baselines, such as memcpy.")
+    assert sentences.none_open(standings, "2.15.0", "ja").endswith("3 ケースのうち 2 ケースは memcpy などの基準です。")
+
+
 def test_a_chain_of_pythons_is_unpaired_where_a_link_is(tmp_path):
     """The variation of the machine in one link is in the whole."""
     launch_files.write(tmp_path, {CASE: dict.fromkeys(["2.4.1@3.9", "2.8.0@3.9"], 1.0)})
