@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import outcome_changes
 from tests import launch_files
@@ -49,6 +51,18 @@ def test_an_error_names_the_device_as_torch_does(tmp_path):
         launch_files.write_counts(tmp_path, version, {"memory.Host.track_peak tensor 1048576 cpu": 1}, methods=methods)
     (change,) = outcome_changes(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))
     assert (change.before, change.after) == ("TypeError: can't convert cuda:0 to numpy", "TypeError: can't convert cuda:0 to an array")
+
+
+@pytest.mark.parametrize(
+    ("others", "number"), [(["ByDtype.time_copy tensor 16 float32", "ByLayout.time_copy tensor 16 contiguous"], 1), ([], 0)]
+)
+def test_a_comparison_says_which_tensors_were_measured_again(tmp_path, others, number):
+    """Those of the same method, size, dtype and layout in another suite."""
+    names = ["BySize.time_copy tensor 16", "BySize.time_copy clone_detach 16", "ByDtype.time_copy tensor 16 int64", *others]
+    launch_files.write(tmp_path, {f"copies.{name}": dict.fromkeys(VERSIONS[1:], 1.0) for name in names}, launches=2)
+    files = site_of(launch_files.load(tmp_path))
+    text = text_of(files["compare/box/py3.11-cuda/2.14.1..2.15.0.html"])
+    assert ("1 call is in several tables" in text) is bool(number)
 
 
 def test_the_pages_of_releases_lead_to_each_other_and_to_their_comparisons(tmp_path):

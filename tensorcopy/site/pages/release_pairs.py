@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -37,6 +38,7 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.case_tables import group_by_section, suite_tables
 from tensorcopy.site.changes import outcome_changes
 from tensorcopy.site.content import Content, MachineChange, changes_of
+from tensorcopy.site.history_chart import place_of
 from tensorcopy.site.machine import Machine, Series, groups_of, methods_of
 from tensorcopy.site.page import Page, circumstances, environment_text
 from tensorcopy.worker.devices import DEVICES
@@ -277,6 +279,7 @@ def _comparison_page(content: Content, address: str) -> Page:
         "work_verdicts": [verdict.value for verdict in WORK] if any(row.work for row in rows.values()) else [],
         "totals": [sum(numbers) for numbers in zip(*([*section["counts"], *section["work_counts"]] for section in shown))],
         "sections": shown,
+        "repeated": sum(number > 1 for place, number in Counter(place_of(machine, case) for case in rows).items() if place),
         "tracked": tracked,
         "apart_text": lambda change: apart_text(change, comparison.labels),
         "apart": apart,
