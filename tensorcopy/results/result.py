@@ -46,7 +46,7 @@ class SeriesKey:
     identity : of its hardware; "" if unknown. Machines in two folders of results may share a name
     python : such as "3.11"
     build : such as "cuda". A separate series is "cuda-interpreter", for the torch that an interpreter has, which may be compiled in
-        another way than the wheel, as may its Python; and "cuda-numpy2", for the wheel beside numpy 2
+        another way than the wheel, as may its Python; and "cuda-numpy2", for the wheel beside numpy 2, which no history shows
     """
 
     machine: str

@@ -148,7 +148,7 @@ class Machine:
 
     series : the first has the newest release on the newest Python
     rules : of the campaign
-    beside : results with numpy 2, which are in no series
+    beside : results with numpy 2, which no history shows
     """
 
     series: tuple[Series, ...]
