@@ -45,7 +45,7 @@ from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import SECONDS, is_tracked, sections
+from tensorcopy.results.suite_specs import SECONDS, baselines, is_tracked, sections
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢"}
 SIGNS = {
@@ -141,8 +141,8 @@ def none_open(standings: Collection[Standing], newest: str, language: str = "en"
         sentences.append(translate("open_seen", language, numel=numel, size=percent(size, 1)))
     if unknown := by_word(changes.values())[Verdict.UNKNOWN.value]:
         sentences.append(translate("open_unknown", language, unknown=unknown, cases=len(standings)))
-        if baselines := sum(case.spec.module == "floors" for case in with_newest):  # on a device; on the CPU they run no torch
-            sentences.append(translate("baselines", language, baselines=baselines, cases=len(standings)))
+        if number := sum(case.suite in baselines() for case in with_newest):  # on a device; on the CPU they run no torch
+            sentences.append(translate("baselines", language, baselines=number, cases=len(standings)))
     return translate("space", language).join(sentences)
 
 

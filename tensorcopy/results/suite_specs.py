@@ -163,6 +163,13 @@ def is_tracked(unit: str) -> bool:
 
 
 @cache
+def baselines() -> frozenset[str]:
+    """Return the suites that are there for scale: those that move the bytes of others with the least work, and waits alone."""
+    specs = table().values()
+    return frozenset(name for spec in specs for name in (spec.baseline, spec.strided_baseline, spec.name if spec.wait else "") if name)
+
+
+@cache
 def sections() -> dict[str, str]:
     """Return the titles of the sections in which pages list cases, by module, in order."""
     return {spec.module: spec.title for spec in table().values() if spec.title}
