@@ -86,6 +86,9 @@ def test_every_page_agrees_with_the_results(content, site, device, machine):
             continue
         recommended = re.search(r'<p class="code"><code>(.*?)</code></p>', page)[1].replace("<wbr>", "")
         assert unescape(recommended) == rows[0][0]
+        untimed = [time == "not measured yet" for _, time in rows]
+        counted = re.search(r"possibly faster: (\d+) of", page)
+        assert (int(counted[1]) if counted else 0) == (0 if all(untimed) else sum(untimed[1:]))  # the reason tells of the first
     assert sum(holds) >= 0.9 * len(holds) > 50
 
 
