@@ -156,8 +156,8 @@ def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
     if of_method:
         return min(of_method, key=lambda name: int(name.split()[1]))
     texts = {name: {name, *(case.name for case in of_name)} for name, of_name in cases.items()}
-    none, following = "no such case was profiled on both sides", "a method alone, such as detach, or a whole name"
-    return only_match(texts, pattern, none, following)
+    following = f"a method alone, such as {next(iter(cases), 'detach').split()[0]}, or a whole name"
+    return only_match(texts, pattern, "no such case was profiled on both sides", following)
 
 
 def text(cause: Cause, width: int = 110) -> str:

@@ -23,6 +23,7 @@ from tensorcopy.measure import case_turns, launch, side_benchmarks, side_process
 from tensorcopy.measure.side_process import LocalSide, SideFailed
 from tensorcopy.results import launches
 from tensorcopy.results.launches import ALL, UNIT, Launch
+from tensorcopy.worker import turns
 from tests.conftest import ROOT
 from tests.launch_files import PROVENANCE, sha_of
 
@@ -418,7 +419,7 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     assert taken.suites["odd.Many.time_many"].failed == {"0": {ALL: "it has 160,000 cases: 100,000 are allowed"}}
     ends = taken.suites["odd.Ends.time_ends"]
     assert ends.failed["0"][ALL].startswith("NotImplementedError: no such operator. xxx")
-    assert len(ends.failed["0"][ALL]) == 200
+    assert len(ends.failed["0"][ALL]) == turns.LONGEST_ERROR
     assert ends.failed["2"] == {ALL: "OSError: no room ?"}
     assert (ends.skipped, ends.rows) == ({"1": {ALL: "not for this"}}, {})
     assert taken.suites["odd.time_by_own_timer"].failed == {"0": {ALL: "its own timer gave 0 s for a call"}}

@@ -91,6 +91,9 @@ def test_init_writes_a_project_that_measures_its_example(folder, capsys):
         "tensorcopy.toml",
     }
     assert not any(str(folder) in path.read_text() or "@" in path.name for path in folder.rglob("*") if path.is_file())
+    table = folder / "tensorcopy.toml"
+    table.write_text(table.read_text().replace("# requires =", "requires ="))
+    assert campaign.read(folder).requires == ("einops", ".")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.campaign import NO_RULES
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.releases import release_table
 from tensorcopy.report import explanation
@@ -102,6 +103,13 @@ def test_a_case_is_found_by_the_name_that_compare_prints(case, name):
     """Of own operations, too; an asv suite has no profile."""
     suite, *parameters = case.split()
     assert function_profiles.name_of(Case(suite, tuple(tuple(each.split("=")) for each in parameters))) == name
+
+
+def test_the_method_that_an_error_names_is_one_of_the_project():
+    """Where no case matches: "detach" is none of another's."""
+    with pytest.raises(TensorcopyError) as raised:
+        explanation._selected({"sparse_copy 1 float32 contiguous": []}, "nosuch")
+    assert raised.value.next == "a method alone, such as sparse_copy, or a whole name"
 
 
 def test_a_profile_without_instructions_is_compared():

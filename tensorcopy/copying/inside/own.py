@@ -99,8 +99,8 @@ class _NotImported:
         self._reason = TensorcopyError(
             f"the operation {operation.name} cannot be imported",
             got=f"{module}: {error if isinstance(error, ImportError) else line_of(error)}",
-            allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
-            next="install it there, or name it in the operation's requires",
+            allowed="a module beside tensorcopy.toml, or of a package that `requires` names",
+            next='requires = ["PACKAGE"], or for the package in this folder ["."], below [project]',
         )
 
     def __getattr__(self, name: str) -> Any:
