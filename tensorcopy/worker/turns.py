@@ -46,7 +46,7 @@ TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts long
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
 CALIBRATION_SECONDS = 0.02
 END = "end\n"
-LONGEST_ERROR = 300  # characters of an exception: one of ours ends with what to do
+LONGEST_ERROR = 400  # characters of an exception: one of ours ends with what to do
 # of what asv's discovery tells
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "timeout", "setup_cache_key", "setup_cache_timeout")
 

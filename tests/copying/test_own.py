@@ -21,7 +21,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.site import render
-from tensorcopy.worker import operations
+from tensorcopy.worker import operations, turns
 from tests import launch_files
 from tests.conftest import ROOT, declared_in
 
@@ -162,6 +162,9 @@ def test_an_operation_that_cannot_be_imported_is_checked_as_one_that_fails(faili
     code, out, _ = here("check")
     assert code == 1
     assert f"nowhere.copy(x): TensorcopyError: {LOST}" in out
+    (line,) = (line for line in out.splitlines() if LOST in line)
+    assert line.endswith('["."], below [project]')  # a launch stores it whole
+    assert len(line) - len("nowhere.copy(x): ") <= turns.LONGEST_ERROR - 100  # names of operations and modules may be longer
     assert f"newer.f(x): TensorcopyError: {NEWER}" in out
     assert re.search(r"\?  x.detach\(\).clone\(\).detach\(\) +independent, out of the graph +independent, out of the graph *\n", out)
     assert "every documented behaviour holds; ? 10 have no documented behaviour yet; " in out

@@ -9,7 +9,7 @@ import pytest
 from tensorcopy.cli import main
 from tensorcopy.copying.inside import instruction_count
 from tensorcopy.judge import case_history, comparisons
-from tensorcopy.judge.paired import CountPair
+from tensorcopy.judge.paired import CountPair, Reason
 from tensorcopy.results.cases import counted_case
 from tests import launch_files
 from tests.conftest import NEW, OLD, measured
@@ -120,3 +120,18 @@ def test_neither_the_loop_nor_switching_the_count_on_counts():
     totals = {number: [1000 + turns * 7] for number, turns in empty.items()}
     totals |= {number: [1000 + section.calls * 107] for number, section in enumerate((few, many))}
     assert instruction_count.per_call(totals, [few, many, failed]) == {few: 100.0, many: 100.0}
+
+
+def test_a_case_that_cannot_be_compared_does_not_count_among_those_that_are_judged_together(tmp_path):
+    """Beside another numpy, the conversions are unknown, and the copies are judged as without them."""
+    first, second = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0], [1.02, 1.01, 1.0, 1.03, 1.0, 1.04]
+    copies = {f"copies.BySize.time_copy {method} 16": {"2.14.1": first, "2.15.0": second} for method in ("tensor", "clone_detach")}
+    conversion = {"conversions.BySize.time_conversion detach_numpy_copy 16": {"2.14.1": first, "2.15.0": second[::-1]}}
+    judged = []
+    for folder, cases in (("alone", copies), ("together", {**copies, **conversion})):
+        launch_files.write(tmp_path / folder, cases, sides={"2.15.0": {"numpy": "2.0.0"}})
+        judged.append(comparisons.between(comparisons.Question(*launch_files.load(tmp_path / folder, "2.14.1", "2.15.0"))).changes)
+    alone, together = judged
+    assert [change.reason for case, change in together.items() if case not in alone] == [Reason.PROVENANCE_DIFFERS]
+    assert {case: together[case] for case in alone} == alone
+    assert all(change.p and 1e-3 < change.p < 1 for change in alone.values())
