@@ -373,7 +373,7 @@ class Ends:
 
     def time_ends(self, how):
         if how == "raises":
-            raise NotImplementedError("no such operator. " + 300 * "x")
+            raise NotImplementedError("no such operator. " + 500 * "x")
         if how == "skips":
             raise SkipNotImplemented("not for this")
 
@@ -617,7 +617,7 @@ def test_a_module_that_a_suite_lacks_is_named_with_the_file_that_imports_it(side
 
 def test_the_command_that_shows_a_long_error_of_an_import_ends(sides):
     """It does not wait for requests at the terminal; the message, which is cut, begins with the file."""
-    sides[0].suites.joinpath("lacking.py").write_text("raise ImportError('x' * 300 + 'end')\n")
+    sides[0].suites.joinpath("lacking.py").write_text("raise ImportError('x' * 500 + 'end')\n")
     with pytest.raises(SideFailed, match=f"got ImportError: in {sides[0].suites.name}/lacking.py: x*…;") as error:
         side_benchmarks.suites_of(sides[0])
     command = error.value.next.removesuffix(" shows the full error")
