@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -92,7 +93,7 @@ class Sides:
         """
         closed = [each for each in dict.fromkeys(measurements) if each not in self.opened and each not in self.failed]
         if installed := [each for each in closed if each.is_installed(self.paths)]:
-            outdated = sum(each.is_outdated(self.campaign, self.paths) for each in installed)
+            outdated = sum(map(self._is_outdated, installed))
             anew = f", installing {outdated} of them anew" if outdated else ""  # which takes a minute
             report_progress(0.0, f"checking {counted(len(installed), 'environment')}{anew}")
             with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -101,6 +102,12 @@ class Sides:
         for number, measurement in enumerate(closed):
             report_progress(number / len(closed), f"installing {measurement}")
             self.usable([measurement])
+
+    def _is_outdated(self, measurement: Measurement) -> bool:
+        """Return whether opening an environment installs it anew; False where opening it will say why it cannot."""
+        with suppress(TensorcopyError, OSError):
+            return measurement.is_outdated(self.campaign, self.paths)
+        return False
 
     @property
     def devices(self) -> set[str]:

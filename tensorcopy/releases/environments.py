@@ -159,8 +159,8 @@ def build(directory: Path, release: Release, python: str, build: str, campaign: 
     # without links: the bytecode of its packages is kept by their path
     path = path_of(directory, release, python, build).resolve()
     complete = path / COMPLETE
-    numpy = numpy_for(release, python, build) if campaign.pins_numpy else ""
-    requirements = _requirements(release, python, build, campaign)
+    numpy = _numpy(release, python, build, campaign)
+    requirements = _requirements(release, numpy, campaign)
     text = _content(requirements, campaign)
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
         is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
@@ -187,12 +187,16 @@ def build(directory: Path, release: Release, python: str, build: str, campaign: 
 def is_outdated(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> bool:
     """Return whether an environment is complete, and `build` installs it anew: what it was installed from has changed."""
     path = path_of(directory, release, python, build)
-    content = _content(_requirements(release, python, build, campaign), campaign)
+    content = _content(_requirements(release, _numpy(release, python, build, campaign), campaign), campaign)
     return is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") != content
 
 
-def _requirements(release: Release, python: str, build: str, campaign: Campaign) -> list[str]:
-    numpy = numpy_for(release, python, build) if campaign.pins_numpy else ""
+def _numpy(release: Release, python: str, build: str, campaign: Campaign) -> str:
+    """Return the version that is installed; "" where a campaign leaves it to its requirements."""
+    return numpy_for(release, python, build) if campaign.pins_numpy else ""
+
+
+def _requirements(release: Release, numpy: str, campaign: Campaign) -> list[str]:
     return [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
 
 

@@ -135,6 +135,23 @@ def test_the_progress_says_which_environments_are_installed_anew(installed, tmp_
     assert len(installed) == (2 if said else 1)
 
 
+def test_a_commit_whose_project_is_invalid_fails_alone_where_environments_are_checked(installed, tmp_path):
+    """It fails when it is opened, which names the reason; the others are measured."""
+
+    class Invalid(Measurement):
+        def is_outdated(self, campaign, paths):
+            return bool(self.opened(campaign, paths))
+
+        def opened(self, campaign, paths):
+            raise TensorcopyError("the operation cut is left out", got="x +", allowed="an expression", next="correct it")
+
+    good, invalid = (kind(NEW, "3.11", build="cuda") for kind in (Measurement, Invalid))
+    sides = Sides(shipped(), Paths(tmp_path, tmp_path, tmp_path, ("3.11",)))
+    sides.open([good, invalid], lambda *_: None)
+    assert [*sides.opened] == [good]
+    assert [error.got for error in sides.failed.values()] == ["x +"]
+
+
 def test_two_programs_install_an_environment_once(installed, tmp_path):
     """The other one waits: uv would remove what the first has installed."""
     (path,) = installed
