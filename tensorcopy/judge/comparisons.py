@@ -78,7 +78,7 @@ class Comparison:
     """A question, and the change of each case: every output shows these, and decides nothing.
 
     labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
-    compared : the number of cases that could be tested, for which the p-values are adjusted
+    compared : the number of cases that could be tested; the p-values are adjusted for those of one device
     problems : of files that could have taken part, and could not be read
     machine : its name, where that of the processor does not suffice; "" for two machines
     device : of the cases; "" for several devices
@@ -115,7 +115,8 @@ class Comparison:
         of_device = {case: each for case, each in self.changes.items() if device in ("", case.device)}
         others = tuple(dict.fromkeys(case.device for case in self.changes if case not in of_device)) or self.other_devices
         shown = {case: each for case, each in of_device.items() if regex.search(case.name)}
-        return replace(self, changes=shown, device=device or self.device, other_devices=others)
+        compared = sum(change.interval is not None for change in of_device.values())
+        return replace(self, changes=shown, compared=compared, device=device or self.device, other_devices=others)
 
     @property
     def on(self) -> str:
@@ -146,7 +147,7 @@ class Comparison:
 def between(question: Question) -> Comparison:
     """Compare two results: every case of either that torch can change, and every tracked value.
 
-    Times are judged together, as are values.
+    Times of one device are judged together, as are values.
     """
     before, after = question.before, question.after
     cases = _cases(before, after)
@@ -154,7 +155,7 @@ def between(question: Question) -> Comparison:
     unknown = {case: change for case in cases if (change := _incomparable(before, after, case, measured.get(case)))}
     comparable = {*cases} - unknown.keys()
     testable = {case: difference for case, difference in measured.items() if difference and case in comparable}
-    judged = paired.judge(testable, margin=question.margin_of, kind=kind, alpha=question.alpha)
+    judged = _judged(testable, question, question.alpha)
     tracked = [case for case in cases if case.tracked and case not in unknown]
     repeats = {case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in tracked}
     judged |= paired.tracked(repeats, alpha=question.alpha)
@@ -231,8 +232,18 @@ def chained(pairs: tuple[tuple[Result, Result], ...], rules: VerdictRules = NO_R
         is_whole = len(measured) == len(links) and case.spec.compared
         if is_whole and not any(_incomparable(before, after, case, of_link[case]) for before, after, of_link in links):
             total[case] = effects.summed(measured)
-    alpha = min(Question(*pair).alpha for pair in pairs)
-    return paired.judge(total, margin=question.margin_of, kind=kind, alpha=alpha)
+    return _judged(total, question, min(Question(*pair).alpha for pair in pairs))
+
+
+def _judged(differences: Mapping[Case, Difference], question: Question, alpha: float) -> dict[Case, Change]:
+    """Return the change of each case; those of one device are judged together, so that no other device moves a verdict."""
+    by_device: dict[str, dict[Case, Difference]] = {}
+    for case, difference in differences.items():
+        by_device.setdefault(case.device, {})[case] = difference
+    changes: dict[Case, Change] = {}
+    for of_device in by_device.values():
+        changes |= paired.judge(of_device, margin=question.margin_of, kind=kind, alpha=alpha)
+    return changes
 
 
 @dataclass(frozen=True)
@@ -292,7 +303,10 @@ def _compared_methods(question: Question) -> list[Case]:
 def _means(question: Question, groups: Mapping[MeanKey, Sequence[Case]]) -> list[Mean]:
     several = {key: cases for key, cases in groups.items() if len(cases) > 1}
     measured = effects.of_means(question.before.column, question.after.column, several)
-    changes = paired.judge(measured, margin=lambda _: question.margin, kind=lambda key: key[1], alpha=question.alpha)
+    changes: dict[MeanKey, Change] = {}
+    for device in dict.fromkeys(device for _, device, _ in measured):
+        of_device = {key: difference for key, difference in measured.items() if key[1] == device}
+        changes |= paired.judge(of_device, margin=lambda _: question.margin, alpha=question.alpha)
     return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
 
 
