@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Mapping
 from itertools import groupby
@@ -12,7 +11,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import TensorSize, campaign, path
+from tensorcopy.cli.arguments import TensorSize, path
 from tensorcopy.cli.output import progress_bar
 
 if TYPE_CHECKING:
@@ -78,8 +77,8 @@ def add(commands: Any) -> None:
 def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
-    from tensorcopy.copying.advise import advise, against_fastest, can_measure, cost, origin
-    from tensorcopy.numbers import count, duration
+    from tensorcopy.copying.advise import advise, against_recommended, can_measure, origin
+    from tensorcopy.numbers import count, duration, two_digits
     from tensorcopy.report.terminal import Prose, terminal_table
 
     numel = options.numel.numel(options.dtype)
@@ -90,36 +89,42 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     else:
         with progress_bar(title="measuring") as report_progress:
             advice = advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_progress)
-    _print_left_out(advice.left_out)
+    table, cells = advice.table, advice.column.cells if advice.column else {}
+    _print_left_out(table.evidence.left_out)
     if options.json:
         sys.stdout.write(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
-        return 0 if advice.choices else 1
-    if not advice.choices:
+        return 0 if advice.code else 1
+    if not advice.code:
         console.print(Prose(advice.why))
         return 1
-    first = advice.choices[0]
-    place = f"on {advice.on} ({options.device})" if advice.measured == "shipped" else ""
-    figures = ", ".join(filter(None, [cost(first), place]))
-    console.print(Text.assemble("use     ", (first.code, "bold"), f"   {figures}".rstrip()), soft_wrap=True)
+    times = {name: cell.seconds for name, cell in cells.items()}
+    rows = sorted(table.rows, key=lambda row: (row.code != advice.code, row.method not in times, times.get(row.method, 0.0)))
+    multiple = cells[rows[0].method].multiple if rows[0].method in cells else None
+    figures = [duration(times[rows[0].method]) if rows[0].method in times else "", f"{two_digits(multiple)}× memcpy" if multiple else ""]
+    figures += [f"on {table.evidence.on} ({options.device})"] if table.evidence.measured == "shipped" else []
+    beside = ", ".join(filter(None, figures))
+    console.print(Text.assemble("use     ", (advice.code, "bold"), f"   {beside}".rstrip()), soft_wrap=True)
     console.print(Prose(f"        {advice.why}"))
-    for caveat in first.caveats:
+    for caveat in rows[0].caveats:
         console.print(Prose(f"caveat  {caveat}"))
-    if len(advice.choices) > 1:
+    if len(rows) > 1:
         console.print("")
         # each caveat once, by a letter in the table, and without the text of a warning
-        notes = dict.fromkeys(caveat.partition(":")[0] for choice in advice.choices for caveat in choice.caveats)
+        notes = dict.fromkeys(caveat.partition(":")[0] for row in rows for caveat in row.caveats)
         letters = {note: ascii_lowercase[number % 26] for number, note in enumerate(notes)}
-        rows = []
-        for choice in advice.choices:
-            caveats = " ".join(sorted(letters[caveat.partition(":")[0]] for caveat in choice.caveats)) or "none"
-            rows.append([choice.code, duration(choice.seconds) if choice.seconds else "–", against_fastest(choice), caveats])
-        console.print(terminal_table(("matching methods", "time", "vs fastest", "caveats"), rows, "lrll"))
+        lines = []
+        for row in rows:
+            caveats = " ".join(sorted(letters[caveat.partition(":")[0]] for caveat in row.caveats)) or "none"
+            time = duration(times[row.method]) if row.method in times else "–"
+            against = cells[row.method].against if row.method in cells else None
+            lines.append([row.code, time, against_recommended(against) if against else "", caveats])
+        console.print(terminal_table(("matching methods", "time", "vs recommended", "caveats"), lines, "lrll"))
         for note, letter in letters.items():
             console.print(Prose(f"{letter}  {note}"))
     nearest = f"nearest measured size: {count(advice.numel)} elements; " if advice.numel != numel else ""
-    if (advice.request.dtype, advice.request.layout) != (options.dtype, options.layout):
+    if (table.timed.dtype, table.timed.layout) != (options.dtype, options.layout):
         asked = f"{options.dtype}, {options.layout}"
-        nearest = f"nearest measured case, not the same as {asked}: {advice.request.dtype}, {advice.request.layout}; {nearest}"
+        nearest = f"nearest measured case, not the same as {asked}: {table.timed.dtype}, {table.timed.layout}; {nearest}"
     console.print(Prose(f"\n{nearest}{origin(advice)}"))
     return 0
 
@@ -131,12 +136,10 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import interpreters
     from tensorcopy.report.terminal import terminal_table
 
-    own = campaign()
     report = interpreters.run_probe(
         interpreters.executable(options.interpreter),
         "tensorcopy.copying.inside.conformance",
         *options.device,
-        variables={**os.environ, **own.variables()},
     )
     rows = report["checked"]
     differing = [row for row in rows if row["kept"] is False]
@@ -144,7 +147,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     failing = dict.fromkeys(row["method"] for row in rows if row["group"] not in TAKEN and row["kept"] is None and row["method"] not in run)
     if options.json:
         sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        return 1 if differing or failing or own.left_out else 0
+        return 1 if differing or failing else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
     for device in devices:
         if len(devices) > 1:
@@ -182,7 +185,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     writing = dict.fromkeys(row["method"] for row in rows if "x" in (row["observed"]["changes"] or "").split(", "))
     written = f"; {', '.join(writing)}: the operation writes into x, so that a later call has another one" if writing else ""
     console.print(f"{versions}: {result}{note}{failed}{written}", soft_wrap=True)
-    return 1 if differing or failing or own.left_out else 0
+    return 1 if differing or failing else 0
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from tensorcopy import campaign
 from tensorcopy.campaign import Campaign
+from tensorcopy.copying import BASELINE
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.report import words
 from tensorcopy.results import suite_specs
-from tensorcopy.worker.operations import BASELINE, OWN_ONLY
 
 OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
 
@@ -41,12 +40,5 @@ def shipped() -> Campaign:
 
 
 def of_folder(folder: Path) -> Campaign:
-    """Return the campaign of a folder: the one that its tensorcopy.toml declares, or this one with what the file adds.
-
-    Operations are observed and profiled as this campaign's methods are. Raises TensorcopyError for an invalid file.
-    """
-    declared = campaign.read(folder, shipped(), shipped().methods)
-    if declared.is_shipped or not declared.operations:
-        return declared
-    names = "|".join(operation.name for operation in declared.operations)
-    return replace(declared, observers=(OBSERVER, OWN_ONLY), profiler=PROFILER, profiled=f"^({names}) ")
+    """Return the campaign that a folder's tensorcopy.toml declares, or this one. Raises TensorcopyError for an invalid file."""
+    return campaign.read(folder, shipped(), shipped().methods)

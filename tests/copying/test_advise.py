@@ -62,10 +62,10 @@ def test_without_a_matching_method_there_is_no_code():
 def test_a_slower_method_has_the_interval_of_its_difference():
     """It is above 1; one that includes 1 is a tie."""
     judged = [choice for choice in advise.advise(shipped=True).choices if choice.interval]
-    assert {choice.verdict for choice in judged} == {"slower", "tied"}
+    assert {choice.verdict for choice in judged} == {"slower", "not told apart", "as fast"}
     for choice in judged:
         assert choice.interval[0] > 1 or choice.verdict == "tied"
-        assert advise.against_fastest(choice).startswith(f"{choice.verdict} ")
+        assert advise.against_recommended(choice).startswith(f"{choice.verdict} ")
 
 
 def test_without_torch_the_shipped_answer_is_given(monkeypatch):
@@ -88,7 +88,7 @@ def test_without_torch_the_shipped_answer_is_given(monkeypatch):
 )
 def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, to, independent, requires_grad, keep_graph):
     """It is run with the torch that it was measured with."""
-    monkeypatch.setattr(timing, "REQUEST_TURNS", 4)  # how fast it is, is not tested
+    monkeypatch.setattr(advise, "TURNS", 4)  # how fast it is, is not tested
     advice = advise.advise(to, independent=independent, requires_grad=requires_grad, keep_graph=keep_graph, numel=64)
     assert advice.measured == "here"
     assert advice.torch == torch.__version__
@@ -155,7 +155,7 @@ def test_the_command_says_which_tensor_was_measured_instead(capsys, arguments, t
 @pytest.mark.parametrize(("to", "dtype", "layout"), [("tensor", "bool", "strided"), ("numpy", "float16", "channels_last")])
 def test_another_tensor_is_measured_here(worker_here, monkeypatch, to, dtype, layout):
     """Of this very dtype and layout, beside the same bytes."""
-    monkeypatch.setattr(timing, "REQUEST_TURNS", 6)
+    monkeypatch.setattr(advise, "TURNS", 6)
     made = []
     monkeypatch.setattr(timing, "make_tensor", lambda *how: made.append(how) or make_tensor(*how))
     advice = advise.advise(to, dtype=dtype, layout=layout, numel=1024)
@@ -176,7 +176,7 @@ def test_a_copy_keeps_the_strides_unless_a_caveat_says_otherwise(newest, layout)
         request = replace(REQUEST, to=to, layout=layout)
         for name, method in group.items():
             y = torch.as_tensor(method(x))
-            loses = ("contiguous", "") in recommend.caveats(newest.methods[name], request)
+            loses = "strides are not kept: the result is contiguous" in recommend.caveats(newest.methods[name], request)
             if layout != "contiguous":
                 assert (y.stride() != x.stride()) is loses, name
             assert not loses or y.is_contiguous()

@@ -162,7 +162,7 @@ def test_loops_take_turns(now):
     loops = {"slow": of(work("slow", 2e-5)), "fast": of(work("fast", 1e-5))}
     order.clear()
     enabled.clear()
-    seconds = take_turns(loops, 40, failed={})
+    seconds = take_turns(loops, 40)
     assert {len(times) for times in seconds.values()} == {40}
     assert median(slow / fast for slow, fast in zip(*seconds.values())) == pytest.approx(2, rel=0.05)
     assert enabled

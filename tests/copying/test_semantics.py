@@ -10,7 +10,11 @@ from tensorcopy.copying.inside.semantics import describe
 torch = pytest.importorskip("torch")
 
 from tensorcopy.copying.inside import semantics  # noqa: E402
-from tensorcopy.copying.inside.methods import Method, make_method  # noqa: E402
+from tensorcopy.copying.inside.methods import Method, Promise  # noqa: E402
+
+
+def make_method(name, code, *promises, on_accelerator="", since="1.9.0", **options):
+    return Method("own", name, code, promises or (Promise(since, None, None),), on_accelerator, **options)
 
 
 def operation(code: str) -> Method:

@@ -23,7 +23,7 @@ matplotlib.use("agg")
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch):
     """How fast a method is, is not tested."""
-    monkeypatch.setattr(timing, "SIZES_TURNS", 4)
+    monkeypatch.setattr(sweep, "TURNS", 4)
 
 
 def curve(name: str, *seconds: float) -> dict[str, object]:
