@@ -183,7 +183,7 @@ def _table(history: History) -> Iterator[list[object]]:
 def entries(content: Site) -> Iterator[dict[str, str]]:
     """Yield an entry of the feed for each device on which the newest release brought slowdowns; those that are back are no news.
 
-    Its id has the device and the release alone, and its day is that of the first launch that timed the cases, so that a reader shows it once.
+    Its id has the device and the release alone, and its day is that of the first launch that timed the cases: a reader shows it once.
     """
     for device, history in content.answering.items():
         new = [each for each in facts.open_methods(history, device) if each.since is facts.OpenSince.NEW]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, meaning, paired
-from tensorcopy.judge.case_history import CaseHistory, Standing, standing
+from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, standing
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.function_changes import ProfileDifference
 from tensorcopy.judge.meaning import OpenSince
@@ -24,6 +24,8 @@ from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.result import Result, answering_machine, by_history, shown_history
 from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS
 from tensorcopy.worker.devices import DEVICES
+
+__all__ = ["LAST", "Case", "Change", "Comparison", "OpenSince", "Verdict"]  # that other modules of the site name
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)

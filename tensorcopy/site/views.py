@@ -81,7 +81,7 @@ def pages(site: Site) -> Iterator[Page]:
 def overview(site: Site, device: str, history: History) -> Values:
     """Return what the first page shows of a device: the newest release, what is slower than before, a chart and all times by size."""
     axis = [result for result in history.axes[0] if any(case.device == device for case in result.timings)] or history.axes[0]
-    latest = history.compare(*axis[-2:], device) if len(axis) > 1 else None
+    latest = history.compare(axis[-2], axis[-1], device) if len(axis) > 1 else None
     by_group = facts.charted(history, device)
     headline = [
         of for of in by_group.values() if of[0].spec.headline and not of[0].spec.latency and "requires_grad" not in dict(of[0].parameters)

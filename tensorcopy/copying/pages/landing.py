@@ -19,6 +19,9 @@ SMALL, LARGE = 2**7, 2**17  # elements, of the two costs beside an answer
 FLOAT32 = 4  # bytes of an element
 # what people type instead: by the kind of answer, the methods that are compared with it there
 INSTEAD = {"tensor": ("clone_detach", "tensor"), "ndarray": ("detach_clone_numpy", "numpy_force")}
+DESCRIPTION = (
+    "x.detach().clone() or x.clone().detach()? Which copy of a PyTorch tensor is independent, what it costs, and what torch changed."
+)
 LANGUAGES = {"en": "index.html", "ja": "ja/index.html"}
 
 
@@ -30,7 +33,7 @@ def pages(site: Site, overview: Page) -> Iterator[Page]:
             address,
             "landing.html",
             "How do I copy a tensor?",
-            "x.detach().clone() or x.clone().detach()? Which copy of a PyTorch tensor is independent, what it costs, and what torch changed.",
+            DESCRIPTION,
             {"blocks": blocks, "translations": LANGUAGES},
             language,
         )
