@@ -1,16 +1,14 @@
 """A campaign says what is measured and how it is judged. The command line makes it once, from tensorcopy.toml, and passes it on.
 
-docs/own-operation.md and docs/measurement.md show the tables of the file. One with [project] or [suites] is a campaign of its own: its
-operations and suites, and nothing else. Any other adds its operations and rules to the shipped campaign.
+docs/measurement.md shows the tables of the file. One with [project] or [suites] is a campaign of its own: its suites, and nothing else.
+Any other adds its rules to the shipped campaign.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from keyword import iskeyword
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,22 +16,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tensorcopy import files
-from tensorcopy.errors import TensorcopyError, line_of
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.releases.interpreters import FILE, GUIDE
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.cases import ITEMSIZE, Case
-from tensorcopy.results.launches import StoredOutcome
-from tensorcopy.worker.devices import DEVICES
-from tensorcopy.worker.operations import FILE, GUIDE, OF_THE_LOOP, SIZE, Input, Operation, of_values, variables
+from tensorcopy.results.cases import Case
 
-BESIDE = ("copies", "conversions")
-TAKEN = ("copy", "conversion", "primitive", "alternative", "transfer")
-NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}")
-LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
-MAX_SIZE = 2**24  # of a size, and of a dimension
 FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
-TABLES = {"operation", *FIELDS, "margin", "acknowledged"}
+TABLES = {*FIELDS, "margin", "acknowledged"}
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 PACKAGE = re.compile(r"[A-Za-z0-9.][^\x00]*")  # no option of pip, and an argument of its process
 MOST_THREADS = 1024
@@ -95,18 +85,14 @@ class Campaign:
     folder : of tensorcopy.toml
     releases : those of the package's table, and of `table`, whose rows replace those of the same version
     table : the file that a user adds releases to; it may not exist yet
-    operations : the user's own
-    methods : names that no operation can have, since the program itself measures something under them
-    left_out : by name, why other operations are none: a row that cannot be used costs no other
-    suites : the folder of an asv suite; None where the operations are all that is measured
+    suites : the folder of an asv suite; None where there is nothing to measure
     requires : packages for the environment of every release; one that begins with "." is the folder of a package
     threads : of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
     rules : margins, and acknowledged slowdowns
     pins_numpy : whether the table of releases chooses numpy, not what is required
     is_shipped : whether it is the one of this package: commits of its repository are commits of this program
-    observers : arguments of the probe of an environment: the module that observes what methods do, and "--own-only" without a registry
+    observers : arguments of the probe of an environment: the module that observes what methods do
     profiler : the probe that counts the functions of its cases; "" for none
-    profiled : a regular expression on the names of the cases whose functions are counted; "" for all
     pages : the package with the pages that only this campaign has, see `site.content.OwnPages`; "" for none
     measured : beginnings of the files of its repository that can change a time, or whether there is one
     quick, memory : regular expressions on asv's names, of what `dashboard --quick` times and `dashboard` counts; "" for all
@@ -117,7 +103,6 @@ class Campaign:
     folder: Path
     releases: ReleaseIndex
     table: Path
-    operations: tuple[Operation, ...] = ()
     suites: Path | None = None
     requires: tuple[str, ...] = ()
     threads: int = 0
@@ -126,13 +111,10 @@ class Campaign:
     is_shipped: bool = False
     observers: tuple[str, ...] = ()
     profiler: str = ""
-    profiled: str = ""
     pages: str = ""
     measured: tuple[str, ...] = ("",)
     quick: str = ""
     memory: str = ""
-    methods: frozenset[str] = frozenset()
-    left_out: Mapping[str, TensorcopyError] = field(default_factory=dict, compare=False)
 
     def requirements(self) -> list[str]:
         """Return the arguments of `pip install` for its packages, of which `sources` are folders.
@@ -145,36 +127,28 @@ class Campaign:
 
     def measured_packages(self) -> list[str]:
         """Return the requirements whose code its benchmarks run."""
-        of_operations = [package for operation in self.operations for package in operation.requires]
-        named = [package for package in self.requires if not package.startswith(".")]
-        return [*of_operations, *named, *map(str, self.sources())]
+        return [*(package for package in self.requires if not package.startswith(".")), *map(str, self.sources())]
 
     def sources(self) -> list[Path]:
         """Return the folders of the packages that are installed from their files."""
         return [(self.folder / package).resolve() for package in self.requires if package.startswith(".")]
-
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables with which a process receives its operations."""
-        return variables(self.operations)
 
     def steady(self) -> dict[str, str]:
         """Return the environment variables of a process that measures it, unless the caller sets them."""
         return {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
 
 
-def read(folder: Path, shipped: Campaign | None = None, methods: frozenset[str] = frozenset()) -> Campaign:
+def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
     """Return the campaign of a folder.
 
     shipped : to which a tensorcopy.toml without [project] and [suites] adds
-    methods : names that no operation can have
 
-    Raises TensorcopyError for an invalid tensorcopy.toml, and for a folder that declares no campaign where there is no shipped one. An
-    invalid [[operation]] is left out.
+    Raises TensorcopyError for an invalid tensorcopy.toml, and for a folder that declares no campaign where there is no shipped one.
     """
     path = folder / FILE
     document = _document(path) if files.is_there(path) else {}
     if others := set(document) - TABLES:
-        raise _refused(", ".join(sorted(others)), "[[operation]] and [[acknowledged]] tables, [project], [suites] and [margin]")
+        raise _refused(", ".join(sorted(others)), "[project], [suites], [margin] and [[acknowledged]] tables")
     tables = {table: document[table] for table in FIELDS if table in document}
     if tables:
         own = folder / release_table.TABLE.name
@@ -184,35 +158,7 @@ def read(folder: Path, shipped: Campaign | None = None, methods: frozenset[str] 
         made = replace(shipped, folder=folder)
     else:
         raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
-    operations, left_out = _operations(document, path, methods)
-    return replace(made, operations=operations, methods=methods, left_out=left_out, rules=_rules(document, path, made.releases))
-
-
-def _operations(
-    document: Mapping[str, Any], path: Path, methods: Collection[str]
-) -> tuple[tuple[Operation, ...], dict[str, TensorcopyError]]:
-    """Return the operations that can be used, and by name why others cannot.
-
-    methods : names that are in use otherwise
-    """
-    rows = document.get("operation", [])
-    if not isinstance(rows, list):
-        raise _refused(f"operation = {rows!r}", "[[operation]] tables")
-    for row in rows:
-        if not isinstance(row, dict):
-            raise _refused(f"operation = {row!r}", "[[operation]] tables")
-    declared, left_out = dict[str, Operation](), dict[str, TensorcopyError]()
-    for number, row in enumerate(rows, 1):
-        try:
-            operation = _checked_operation(row, path)
-            if operation.name in methods or operation.name in declared:
-                raise _refused(f"the name of {'an earlier row' if operation.name in declared else 'another method'}", "a name of its own")
-            declared[operation.name] = operation
-        except TensorcopyError as error:
-            name = str(row.get("name") or f"number {number}")
-            name = f"{name} (row {number})" if name in {*declared, *left_out} else name
-            left_out[name] = TensorcopyError(f"the operation {name} is left out", got=error.got, allowed=error.allowed, next=error.next)
-    return tuple(declared.values()), left_out
+    return replace(made, rules=_rules(document, path, made.releases))
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -220,84 +166,6 @@ def _document(path: Path) -> dict[str, Any]:
         return files.read_toml(path)
     except (OSError, ValueError) as error:
         raise _refused(str(error), "TOML") from error
-
-
-def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
-    allowed = [field.name for field in fields(Operation) if field.name != "folder"]
-    for name, value in row.items():
-        is_list = name in ("imports", "requires", "sizes")
-        expected = dict if name in ("promise", "inputs") else list if is_list else str
-        if name not in allowed:
-            raise _refused(name, ", ".join(allowed))
-        if not isinstance(value, expected) or (name in ("imports", "requires") and not all(isinstance(item, str) for item in value)):
-            raise _refused(f"{name} = {value!r}", {dict: "a table", list: "an array of strings", str: "a string"}[expected])
-    for name in ("name", "code"):
-        if not row.get(name):
-            raise _refused(f"an operation without {name}", "a name and code")
-    for name in ("name", "group"):
-        if name in row and not NAME.fullmatch(row[name]):
-            raise _refused(f"{name} = {row[name]!r}", "lowercase letters, digits and _, at most 40")
-    if not VERSION.fullmatch(row.get("since", "1.9.0")):
-        raise _refused(f"since = {row['since']!r}", "a release of torch, such as 2.1.0")
-    if not all(map(PACKAGE.fullmatch, row.get("requires", ()))):
-        raise _refused(f"requires = {row['requires']!r}", 'an array of packages, such as "einops==0.8"')
-    for module in row.get("imports", ()):
-        if not all(map(str.isidentifier, module.split("."))):
-            raise _refused(f"imports {module!r}", "names of modules")
-    if others := set(row.get("promise", {})) - {"plain", "with_grad"}:
-        raise _refused(f"promise with {', '.join(sorted(others))}", "plain and with_grad")
-    promised = StoredOutcome.__struct_fields__
-    for kind, outcome in row.get("promise", {}).items():
-        if not isinstance(outcome, dict) or set(outcome) - set(promised):
-            raise _refused(f"promise.{kind} = {outcome!r}", f"a table with {', '.join(promised)}")
-    if row.get("group") in TAKEN:
-        raise _refused(f"group = {row['group']!r}", "a group that is not one of the registry's")
-    if row.get("beside", BESIDE[0]) not in BESIDE:
-        raise _refused(f"beside = {row['beside']!r}", " or ".join(BESIDE))
-    if not all(map(_is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
-        raise _refused(f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {MAX_SIZE}")
-    for name, values in row.get("inputs", {}).items():
-        _check_input(name, values)
-    _check_syntax(row)
-    inputs = row.get("inputs") or ({"x": {}} if row.get("setup") or row.get("reference") else {})
-    return replace(of_values({**row, "inputs": inputs}), folder=str(path.parent.resolve()))
-
-
-def _check_syntax(row: Mapping[str, Any]) -> None:
-    for name in ("code", "code_on_accelerator", "reference", "setup"):
-        text = row.get(name, "")
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # who runs the code is warned
-                compile(text if name == "setup" else f"lambda: {text or None}", FILE, "exec" if name == "setup" else "eval")
-        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:  # of a null character, and of too many parts
-            allowed = "statements of Python" if name == "setup" else "an expression of Python"
-            raise _refused(f"{name} = {text!r}: {line_of(error)}", allowed) from error
-
-
-def _check_input(name: str, row: Any) -> None:
-    names = [field.name for field in fields(Input)]
-    if not name.isidentifier() or iskeyword(name) or name in OF_THE_LOOP:
-        raise _refused(f"the input {name!r}", f"names of Python, none of {', '.join(OF_THE_LOOP)}")
-    if not isinstance(row, dict):
-        raise _refused(f"inputs.{name} = {row!r}", '{ shape = ["n", 64] }')
-    if set(row) - set(names):
-        raise _refused(f"{', '.join(sorted(set(row) - set(names)))} in inputs.{name}", ", ".join(names))
-    shape = row.get("shape", [SIZE])
-    if not isinstance(shape, list) or not all(size == SIZE or _is_size(size) for size in shape):
-        raise _refused(f"shape = {shape!r} in inputs.{name}", f'an array of "n" and of numbers from 1 to {MAX_SIZE}')
-    for name_of_field, allowed in (("dtype", tuple(ITEMSIZE)), ("layout", tuple(LAYOUTS)), ("device", DEVICES)):
-        if row.get(name_of_field, allowed[0]) not in allowed:
-            raise _refused(f"{name_of_field} = {row[name_of_field]!r} in inputs.{name}", ", ".join(allowed))
-    layout = row.get("layout", "contiguous")
-    if len(shape) < LAYOUTS[layout] or (layout == "channels_last" and len(shape) != LAYOUTS[layout]):
-        raise _refused(f"layout = {layout!r} of {len(shape)} dimensions in inputs.{name}", f"{LAYOUTS[layout]} dimensions")
-    if not isinstance(row.get("requires_grad", False), bool):
-        raise _refused(f"requires_grad = {row['requires_grad']!r} in inputs.{name}", "true or false")
-
-
-def _is_size(value: object) -> bool:
-    return type(value) is int and 0 < value <= MAX_SIZE
 
 
 def _checked_project(tables: Mapping[str, Any], folder: Path, releases: ReleaseIndex) -> Campaign:

@@ -37,8 +37,6 @@ from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
 from tensorcopy.site import publisher, render, writer
 from tensorcopy.site.content import Content
-from tensorcopy.worker import operations
-from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -126,7 +124,7 @@ LONGEST = (
     *OF_SHIPPED_CONTENT,
     *("whole/test_the_whole_way", "asv_plugin/test_commands", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
     *("whole/test_no_traceback", "ci/test_pull_request_of_a_project", "measure/test_launch", "whole/test_recomputed"),
-    *("whole/test_package", "asv_plugin/test_finding", "copying/test_own", "site/test_render", "measure/test_taking"),
+    *("whole/test_package", "asv_plugin/test_finding", "site/test_render", "measure/test_taking"),
 )
 
 
@@ -321,32 +319,6 @@ def small_checkout(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def lab_campaign(folder: Path, **values: Any) -> Campaign:
     """Return a campaign of its own, in a folder."""
     return Campaign("lab", "A lab", folder, release_table.load(), folder / "releases.toml", **values)
-
-
-def suites_of(folder: Path) -> Path:
-    """Return the folder of the suites that asv reads for the campaign that a folder declares."""
-    declared = of_folder(folder)
-    return interpreters.suites_folder(declared.suites, folder / ".asv", has_operations=bool(declared.operations))
-
-
-def declared_in(folder: Path) -> tuple[Operation, ...]:
-    """Return the operations of the campaign that a folder declares; this process has them too."""
-    own = of_folder(folder)
-    worker_in_process.declare(own.variables().get(operations.VARIABLE, "[]"))
-    return own.operations
-
-
-@pytest.fixture
-def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None], None, None]:
-    """No test has another's operations; the function forgets its own."""
-
-    def forget() -> None:
-        worker_in_process.declare("[]")
-
-    monkeypatch.setenv(operations.VARIABLE, "[]")
-    forget()
-    yield forget
-    forget()
 
 
 @pytest.fixture

@@ -98,7 +98,6 @@ def write(
     machine: str = "box",
     start: datetime = START,
     looks: int = 1,
-    parts: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({}),
     in_turns: bool = False,
     **provenance: Any,
 ) -> list[Path]:
@@ -111,7 +110,6 @@ def write(
     launches : their number, unless a case has a number for each; the seconds of one vary by `common` for all sides together
     reference : the side that is marked as the reference
     looks : that share the chance of a false alarm
-    parts : where the microseconds of a call on a device go, as `results.launches.Parts`, by case and side
     in_turns : of a single side, whether its methods took turns
     provenance : what differs on all sides, such as identity="…"
     """
@@ -131,8 +129,6 @@ def write(
             for name in names:
                 time = times.get(name)
                 own = SideTurns(calls=1000, among_methods=in_turns)
-                if name in parts.get(text, ()):
-                    own.parts = [each and 1e-6 * each for each in parts[text][name]]
                 if isinstance(time, str):
                     own = SideTurns(failed=time)
                 elif isinstance(time, (float, int)):

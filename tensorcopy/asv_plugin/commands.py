@@ -36,15 +36,9 @@ _read: Callable[[Path], Campaign]  # the campaign of a folder; asv makes the obj
 
 
 def campaign() -> Campaign:
-    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one.
-
-    Logs a warning for each operation that it leaves out.
-    """
+    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one."""
     with exit_on_error():
-        own = _read(Path.cwd())
-    for error in own.left_out.values():
-        _warn(str(error))
-    return own
+        return _read(Path.cwd())
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
-from tensorcopy.cli.output import print_line, print_warnings
+from tensorcopy.cli.output import print_line
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 
@@ -100,12 +100,7 @@ def results_folder() -> Path:
 
 
 def campaign() -> Campaign:
-    """Return the campaign of the current folder, and print a warning for each operation that it leaves out.
-
-    Raises TensorcopyError for an invalid tensorcopy.toml.
-    """
+    """Return the campaign of the current folder. Raises TensorcopyError for an invalid tensorcopy.toml."""
     from tensorcopy.copying.shipped import of_folder
 
-    own = of_folder(Path.cwd())
-    print_warnings([*own.left_out.values()])
-    return own
+    return of_folder(Path.cwd())

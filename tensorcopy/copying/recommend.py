@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from tensorcopy.campaign import LAYOUTS
-from tensorcopy.copying import BASELINE
+from tensorcopy.copying import BASELINE, LAYOUTS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import methods
 from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from tensorcopy import campaign
 from tensorcopy.campaign import Campaign
-from tensorcopy.copying import BASELINE
 from tensorcopy.releases import interpreters, release_table
-from tensorcopy.report import words
 from tensorcopy.results import suite_specs
 
 OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
@@ -35,10 +33,9 @@ def shipped() -> Campaign:
         measured=("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml"),
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
-        methods=frozenset([*words.codes(), BASELINE]),
     )
 
 
 def of_folder(folder: Path) -> Campaign:
     """Return the campaign that a folder's tensorcopy.toml declares, or this one. Raises TensorcopyError for an invalid file."""
-    return campaign.read(folder, shipped(), shipped().methods)
+    return campaign.read(folder, shipped())

@@ -220,16 +220,5 @@ def _row(turns: Sequence[SideTurns]) -> Row:
         calls=first.calls,
         turns=len(first.seconds),
         effects=[None if each is None else round((each - mean) * UNIT) for each in logs],
-        parts=[_parts(each.parts) for each in turns] if any(each.parts for each in turns) else [],
         in_turns=first.among_methods,
     )
-
-
-def _parts(seconds: Sequence[float | None] | None) -> launches.Parts | None:
-    """Return the parts of a call as a side answers them, with four digits."""
-    if seconds is None:
-        return None
-    empty, returned, whole, on_device = (None if each is None else float(f"{each:.4g}") for each in seconds)
-    assert returned is not None
-    assert whole is not None
-    return launches.Parts(empty, returned, whole, on_device)

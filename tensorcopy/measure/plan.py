@@ -119,8 +119,15 @@ class Measurement:
 
 
 def suites_folder(campaign: Campaign) -> Path:
-    """Return the folder of the suites of a campaign, written below the campaign's where it has to be generated."""
-    return interpreters.suites_folder(campaign.suites, campaign.folder / ".asv", has_operations=bool(campaign.operations))
+    """Return the folder of the suites of a campaign. Raises TensorcopyError where there is nothing to measure."""
+    if campaign.suites is None:
+        raise TensorcopyError(
+            "this project has nothing to measure",
+            got=f"{interpreters.FILE} without a suite",
+            allowed='[suites] with path = "benchmarks"',
+            next=interpreters.GUIDE,
+        )
+    return campaign.suites
 
 
 @dataclass(frozen=True)

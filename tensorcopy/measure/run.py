@@ -176,9 +176,8 @@ def without_functions(measurements: Sequence[Measurement], job: Job, *, will_be_
 
 
 def _is_profiled(suite: str) -> bool:
-    """Return whether the functions of a suite's cases are counted: of what has instructions, and of operations."""
-    spec = suite_specs.find(suite)
-    return spec.metric == suite_specs.INSTRUCTIONS or (spec.shipped and spec.methods == suite_specs.OWN)
+    """Return whether the functions of a suite's cases are counted: of what has instructions."""
+    return suite_specs.find(suite).metric == suite_specs.INSTRUCTIONS
 
 
 def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[list[Measurement], list[TensorcopyError]]:
@@ -189,7 +188,7 @@ def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[list
         try:
             job.sides.of(measurement)
             path = function_profiles.path_of(job.results / job.machine, *measurement.place[:2])
-            function_profiles.write(path, functions(job.sides.opened[measurement], job.campaign.profiler, job.campaign.profiled))
+            function_profiles.write(path, functions(job.sides.opened[measurement], job.campaign.profiler))
             profiled.append(measurement)
         except DiskError:
             raise  # the next file could not be stored either

@@ -18,7 +18,7 @@ from tensorcopy.measure import git
 from tensorcopy.projects import asv_suite, installation
 from tensorcopy.projects.asv_suite import AsvSuite
 from tensorcopy.projects.installation import Origin
-from tensorcopy.worker.operations import FILE
+from tensorcopy.releases.interpreters import FILE
 
 FILES = Path(__file__).parent / "project_files"
 EXAMPLE, OPERATIONS = "operations.txt", "operations.py"  # the example's module, and where it is written

@@ -1,8 +1,7 @@
 """Print what the suites of the current folder's checkout read on the CUDA device.
 
 `python readings.py CASE …` prints [CASE, ROW] for each case, such as "copies.Latency.time_copy('tensor', 1024, 'cuda')". The row has the
-value that asv's runner reads, the first sample of the process, the seconds between CUDA's events around the same code, and the parts of a
-call; or an error. As with asv's fork server, a process imports the suites, and a process forked from it measures each case.
+value that asv's runner reads, the first sample of the process, and the seconds between CUDA's events around the same code; or an error. As with asv's fork server, a process imports the suites, and a process forked from it measures each case.
 """
 
 import ast
@@ -36,7 +35,7 @@ def reading(text):
     (loop,), suite.tensorcopy_loops = suite.tensorcopy_loops, None
     first = benchmark.do_run()
     fastest = min(sample for _ in range(RUNS) for sample in benchmark.do_run()["samples"])
-    return {"value": fastest, "first": first["samples"][0], "events": seconds_by_events(values[0], loop), "parts": loop.parts()}
+    return {"value": fastest, "first": first["samples"][0], "events": seconds_by_events(values[0], loop)}
 
 
 def seconds_by_events(method, loop):

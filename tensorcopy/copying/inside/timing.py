@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
+from tensorcopy.copying import BASELINE
 from tensorcopy.copying.inside import conformance, loop, semantics
 from tensorcopy.copying.inside.loop import Loop
 from tensorcopy.copying.inside.methods import METHODS, Method, make_tensor
 from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import devices
-from tensorcopy.copying import BASELINE
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
