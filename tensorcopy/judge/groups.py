@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
-from tensorcopy.judge.case_history import Age, CaseHistory, Standing, direction, releases_of
+from tensorcopy.judge.case_history import Age, CaseHistory, Standing, direction, reasons, releases_of
 from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import Case
@@ -23,39 +23,28 @@ DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decid
 class CaseGroup:
     """A group of cases.
 
-    module : of the suites, such as "copies"
     small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel, and operations with inputs
-    unit : in which the cases are measured
     """
 
-    module: str
+    module: str  # of the suites, such as "copies"
     device: str
     small: bool | None
-    unit: str = SECONDS
+    unit: str = SECONDS  # in which the cases are measured
 
 
 @dataclass(frozen=True)
 class ReleaseChange:
-    """The cases of a group that changed in the same direction at one release, from the same one.
-
-    against : the release that they changed from, where that is not the one before; "" elsewhere
-    verdict : slower or faster; of a count more or fewer, of a tracked value higher or lower
-    cases : that changed, the largest change first
-    of : the number of cases in the group
-    ratio : the median of the cases
-    steps : of each case
-    only_on : the older Python that alone shows it, see `Step`
-    """
+    """The cases of a group that changed in the same direction at one release, from the same one."""
 
     release: str
     group: CaseGroup
-    verdict: Verdict
-    cases: tuple[Case, ...]
-    of: int
-    ratio: float
-    steps: Mapping[Case, Step]
-    against: str = ""
-    only_on: str = ""
+    verdict: Verdict  # slower or faster; of a count more or fewer, of a tracked value higher or lower
+    cases: tuple[Case, ...]  # that changed, the largest change first
+    of: int  # the number of cases in the group
+    ratio: float  # the median of the cases
+    steps: Mapping[Case, Step]  # of each case
+    against: str = ""  # the release that they changed from, where that is not the one before; "" elsewhere
+    only_on: str = ""  # the older Python that alone shows it, see `Step`
 
     @property
     def is_certain(self) -> bool:
@@ -65,13 +54,9 @@ class ReleaseChange:
 
 def changes_by_release(by_case: Mapping[Case, CaseHistory]) -> list[ReleaseChange]:
     """Return the changes of many cases of one axis, in order of release."""
-    groups = grouped(by_case)
+    groups = {group: [by_case[case] for case in cases] for group, cases in grouped(by_case).items()}
     releases = releases_of(by_case.values())
-    changes: list[ReleaseChange] = []
-    for release in releases:
-        for group, cases in groups.items():
-            changes += _changes_at(release, group, [by_case[case] for case in cases])
-    return changes
+    return [change for release in releases for group, each in groups.items() for change in _changes_at(release, group, each)]
 
 
 def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
@@ -117,8 +102,7 @@ class OpenRegression:
     @property
     def acknowledged(self) -> str:
         """Why all of its cases are known and stay; "" where one is not acknowledged."""
-        reasons = [standing.acknowledged for standing in self.standings]
-        return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+        return reasons(standing.acknowledged for standing in self.standings)
 
     @property
     def number_acknowledged(self) -> int:

@@ -22,8 +22,7 @@ FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of s
 OF_CUDA = "CUDA_"  # in the names of settings that concern CUDA alone
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
-PACKAGES = ("requires", "follows_torch")  # for cases that use them, of two launches of a release
-OF_RELEASES = PACKAGES[:1]  # of two releases: the others depend on torch
+PACKAGES = ("requires", "follows_torch")  # for cases that use them, of two launches of a release; of two releases the first
 CONDITIONS = (*SAME_TIMER, "python", "numpy", *PACKAGES, *SAME_MACHINE, "driver", "accelerators", SAME_GPU)  # that some values depend on
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
@@ -50,14 +49,14 @@ def unequal(before: Result, after: Result, case: Case) -> Differences:
 
 
 @lru_cache(maxsize=64)  # two sides, with numpy and with packages or without, by device
-def _unequal(before: Result, after: Result, first: str, second: str, with_numpy: bool, with_packages: bool, device: str) -> Differences:
+def _unequal(before: Result, after: Result, first: str, second: str, numpy: bool, packages: bool, device: str) -> Differences:
     ours, theirs = before.series_key, after.series_key
     sides = [
         required(
             result.provenance_in(launch),
-            with_numpy=with_numpy and not ours.differs_by_numpy(theirs),
+            with_numpy=numpy and not ours.differs_by_numpy(theirs),
             with_python=before.python == after.python,
-            packages=OF_RELEASES if with_packages and before.revision == after.revision else (),  # of two revisions, they are compared
+            packages=PACKAGES[:1] if packages and before.revision == after.revision else (),
             device=device if before.machine == after.machine else "",
         )
         for result, launch in ((before, first), (after, second))
@@ -76,9 +75,7 @@ def required(
 ) -> dict[str, str]:
     """Return the fields that must be equal for values to be compared, as text; one that is unknown is left out.
 
-    with_numpy : whether numpy's version can change the values
-    packages : of `PACKAGES`, those that can change them
-    with_python : whether Python's must be equal
+    with_numpy, packages, with_python : what can change the values
     device : of the values, for the fields of the machine; "" where the machines are compared
     """
     names = [*SAME_TIMER, *["numpy"] * with_numpy, *["python"] * with_python, *(SAME_MACHINE if device else ())]
@@ -86,14 +83,13 @@ def required(
     if "cpu_quota" in provenance and device:
         fields["cpu_quota"] = provenance["cpu_quota"] or "none"
     if "settings" in fields:
-        touching = {name: value for name, value in fields["settings"].items() if device == "cuda" or OF_CUDA not in name}
-        fields["settings"] = {name: value for name, value in touching.items() if name not in FREE_SETTINGS}
+        of_device = {name: value for name, value in fields["settings"].items() if device == "cuda" or OF_CUDA not in name}
+        fields["settings"] = {name: value for name, value in of_device.items() if name not in FREE_SETTINGS}
     if device not in ("", "cpu"):
-        of_device = {"driver": provenance.get("driver"), "accelerators": provenance.get("accelerators", {}).get(device)}
-        fields.update({name: value for name, value in of_device.items() if value})
-    if device == "cuda":
-        gpu = provenance.get(SAME_GPU) or {}
-        fields.update({f"gpu {name}": value for name, value in gpu.items() if value is not None and name not in FREE_OF_GPU})
+        both = {"driver": provenance.get("driver"), "accelerators": provenance.get("accelerators", {}).get(device)}
+        fields |= {name: value for name, value in both.items() if value}
+    gpu = (provenance.get(SAME_GPU) or {}) if device == "cuda" else {}
+    fields |= {f"gpu {name}": value for name, value in gpu.items() if value is not None and name not in FREE_OF_GPU}
     return {**{name: str(value) for name, value in fields.items()}, **_packages(provenance, packages)}
 
 
@@ -108,14 +104,10 @@ def have_same_packages(first: Mapping[str, Any], second: Mapping[str, Any]) -> b
 
 @dataclass(frozen=True)
 class Pooled:
-    """Which launches of one side have the values of a case: those under the conditions of the newest that has it.
+    """Which launches of one side have the values of a case: those under the conditions of the newest that has it."""
 
-    newest : by case, that launch, where not all launches have the same conditions
-    left_out : by launch, the cases that it has under other conditions, each with what differs
-    """
-
-    newest: Mapping[Case, str] = field(default_factory=dict)
-    left_out: Mapping[str, Mapping[Case, Differences]] = field(default_factory=dict)
+    newest: Mapping[Case, str] = field(default_factory=dict)  # that launch, where not all launches have the same conditions
+    left_out: Mapping[str, Mapping[Case, Differences]] = field(default_factory=dict)  # by launch; what differs
 
 
 def pooled(members: Sequence[tuple[Launch, Cases, int]]) -> Pooled:
@@ -123,28 +115,25 @@ def pooled(members: Sequence[tuple[Launch, Cases, int]]) -> Pooled:
 
     members : launches in order, with their cases and the number of the side
     """
-    provenances = [launch.provenance_of(side) for launch, _, side in members]
-    texts = [json.dumps({name: each.get(name) for name in CONDITIONS}, sort_keys=True) for each in provenances]
-    if len(set(texts)) < 2:
-        return Pooled()
-    newest: dict[Case, int] = {}
-    left_out: dict[str, dict[Case, Differences]] = {}
-    known: dict[tuple[str, str, bool, bool, str], Differences] = {}
-    for number in reversed(range(len(members))):
+    provenances = [{name: launch.provenance_of(side).get(name) for name in CONDITIONS} for launch, _, side in members]
+    texts = [json.dumps(each, sort_keys=True) for each in provenances]
+    newest, left_out, known = dict[Case, int](), dict[str, dict[Case, Differences]](), dict[Any, Differences]()
+    for number in reversed(range(len(members) if len({*texts}) > 1 else 0)):
         launch, cases, side = members[number]
         for name, of_suite in cases.items():
             suite = launch.suites[name]
-            rows = [index for index, row in suite.rows.items() if row.effects[side] is not None]
-            tracked = [index for index in suite.values if of_suite[int(index)].tracked]
-            for case in (of_suite[int(index)] for index in (*rows, *tracked)):
-                first = newest.setdefault(case, number)
-                key = texts[number], texts[first], case.spec.numpy, case.spec.packages, case.device
-                if texts[number] != texts[first] and key not in known:
-                    packages = PACKAGES if key[3] else ()
-                    of_both = (required(json.loads(text), with_numpy=key[2], packages=packages, device=key[4]) for text in key[:2])
-                    known[key] = _different(*of_both)
-                if known.get(key):
-                    left_out.setdefault(launch.id, {})[case] = known[key]
+            timed = [of_suite[int(index)] for index, row in suite.rows.items() if row.effects[side] is not None]
+            for case in (*timed, *(case for case in map(of_suite.__getitem__, map(int, suite.values)) if case.tracked)):
+                first, spec = newest.setdefault(case, number), case.spec
+                if texts[number] != texts[first]:
+                    key = texts[number], texts[first], spec.numpy, spec.packages, case.device
+                    if key not in known:
+                        packages = PACKAGES if spec.packages else ()
+                        both = (provenances[number], provenances[first])
+                        fields = (required(each, with_numpy=spec.numpy, packages=packages, device=case.device) for each in both)
+                        known[key] = _different(*fields)
+                    if known[key]:
+                        left_out.setdefault(launch.id, {})[case] = known[key]
     return Pooled({case: members[number][0].id for case, number in newest.items()}, left_out)
 
 

@@ -16,36 +16,25 @@ UNKNOWN_NAME = "unknown"  # hardware, in names and texts
 
 
 def by_host(starts: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Return a name for each identity under each machine name.
-
-    starts : the start of the earliest launch by machine name and identity
-    """
-    identities: dict[str, list[str]] = {}
-    for machine, identity in sorted(starts):
-        identities.setdefault(machine, []).append(identity)
-    holders = {machine: min(group, key=lambda identity: starts[machine, identity]) for machine, group in identities.items()}
+    """Return a name for each machine name and identity; starts : of their earliest launches."""
+    holders: dict[str, str] = {}
+    for machine, identity in sorted(starts, key=lambda host: (starts[host], host)):
+        holders.setdefault(machine, identity)
     return {(machine, identity): measured_as(machine, identity, holders) for machine, identity in sorted(starts)}
 
 
 def may_be_of(machine: str, folder: str) -> bool:
     """Return whether a machine of this name may have launches in a folder: it has the folder's name, or that with a suffix."""
-    suffix = rf"-({UNKNOWN_NAME}|[0-9a-f]{{{DIGITS}}})"
-    return machine == folder or bool(re.fullmatch(re.escape(folder) + suffix, machine))
+    return bool(re.fullmatch(rf"{re.escape(folder)}(-({UNKNOWN_NAME}|[0-9a-f]{{{DIGITS}}}))?", machine))
 
 
 def measured_as(machine: str, identity: str, holders: Mapping[str, str]) -> str:
-    """Return the name under which a host measures.
-
-    machine : the name that was asked for; identity : of the host; holders : the identity that has results under a name
-    """
+    """Return the name under which a host measures; holders : the identity that has results under a name."""
     return machine if holders.get(machine, identity) == identity else f"{machine}-{identity or UNKNOWN_NAME}"
 
 
 def two_machines(machine: str, holder: str, identity: str, name: str, next_step: str) -> TensorcopyError:
-    """Return the warning that an identity gets another name than its folder's.
-
-    holder : the identity that keeps the name
-    """
+    """Return the warning that an identity gets another name than its folder's, which that of the holder keeps."""
     return TensorcopyError(
         f"two machines are called {machine}",
         got=f"results of {displayed(holder)} and of {displayed(identity)}, which is called {name} here",

@@ -21,25 +21,18 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
     Raises TensorcopyError, before anything is copied, for a folder without a launch, a file that cannot be read, and one that `into` has
     with other bytes.
     """
-    copies: dict[Path, bytes] = {}
-    there = 0
+    copies, there = dict[Path, bytes](), 0
     for folder in folders:
-        found = dict(_files(folder))
-        if not found:
-            raise TensorcopyError(
-                "nothing to merge", got=f"no launch in {folder}", allowed="a folder of results, or of such folders", next="check the path"
-            )
+        if not (found := dict(_files(folder))):
+            got, allowed = f"no launch in {folder}", "a folder of results, or of such folders"
+            raise TensorcopyError("nothing to merge", got=got, allowed=allowed, next="check the path")
         for path, machine in found.items():
             target, data = into / machine / path.name, launches.content(path)
             known = copies.get(target) or (launches.content(target) if files.is_there(target) else data)
             if known != data:
-                raise launches.FileProblem(
-                    f"the file {launches.displayed(target)} is there with another content",
-                    path=target,
-                    got=f"{len(data):,} bytes in {path}, {len(known):,} in {target}",
-                    allowed="a file that never changes",
-                    next="remove the damaged one of the two",
-                )
+                what, got = f"the file {launches.displayed(target)} is there with another content", f"{len(data):,} bytes in {path}"
+                got, following = f"{got}, {len(known):,} in {target}", "remove the damaged one of the two"
+                raise launches.FileProblem(what, path=target, got=got, allowed="a file that never changes", next=following)
             if target.exists():
                 there += 1
             else:

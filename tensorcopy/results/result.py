@@ -26,33 +26,21 @@ CACHE_UNITS = {"K": 2**10, "M": 2**20}
 
 @dataclass(frozen=True)
 class Measured:
-    """What one result has of a case: its time, count or tracked value.
+    """What one result has of a case: its time, count or tracked value."""
 
-    value : in the unit of the case's suite; of a count, the smallest of its repeats
-    error : of a time, as in `Timing`; of a count, the relative difference of its repeats; 0 where that is unknown
-    launches : in how many it was measured
-    """
-
-    value: float
-    error: float
+    value: float  # in the unit of the case's suite; of a count, the smallest of its repeats
+    error: float  # of a time, as in `Timing`; of a count, the relative difference of its repeats; 0 where that is unknown
     launches: int
 
 
 @dataclass(frozen=True)
 class SeriesKey:
-    """Which results form one series. Those of git revisions lie in a folder of their own, see `measure.revisions.results_of`.
-
-    machine : its name
-    identity : of its hardware; "" if unknown. Machines in two folders of results may share a name
-    python : such as "3.11"
-    build : such as "cuda". A separate series is "cuda-interpreter", for the torch that an interpreter has, which may be compiled in
-        another way than the wheel, as may its Python; and "cuda-numpy2", for the wheel beside numpy 2, which no history shows
-    """
+    """Which results form one series. Those of git revisions lie in a folder of their own, see `measure.revisions.results_of`."""
 
     machine: str
-    identity: str
-    python: str
-    build: str
+    identity: str  # of its hardware; "" if unknown. Machines in two folders of results may share a name
+    python: str  # such as "3.11"
+    build: str  # such as "cuda"; "cuda-interpreter" for the torch that an interpreter has, and "cuda-numpy2" for the wheel beside numpy 2
 
     @property
     def host(self) -> tuple[str, str]:
@@ -87,45 +75,29 @@ class SeriesKey:
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
 class Result:
-    """A release on one machine, Python and build, from all launches that had it as a side.
+    """A release on one machine, Python and build, from all launches that had it as a side."""
 
-    folder : of the results
-    release : the row of its torch in the table; None for a torch without one
-    environment : such as "py3.11-cuda"
-    revision : of the project; "" for what is checked out
-    timings : of every timed case
-    count_repeats : every repeated count or tracked value, in the unit of the suite (`Case.spec`)
-    parts : where the seconds of a call on a device go, see `call_parts`, of the cases whose launches tell it
-    failures : what cases raised in their last launch; skips : why others did not apply in theirs
-    provenance : of the newest launch that timed anything, else of the newest
-    under : the newest launch that has a case, where not all have the same conditions: it is pooled with those under its own
-    provenances : of those launches, by id
-    column : its place in the effects of the machine; None where nothing was timed
-    launches : the starts of those that have it
-    counted_on : the machines whose counts it has
-    """
-
-    folder: Path
+    folder: Path  # of the results
     machine: str
     sha: str
     python: str
     build: str
-    environment: str
-    release: Release | None = None
-    revision: str = ""
+    environment: str  # such as "py3.11-cuda"
+    release: Release | None = None  # the row of its torch in the table
+    revision: str = ""  # of the project; "" for what is checked out
     timings: dict[Case, Timing] = field(default_factory=dict)
-    count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)
-    parts: dict[Case, dict[str, float]] = field(default_factory=dict)
-    failures: dict[Case, str] = field(default_factory=dict)
-    skips: dict[Case, str] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
-    under: Mapping[Case, str] = field(default_factory=dict)
-    provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # also of tracked values, in the unit of the suite
+    parts: dict[Case, dict[str, float]] = field(default_factory=dict)  # where the seconds of a call on a device go, see `call_parts`
+    failures: dict[Case, str] = field(default_factory=dict)  # what cases raised in their last launch
+    skips: dict[Case, str] = field(default_factory=dict)  # why others did not apply in theirs
+    provenance: dict[str, Any] = field(default_factory=dict)  # of the newest launch that timed anything, else of the newest
+    under: Mapping[Case, str] = field(default_factory=dict)  # the newest launch that has a case, where not all have the same conditions
+    provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # of those launches, by id
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
-    column: Column | None = None
-    launches: tuple[str, ...] = ()
-    counted_on: tuple[str, ...] = ()
+    column: Column | None = None  # its place in the effects of the machine; None where nothing was timed
+    launches: tuple[str, ...] = ()  # the starts of those that have it
+    counted_on: tuple[str, ...] = ()  # the machines whose counts it has
 
     @cached_property
     def series_key(self) -> SeriesKey:
@@ -155,9 +127,9 @@ class Result:
     @cached_property
     def devices(self) -> tuple[str, ...]:
         """The devices that it has results of: of cases that torch can change, or else of counts."""
-        timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.compared}
-        tracked = {case.device for case in (*self.counts, *self.failures) if case.tracked}
-        return tuple(device for device in DEVICES if device in timed | tracked) or self.counted_devices()
+        cases = (*self.timings, *self.failures, *(case for case in self.counts if case.tracked))
+        measured = {case.device for case in cases if case.tracked or (case.spec.timed and case.spec.compared)}
+        return tuple(device for device in DEVICES if device in measured) or self.counted_devices()
 
     def counted_devices(self, unit: str = "") -> tuple[str, ...]:
         """Return the devices that it has counts of, in a unit such as "bytes"; in any unit for ""."""
@@ -206,15 +178,13 @@ class Result:
         if counted is None or counted not in self.counts:
             return None
         repeats = self.count_repeats[counted]
-        least = min(repeats)
-        return Measured(self.counts[counted], max(repeats) / least - 1 if least > 0 else 0.0, len(repeats))
+        return Measured(self.counts[counted], max(repeats) / min(repeats) - 1 if min(repeats) > 0 else 0.0, len(repeats))
 
     def measured(self, case: Case) -> Measured | None:
         """Return what a result has of a case; None where it was not measured."""
-        if case.spec.timed:
-            timing = self.timings.get(case)
-            return Measured(timing.seconds, timing.error, timing.launches) if timing else None
-        return self.count_of(case)
+        timing = self.timings.get(case)
+        of_time = Measured(timing.seconds, timing.error, timing.launches) if timing else None
+        return of_time if case.spec.timed else self.count_of(case)
 
     def baseline_timing(self, case: Case) -> Timing | None:
         """Return the time of a case's memcpy baseline, None where it was not measured."""
@@ -233,22 +203,18 @@ class Result:
     def bytes_in(self, case: Case) -> str:
         """Return where the copied bytes lie while a case is repeated: "L1", "L2", "L3", "memory", "device memory" or "bus".
 
-        That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where the caches are
-        unknown.
+        That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where it is unknown.
         """
-        size = nbytes(case)
-        if size is None:
-            return ""
-        if case.device != "cpu":
-            if case.spec.to_host:
-                return "bus"
+        size, on_gpu = nbytes(case), case.device != "cpu"
+        if size is None or (on_gpu and case.spec.to_host):
+            return "" if size is None else "bus"
+        found = map(CACHE.fullmatch, self.provenance.get("hardware", {}).get("caches", ()))
+        caches = [(each["level"], int(each["size"]) * CACHE_UNITS[each["unit"]]) for each in found if each]
+        if on_gpu:
             mib = self.provenance.get("gpu_cache_mib")
-            if mib is None:
-                return ""
-            return "L2" if 2 * size <= mib * 2**20 else "device memory"
-        caches = [CACHE.fullmatch(text) for text in self.provenance.get("hardware", {}).get("caches", ())]
-        holding = (cache["level"] for cache in caches if cache and 2 * size <= int(cache["size"]) * CACHE_UNITS[cache["unit"]])
-        return next(holding, "memory") if any(caches) else ""
+            caches = [("L2", mib * 2**20)] if mib is not None else []
+        memory = "device memory" if on_gpu else "memory"
+        return next((level for level, held in caches if 2 * size <= held), memory) if caches else ""
 
     def bandwidth(self, case: Case) -> float | None:
         """Return the tensor's bytes copied per second; each is read once and written once."""
@@ -272,10 +238,9 @@ def by_series(results: Iterable[Result]) -> dict[SeriesKey, list[Result]]:
 
 def by_history(results: Iterable[Result]) -> dict[SeriesKey, list[list[Result]]]:
     """Return the series that each history joins, the newest Python first, each in order of release."""
-    series = by_series(results)
     histories: dict[SeriesKey, list[list[Result]]] = {}
-    for key in sorted(series, key=lambda key: key.order, reverse=True):
-        histories.setdefault(key.joined, []).append(series[key])
+    for key, series in sorted(by_series(results).items(), key=lambda each: each[0].order, reverse=True):
+        histories.setdefault(key.joined, []).append(series)
     return histories
 
 
@@ -289,21 +254,22 @@ def shown_history(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> 
     return max(able, key=lambda key: (not key.is_beside_history, in_order(axis[-1] for axis in histories[key])[-1].release))
 
 
-def answering_machine(results: Iterable[Result], device: str = "", unit: str = "") -> str:
-    """Return the machine that answers for a device, of those that have some results: "" for no result.
+def standing_of(results: Iterable[Result], device: str = "", unit: str = "") -> dict[str, tuple[int, str, str]]:
+    """Return a sort key of each machine that answers for a device, `on_device`: its releases, and when it measured last.
 
-    It is the one that measured the most releases on the device, and of several the one that measured last: a few releases that were just
-    measured must not replace a history.
-
-    device : "" for any
-    unit : as of `on_device`
+    A few releases that were just measured must not replace a history.
     """
-    releases: dict[str, set[str]] = {}
-    last: dict[str, str] = {}
+    machines: dict[str, list[Result]] = {}
     for result in on_device(results, device, unit):
-        releases.setdefault(result.machine, set()).add(result.sha)
-        last[result.machine] = max(str(result.provenance["started"]), last.get(result.machine, ""))
-    return max(releases, key=lambda machine: (len(releases[machine]), last[machine], machine), default="")
+        machines.setdefault(result.machine, []).append(result)
+    last = {machine: max(str(result.provenance["started"]) for result in group) for machine, group in machines.items()}
+    return {machine: (len({result.sha for result in group}), last[machine], machine) for machine, group in machines.items()}
+
+
+def answering_machine(results: Iterable[Result], device: str = "", unit: str = "") -> str:
+    """Return the machine that answers for a device, "" for any, of those that have some results: "" for no result."""
+    order = standing_of(results, device, unit)
+    return max(order, key=order.__getitem__, default="")
 
 
 def on_device(results: Iterable[Result], device: str, unit: str = "") -> list[Result]:

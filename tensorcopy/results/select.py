@@ -8,46 +8,28 @@ Where no machine is named, the one that answers for a device is taken: see `resu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.reader import Results, concerning, load_results
-from tensorcopy.results.result import Result, answering_machine, by_history, in_order, on_device, shown_history
+from tensorcopy.results.result import Result, answering_machine, by_history, in_order, on_device, shown_history, standing_of
 from tensorcopy.worker.devices import DEVICES
 
 
 @dataclass(frozen=True)
 class SelectedPair:
-    """Two results to compare.
-
-    device : whose cases are compared; "" where they have none in common
-    warnings : of the folders they come from
-    problems : of files that could have taken part
-    """
+    """Two results to compare."""
 
     before: Result
     after: Result
-    device: str = ""
-    warnings: tuple[TensorcopyError, ...] = ()
-    problems: tuple[TensorcopyError, ...] = ()
-
-
-@dataclass(frozen=True)
-class _ResultName:
-    """A parsed name.
-
-    text : as it was typed
-    release : "" for the newest; words : those after "@"
-    """
-
-    text: str
-    folder: Path
-    release: str
-    words: tuple[str, ...]
+    device: str = ""  # whose cases are compared; "" where they have none in common
+    warnings: tuple[TensorcopyError, ...] = ()  # of the folders they come from
+    problems: tuple[TensorcopyError, ...] = ()  # of files that could have taken part
 
 
 def device_of(
@@ -55,10 +37,7 @@ def device_of(
 ) -> str:
     """Return the device that is asked for, or else the CPU, or where that was not measured the first one that was.
 
-    device : that is asked for; "" for none
-    machine : restricts the results where given
-    command : that asks; an error says how it works
-    option : that it takes the device with
+    command : that asks, and option : that it takes the device with; for an error
     counts : whether counts alone suffice for a device that is asked for
     Raises TensorcopyError for a device that was not measured.
     """
@@ -78,7 +57,7 @@ def _devices(*sides: Iterable[Result], unit: str = "") -> list[str]:
 def _unmeasured(
     results: Sequence[Result], device: str, machine: str, measured: Sequence[str], command: str, unit: str = "", option: str = "--device "
 ) -> TensorcopyError:
-    """Return the error for a device without a result; measured : the devices that have one on any machine; unit : as of `on_device`."""
+    """Return the error for a device without a result; measured : the devices that have one on any machine."""
     if not results:
         return no_results()
     instead = device if device in measured else next(iter(measured), "")
@@ -94,11 +73,7 @@ def history(results: Sequence[Result], machine: str = "", python: str = "", devi
     """Return the results of one machine and build: of each Python, the newest first, in order of release.
 
     It is the machine with the longest history of the device. Of its builds, one with two releases and the newest; an interpreter's only
-    where there is no other.
-
-    machine, python : restrict the choice where given
-    device : as `device_of` returns it
-    Raises TensorcopyError where no result matches.
+    where there is no other. Raises TensorcopyError where no result matches.
     """
     matching = _restricted(in_order(results), machine=machine, python=python)
     measured = on_device(matching, device or device_of(matching)) or [each for each in matching if device in each.counted_devices()]
@@ -115,13 +90,9 @@ def newest(
     having: Callable[[Result], object] = lambda result: True,
     device: str = "",
 ) -> Result:
-    """Return the newest release's result on the machine with the longest history of a device.
+    """Return the newest release's result on the machine with the longest history of a device, of the newest Python.
 
-    Of several Pythons the newest is taken, of an interpreter's torch and the wheel's the wheel's.
-
-    version, machine, python : restrict the choice where given
     having : what is preferred, where any result has it
-    device : as `device_of` returns it
     Raises TensorcopyError where no result matches.
     """
     every = in_order(results)
@@ -136,39 +107,29 @@ def newest(
 def pair(
     before: str, after: str, folder: Path, releases: ReleaseIndex, machine: str = "", device: str = "", *, command: str = "", unit: str = ""
 ) -> SelectedPair:
-    """Return the results that `before` and `after` select.
-
-    Both are of one machine and one Python if any has measured both, and of one build of the machine unless a name selects one. Of several
-    machines it is the one with the longest history of the device.
+    """Return the results that `before` and `after` select: the best pair, in the order of `preference`.
 
     folder : of the results, for a name without a folder
-    machine : restricts both sides where given
-    device : likewise; "" for the CPU, or where not both were measured on it the first one on which they were
+    device : "" for the CPU, or where not both were measured on it the first one on which they were
     command : that asks; an error about the device says how it works
     unit : of the counts that are compared, such as "bytes"; "" for times
     Raises TensorcopyError for a name that matches nothing, for two names of one result, and where no machine has measured both and no name
     selects a machine.
     """
-    names = _parse(before, folder), _parse(after, folder)
-    if names[0].folder.resolve() == names[1].folder.resolve():  # also where they are spelt differently
-        names = names[0], replace(names[1], folder=names[0].folder)
-    loaded = {name.folder: _loaded(name.folder, releases, is_named=name.folder != folder) for name in names}
-    every = [result for results in loaded.values() for result in results.results]
-    first, second = (_matching(name, loaded[name.folder], releases, machine) for name in names)
-    shared_devices = _devices(first, second, unit=unit)
-    if device and device not in shared_devices:
-        anywhere = _devices(*(_matching(name, loaded[name.folder], releases, "") for name in names), unit=unit)
-        raise _unmeasured(every, device, machine, anywhere, command, unit)
-    device = device or next(iter(shared_devices), "")
-    first, second = on_device(first, device, unit), on_device(second, device, unit)
-    is_build_named = any(each.series_key.build in name.words for name in names for each in loaded[name.folder].results)
-    is_machine_named = any(each.machine in name.words for name in names for each in loaded[name.folder].results)
-    of_shared_hosts = _of_shared(first, second, lambda result: result.series_key.host)
-    if of_shared_hosts:
-        first, second = of_shared_hosts
-        if not is_build_named:
-            first, second = _of_shared(first, second, lambda result: result.series_key.joined) or (first, second)
-    elif names[0].folder == names[1].folder and not is_machine_named:
+    names = [_parse(name, folder) for name in (before, after)]
+    is_same_folder = names[0][0].resolve() == names[1][0].resolve()  # also where they are spelt differently
+    loaded = [_loaded(names[0 if is_same_folder else side][0], releases, folder) for side in (0, 1)]
+    every = [result for results in loaded[: 1 if is_same_folder else 2] for result in results.results]
+    sides = [_matching(name, of_name, results, releases, machine) for name, (_, *of_name), results in zip((before, after), names, loaded)]
+    shared = _devices(*sides, unit=unit)
+    if device and device not in shared:
+        anywhere = [_matching(name, of_name, results, releases) for name, (_, *of_name), results in zip((before, after), names, loaded)]
+        raise _unmeasured(every, device, machine, _devices(*anywhere, unit=unit), command, unit)
+    device = device or next(iter(shared), "")
+    first, second = (on_device(side, device, unit) for side in sides)
+    words = {word for _, _, of_name in names for word in of_name}
+    is_build_named, is_machine_named = words & {each.series_key.build for each in every}, words & {each.machine for each in every}
+    if is_same_folder and not is_machine_named and not {a.series_key.host for a in first} & {b.series_key.host for b in second}:
         on = [", ".join(sorted({result.machine for result in side})) for side in (first, second)]
         raise TensorcopyError(
             "no machine has measured both sides",
@@ -176,46 +137,32 @@ def pair(
             allowed="two results of one machine, or machines that are named",
             next=f"{before}@{first[0].machine} {after}@{second[0].machine}",
         )
-    if of_shared_hosts:
-        able = {result.series_key.host for result in first}
-        answering = answering_machine((result for result in every if result.series_key.host in able), device, unit)
-        first, second = ([result for result in side if result.machine == answering] for side in (first, second))
-    first_result = newest(first)
-    of_shared_pythons = _of_shared(first, second, lambda result: result.python)
-    if of_shared_pythons:  # a change of Python is none of torch
-        first, second = of_shared_pythons
-        first_result = newest(first)
-    alike = [each for each in second if each.series_key.joined == first_result.series_key.joined]
-    if is_build_named:  # which asks for a comparison with another build
-        alike = [each for each in alike if each is not first_result]
-    second_result = newest(alike or second)
-    if first_result is second_result:
-        build = first_result.series_key.build
-        place = f"torch {first_result.version}, Python {first_result.python}, {build} build on {first_result.machine}"
+    order = standing_of(every, device, unit)
+
+    def preference(both: tuple[Result, Result]) -> tuple[object, ...]:
+        """Return what tells which of two pairs is meant: a change of machine, build or Python is none of torch."""
+        ours, theirs = (each.series_key for each in both)
+        alike, apart = ours.joined == theirs.joined, both[0] is not both[1] or not is_build_named  # which asks for another build
+        place = ours.host == theirs.host, alike or bool(is_build_named), order[ours.machine], order[theirs.machine]
+        newest, other = ((each.release, each.series_key.order) for each in both)
+        return *place, ours.python == theirs.python, newest, apart, alike, other
+
+    result, other = max(product(first, second), key=preference)
+    if result is other:
         raise TensorcopyError(
             "both sides are the same result",
-            got=place,
+            got=f"torch {result.version}, Python {result.python}, {result.series_key.build} build on {result.machine}",
             allowed="two results",
             next="name both, such as A@PYTHON B@PYTHON or A@MACHINE B@MACHINE",
         )
-    is_named = bool(machine) or is_machine_named
-    machines = {first_result.machine, second_result.machine}
-    warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
-    problems = tuple(problem for results in loaded.values() for problem in concerning(results, machines, named=is_named))
-    return SelectedPair(first_result, second_result, device, warnings, problems)
+    loaded = loaded[: 1 if is_same_folder else 2]
+    machines, is_named = {result.machine, other.machine}, bool(machine or is_machine_named)
+    problems = tuple(problem for results in loaded for problem in concerning(results, machines, named=is_named))
+    return SelectedPair(result, other, device, tuple(warning for results in loaded for warning in results.warnings), problems)
 
 
-def _of_shared(
-    first: Sequence[Result], second: Sequence[Result], value: Callable[[Result], Hashable]
-) -> tuple[list[Result], list[Result]] | None:
-    """Return the results of both sides that have a value of the other side too; None where they share none."""
-    shared = {value(result) for result in first} & {value(result) for result in second}
-    if not shared:
-        return None
-    return [result for result in first if value(result) in shared], [result for result in second if value(result) in shared]
-
-
-def _parse(text: str, folder: Path) -> _ResultName:
+def _parse(text: str, folder: Path) -> tuple[Path, str, list[str]]:
+    """Return the folder, the release, "" for the newest, and the words of a name."""
     typed, (before_colon, colon, after_colon) = text, text.rpartition(":")
     if not (before_colon if colon else text).strip():  # as of an unset variable of a shell; it would be the current folder
         raise TensorcopyError("no result is named", got=repr(typed), allowed="RELEASE, FOLDER or FOLDER:RELEASE", next="name one")
@@ -224,15 +171,15 @@ def _parse(text: str, folder: Path) -> _ResultName:
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder of launches", next="check the path")
     release, *words = text.split("@")
-    return _ResultName(typed, folder, release.removeprefix("v"), tuple(words))
+    return folder, release.removeprefix("v"), words
 
 
-def _loaded(folder: Path, releases: ReleaseIndex, *, is_named: bool) -> Results:
+def _loaded(folder: Path, releases: ReleaseIndex, usual: Path) -> Results:
     results = load_results(folder, releases)
     if not results.results:
         if results.problems:
             raise results.problems[0]
-        following = "name another folder" if is_named else "tensorcopy measure"
+        following = "name another folder" if folder != usual else "tensorcopy measure"
         raise TensorcopyError(
             "nothing to compare",
             got=f"no results in {folder}",
@@ -242,30 +189,27 @@ def _loaded(folder: Path, releases: ReleaseIndex, *, is_named: bool) -> Results:
     return results
 
 
-def _matching(name: _ResultName, results: Results, releases: ReleaseIndex, machine: str) -> list[Result]:
-    """Return the results of released versions that a name selects.
-
-    Raises TensorcopyError where there is none.
-    """
-    version = releases.find(name.release).version if name.release else ""
+def _matching(typed: str, name: Sequence[object], results: Results, releases: ReleaseIndex, machine: str = "") -> list[Result]:
+    """Return the results of released versions that a name selects. Raises TensorcopyError where there is none."""
+    release, words = name
+    version = releases.find(str(release)).version if release else ""
     matching = _restricted(in_order(results.results), machine=machine)
-    pythons = [word for word in name.words if re.fullmatch(r"3\.\d+", word)]
-    for word in name.words:
-        if word in pythons:
-            continue
-        if not any(word in _words(result) for result in matching):
+    pythons = [word for word in words if re.fullmatch(r"3\.\d+", word)]  # type: ignore[attr-defined]
+    for word in (word for word in words if word not in pythons):  # type: ignore[attr-defined]
+        able = [result for result in matching if word in _words(result)]
+        if not able:
             of_release = [result for result in matching if version in ("", result.version)] or matching
             raise TensorcopyError(
                 "unknown side",
-                got=repr(name.text),
+                got=repr(typed),
                 allowed=f"@ and one of {', '.join(sorted({value for result in of_release for value in _words(result)}))}",
-                next=name.text.replace(f"@{word}", f"@{of_release[-1].python}"),
+                next=typed.replace(f"@{word}", f"@{of_release[-1].python}"),
             )
-        matching = [result for result in matching if word in _words(result)]
+        matching = able
     try:
-        matching = _restricted(matching, name.text, version=version)
+        matching = _restricted(matching, typed, version=version)
         for python in pythons:
-            matching = _restricted(matching, name.text, python=python)
+            matching = _restricted(matching, typed, python=python)
     except TensorcopyError as error:
         raise next(iter(results.problems), error) from None
     return matching

@@ -47,8 +47,8 @@ def _of_every_processor(launch: Launch) -> Launch:
     for name, suite in launch.suites.items():
         if suite_specs.find(name).shipped:
             on_cpu = {str(number) for number, case in enumerate(stored_cases(name, suite)) if case.device in ("cpu", case.spec.device)}
-            parts = {part: getattr(suite, part) for part in ("values", "skipped", "failed")}
-            kept = {part: {at: value for at, value in values.items() if at in on_cpu} for part, values in parts.items()}
+            parts = ("values", "skipped", "failed")
+            kept = {part: {at: value for at, value in getattr(suite, part).items() if at in on_cpu} for part in parts}
             if any(kept.values()):
                 suites[name] = structs.replace(suite, **kept)
     methods = {
