@@ -239,11 +239,8 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
     column = Column(effects, 0)
     result = Result(
         folder=Path("here"),
-        machine="here",
         sha="",
-        python=benchmark["python"],
-        build="",
-        environment="here",
+        environment=f"py{benchmark['python']}",
         timings=column.timings(),
         methods=benchmark["methods"],
         column=column,

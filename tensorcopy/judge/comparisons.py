@@ -11,26 +11,32 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from os.path import relpath
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tensorcopy import numbers
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
-from tensorcopy.judge.paired import ALPHA, LEAST_COUNT, MARGIN, Change, CountPair, Reason, Verdict
-from tensorcopy.results import conditions, effects, suite_specs
+from tensorcopy.judge.paired import LEAST_COUNT, MARGIN, Change, CountPair, Reason, Verdict
+from tensorcopy.results import effects, suite_specs
 from tensorcopy.results.cases import Case, counted_case
-from tensorcopy.results.conditions import FieldDifference
-from tensorcopy.results.effects import UNPAIRED, Difference
+from tensorcopy.results.effects import Difference
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.result import Result
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 REPEATS = 2  # times the repeatability, at least, is a change of a count
-NOT_COMPARED = "not compared"
+NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 Group = TypeVar("Group", bound=Hashable)
+
+
+class FieldDifference(NamedTuple):
+    """A field of the provenance that differs between the sides; "" where a side has none."""
+
+    field: str
+    before: str
+    after: str
 
 
 @dataclass(frozen=True)
@@ -42,17 +48,6 @@ class Question:
     rules: VerdictRules = NO_RULES  # margins of cases, and what is acknowledged
     margin: float = MARGIN  # the smallest change to report, as a share of the time, of cases for which `rules` have none
     everywhere: bool = False  # whether it is that of all cases
-    planned_looks: int = 1  # at the launches, each of which may end the measurement
-
-    @property
-    def looks(self) -> int:
-        """How many looks share the chance of a false alarm: those that are planned, or more that the stored launches had."""
-        return max(self.planned_looks, effects.looks(self.before.column, self.after.column))
-
-    @property
-    def alpha(self) -> float:
-        """The chance of a false alarm among all cases, and one minus the level of each case's own interval."""
-        return ALPHA / self.looks
 
     def margin_of(self, case: Case) -> float:
         """Return the margin of a case."""
@@ -61,7 +56,7 @@ class Question:
     def acknowledged(self, case: Case) -> str:
         """Return why a slowdown of a case is known and stays; "" where it is not, and where torch is not all that differs."""
         before, after = self.before, self.after
-        is_of_torch = before.sha != after.sha and (before.series_key, before.revision) == (after.series_key, after.revision)
+        is_of_torch = before.sha != after.sha and before.revision == after.revision
         return self.rules.why(case.name, after.version) if is_of_torch else ""
 
 
@@ -74,7 +69,6 @@ class Comparison:
     changes: dict[Case, Change]
     compared: int = 0  # the number of cases that could be tested, for which the p-values are adjusted
     problems: tuple[TensorcopyError, ...] = ()  # of files that could have taken part, and could not be read
-    machine: str = ""  # its name, where that of the processor does not suffice
     device: str = ""  # of the cases; "" for several devices
     other_devices: tuple[str, ...] = ()  # that have cases which are not shown
 
@@ -102,11 +96,10 @@ class Comparison:
 
     @property
     def on(self) -> str:
-        """The processors of the times, and the Pythons, that both sides were measured on."""
+        """The processors that both sides were measured on, the history and the Python."""
         processors = dict.fromkeys(side.hardware(self.device) if self.device else side.processors for side in self.sides)
-        place = ", ".join(filter(None, [self.machine, self.device]))
-        pythons = " / ".join(dict.fromkeys(side.python for side in self.sides))
-        return f"{' / '.join(processors)}{f' ({place})' if place else ''}, Python {pythons}"
+        place = ", ".join(filter(None, [self.after.history, self.device]))
+        return f"{' / '.join(processors)} ({place}), Python {self.after.python}"
 
     @property
     def has_slower(self) -> bool:
@@ -120,8 +113,19 @@ class Comparison:
 
     @property
     def environment(self) -> list[FieldDifference]:
-        """The fields of the provenance that differ and can change a time; "" where a side has none."""
-        return conditions.differing(self.before.provenance, self.after.provenance)
+        """The fields of the provenance that differ and can change a time."""
+        first, second = (_texts(side.provenance) for side in self.sides)
+        fields = [FieldDifference(name, first.get(name, ""), second.get(name, "")) for name in {**first, **second}]
+        return [each for each in fields if each.field not in NOT_EVIDENCE and each.before != each.after]
+
+
+def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of a provenance as text, those of a group such as the hardware each under its name; "" for none."""
+    texts = {}
+    for name, value in provenance.items():
+        parts = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        texts.update({key: ", ".join(map(str, part)) if isinstance(part, list) else str(part or "") for key, part in parts.items()})
+    return texts
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
@@ -139,8 +143,8 @@ def between(question: Question) -> Comparison:
         for case in cases
         if case.tracked and case not in unknown
     }
-    changes = {**unknown, **paired.judge(times, margin=question.margin_of, kind=kind, alpha=question.alpha)}
-    changes |= paired.tracked(values, alpha=question.alpha)
+    changes = {**unknown, **paired.judge(times, margin=question.margin_of, kind=kind)}
+    changes |= paired.tracked(values)
     asked = question.margin if question.everywhere or question.margin > MARGIN else None
     for case, change in changes.items():
         if case not in values:
@@ -173,31 +177,9 @@ def _incomparable(before: Result, after: Result, case: Case, difference: Differe
             return Change(Verdict.UNKNOWN, skipped, failure=why) if why is not None else Change(Verdict.UNKNOWN, absent)
     first, second = before.measured(case), after.measured(case)
     launches = first.launches if first else 0, second.launches if second else 0
-    if fields := conditions.unequal(before, after, case):
-        ratio = after.timings[case].seconds / before.timings[case].seconds if case.spec.timed else None
-        return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, launches=launches, differences=fields, way=UNPAIRED)
     if case.spec.timed and difference is None:
-        return Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches, way=UNPAIRED)
+        return Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
     return None
-
-
-@lru_cache(maxsize=256)  # pairs of releases
-def chained(pairs: tuple[tuple[Result, Result], ...], rules: VerdictRules = NO_RULES) -> Mapping[Case, Change]:
-    """Return the change of each case over a chain of pairs of results.
-
-    pairs : each of one Python, and each but the first begins with the release that the one before ends with
-    """
-    question = Question(pairs[0][0], pairs[-1][1], rules)
-    if len(pairs) == 1:
-        return between(question).changes
-    links = [(*pair, effects.between(pair[0].column, pair[1].column)) for pair in pairs]
-    total = {}
-    for case in links[0][2]:
-        measured = [found for *_, of_link in links if (found := of_link.get(case))]
-        known = len(measured) == len(links) and case.spec.compared
-        if known and not any(_incomparable(before, after, case, each) for (before, after, _), each in zip(links, measured)):
-            total[case] = effects.summed(measured)
-    return paired.judge(total, margin=question.margin_of, kind=kind, alpha=min(Question(*pair).alpha for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -239,7 +221,7 @@ def _means(question: Question, key_of: Callable[[Case], tuple[str, str, str] | N
             groups.setdefault(key, []).append(case)
     several = {key: cases for key, cases in groups.items() if len(cases) > 1}
     measured = effects.of_means(question.before.column, question.after.column, several)
-    changes = paired.judge(measured, margin=lambda _: question.margin, kind=lambda key: key[1], alpha=question.alpha)
+    changes = paired.judge(measured, margin=lambda _: question.margin, kind=lambda key: key[1])
     return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
 
 
@@ -272,13 +254,13 @@ def least_change(repeatability: float | None, *, margin: float | None = None) ->
 
 
 def count_pair(before: Result, after: Result, case: Case, *, margin: float | None = None) -> CountPair | None:
-    """Return the exact counts of a timed or counted case on both sides; None where a side has none, or for two machines.
+    """Return the exact counts of a timed or counted case on both sides; None where a side has none.
 
     margin : see `least_change`
     """
     counted = case if case in before.counts else counted_case(case)
     first, second = before.count_of(case), after.count_of(case)
-    if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
+    if counted is None or first is None or second is None:
         return None
     repeats = max((count.error for count in (first, second) if count.launches > 1), default=None)
     return CountPair(counted.spec.unit, first.value, second.value, repeats, least_change(repeats, margin=margin))
@@ -316,14 +298,9 @@ def of_pairs(result: Result, pairs: Iterable[tuple[Case, Case]]) -> dict[tuple[C
 
 
 def rank(change: Change | None) -> str:
-    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it.
-
-    Or "not compared", where launches of one side alone leave it unknown: their times vary as the processor's speed does.
-    """
+    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it."""
     if change is None:
         return "fastest"
-    if change.way == UNPAIRED and change.verdict is Verdict.UNKNOWN and not change.likely:
-        return NOT_COMPARED
     return word(change) if Verdict.SLOWER in (change.verdict, change.likely) else "tied"
 
 
@@ -333,12 +310,6 @@ def word(change: Change) -> str:
 
 
 def labels(before: Result, after: Result) -> tuple[str, str]:
-    """Name each side by its release and by what else differs."""
-    sides, (ours, theirs) = (before, after), (before.series_key, after.series_key)
-    builds = [f"numpy {side.provenance['numpy']}" if ours.differs_by_numpy(theirs) else side.series_key.build for side in sides]
-    torch = [f"torch {side.provenance['torch']}" for side in sides]
-    others = [pair for pair in ([f"Python {side.python}" for side in sides], builds, [ours.machine, theirs.machine]) if pair[0] != pair[1]]
-    if torch[0] == torch[1] and not others:
-        others = [[relpath(side.folder) for side in sides]]
-    first, second = zip(torch, *others)
-    return ", ".join(first), ", ".join(second)
+    """Name each side by its release, or a git revision by its commit, too."""
+    first, second = (f"torch {side.provenance['torch']}{f', {side.revision[:8]}' if side.revision else ''}" for side in (before, after))
+    return first, second

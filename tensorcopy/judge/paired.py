@@ -15,8 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tensorcopy.results.conditions import FieldDifference
-from tensorcopy.results.effects import PAIRED, UNPAIRED, Difference, Numbers
+from tensorcopy.results.effects import PAIRED, Difference, Numbers
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 MARGIN = 0.03  # relative, the smallest change of a time to report
@@ -59,7 +58,6 @@ class Reason(str, Enum):
     ONLY_BEFORE = "only_before"  # no launch has it after: it was removed, renamed, or not selected
     ONLY_AFTER = "only_after"
     OTHER_VERSION = "other_version"  # of the benchmark, on one side
-    PROVENANCE_DIFFERS = "provenance_differs"
     TOO_FEW_LAUNCHES = "too_few_launches"
     NEVER_MET = "never_met"  # in a launch, not even by way of others
     COUNT_CHANGED = "count_changed"  # of a case that is counted or tracked, not timed
@@ -130,7 +128,6 @@ class Change:
     after: float | None = None
     launches: tuple[int, int] = (0, 0)  # before and after
     more_launches: int | None = None  # that would decide an unknown case; None if not applicable, or too many to take
-    differences: tuple[FieldDifference, ...] = ()  # for PROVENANCE_DIFFERS
     failure: str = ""  # what the case raised on a side that was not measured, or why it was skipped; "" if neither is known
     count: CountPair | None = None  # the exact count beside the time; of a case that is only counted or tracked, that itself
     unit: str = SECONDS
@@ -330,7 +327,6 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
             more_launches=None if known or interval else 2 - fewest,
             count=pair,
             unit=unit,
-            way=UNPAIRED,
             level=1 - alpha,
         )
     return changes

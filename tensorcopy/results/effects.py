@@ -1,17 +1,17 @@
-"""The times of all launches of one machine, fitted together, and the differences of two sides. Pure.
+"""The times of all launches of one history, fitted together, and the differences of two sides. Pure.
 
 In a launch, log(time) = launch + side + layout. The launch is what disturbs all sides together, and cancels; the layout is drawn anew for
 every process, and turns of one launch share it, so a launch counts once. `fit` is the least-squares fit of that sum.
 
 A difference of two sides is paired: the fit to the launches that both were in, which is the mean of the differences within them. It is
-joined, by the fit to all launches, where more than twice as many lead from one side to the other by way of a third. It is unpaired, from
-each side's own times, where both were alone in all of their launches. Sides that met others, and never each other, have none.
+joined, by the fit to all launches, where more than twice as many lead from one side to the other by way of a third. Sides that never met,
+not even by way of others, have none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, pi
 from typing import Any, NamedTuple, TypeVar
@@ -23,7 +23,7 @@ from tensorcopy.results.launches import UNIT, Launch, Place
 
 LEVEL = 0.95  # of the interval of a time
 ABSENT, ALONE = -1, 0  # of a column and a case: not measured, or without another column in each launch
-PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"  # how two sides are compared
+PAIRED, JOINED = "in the same launches", "by way of other releases"  # how two sides are compared
 
 Numbers = Any  # an array; numpy's types differ from release to release
 Key = TypeVar("Key", bound=Hashable)
@@ -81,13 +81,12 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The log seconds of all launches of one machine."""
+    """The log seconds of all launches of one history."""
 
     started: tuple[str, ...]  # when each launch began, in order
     columns: Mapping[Place, int]  # the place of each release and environment
     cases: Mapping[Case, int]
     logs: Numbers  # by launch, column and case; NaN where it was not measured
-    looks: tuple[int, ...] = ()  # of each launch, how many looks share the chance of a false alarm; () for one
     turns: Numbers | None = None  # by launch and case: cases of one number took turns with each other
 
     @cached_property
@@ -109,7 +108,7 @@ class Effects:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One side of the launches of its machine: a release in an environment, by its place in the effects."""
+    """One side of the launches of its history: a release in an environment, by its place in the effects."""
 
     effects: Effects
     number: int
@@ -148,31 +147,26 @@ class Column:
         """Return which columns it met in launches with a case; `ABSENT` of a case that is not timed."""
         return self.effects.fitted.groups[self.number][self.effects.cases[case]] if case in self.effects.cases else ABSENT
 
-    def is_unpaired(self, case: Case) -> bool:
-        """Return whether it was alone in every launch that measured a case with it."""
-        return self.group(case) == ALONE
-
     def has_met(self, other: Column, case: Case) -> bool:
-        """Return whether launches lead from it to another column, or had each alone; True of two machines."""
-        return self.effects is not other.effects or self.group(case) == other.group(case)
+        """Return whether launches lead from it to another column."""
+        return self.effects is other.effects and self.group(case) == other.group(case) > ALONE
 
     def between_cases(self, before: Case, after: Case) -> Difference | None:
         """Return the difference of two cases with it, by those within launches; None where no launch has both.
 
-        Alone, a side's cases are paired in the launches in which they took turns with each other.
+        Alone in its launches, only those count in which the two took turns with each other.
         """
         differences = self.logs_of(after) - self.logs_of(before)
-        together, way = ~np.isnan(differences), PAIRED
-        if self.is_unpaired(after):
+        together = ~np.isnan(differences)
+        if self.group(after) == ALONE:
             turns = self.effects.turns
-            first, second = (turns[:, self.effects.cases[case]] if turns is not None else 0 for case in (before, after))
-            in_turns = together & (first == second) & (turns is not None)
-            together, way = (in_turns, PAIRED) if in_turns.any() else (together, UNPAIRED)
-        return replace(of_launches(differences[together]), way=way) if together.any() else None
+            first, second = (turns[:, self.effects.cases[case]] if turns is not None else np.nan for case in (before, after))
+            together &= first == second
+        return of_launches(differences[together]) if together.any() else None
 
     def launch_logs(self, case: Case) -> Numbers:
         """Return its log seconds of a case by launch, without the launch's part; alone, that part is in no other and stays."""
-        if self.is_unpaired(case):
+        if self.group(case) == ALONE:
             return self.logs_of(case)
         fitted, number = self.effects.fitted, self.effects.cases[case]
         return np.log(fitted.seconds[self.number, number]) + fitted.residuals[:, self.number, number]
@@ -183,11 +177,8 @@ class Column:
         return np.exp(logs[~np.isnan(logs)]).tolist()  # type: ignore[no-any-return]
 
 
-def gathered(launches: Sequence[tuple[Launch, Cases]], left_out: Mapping[tuple[str, Place], Collection[Case]] | None = None) -> Effects:
-    """Return the effects of the launches of one machine, each with its cases.
-
-    left_out : the cases of a side that do not count, by the launch's id and the side
-    """
+def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
+    """Return the effects of the launches of one history, each with its cases."""
     ordered = sorted(launches, key=lambda each: each[0].id)
     rows = [
         [(of_suite[int(index)], row) for name, of_suite in by_suite.items() for index, row in launch.suites[name].rows.items()]
@@ -204,14 +195,11 @@ def gathered(launches: Sequence[tuple[Launch, Cases]], left_out: Mapping[tuple[s
             logs[number][places] = effects.T + np.log([row.seconds for _, row in of_launch])
         for case in (case for case, row in of_launch if row.in_turns):
             turns[number, cases[case]] = methods.setdefault(beside(case.suite, dict(case.parameters)), cases[case])
-    for number, (launch, _) in enumerate(ordered):
-        for side in launch.sides if left_out else ():
-            logs[number, columns[side.place], [cases[case] for case in (left_out or {}).get((launch.id, side.place), ())]] = np.nan
     # alone in a launch, a side that met others in another says nothing about its part: it would only count as evidence
     measured = ~np.isnan(logs)
     together = measured & (measured.sum(axis=1) > 1)[:, None]
     logs[measured & ~together & together.any(axis=0)] = np.nan
-    return Effects(tuple(each.started for each, _ in ordered), columns, cases, logs, tuple(each.looks for each, _ in ordered), turns)
+    return Effects(tuple(each.started for each, _ in ordered), columns, cases, logs, turns)
 
 
 def _numbered(keys: Any) -> dict[Any, int]:
@@ -330,26 +318,22 @@ def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | Non
                 by_way = fit_of(logs, place, cases)[0].differences(place.index(before), place.index(after), JOINED)
                 # the fit uses all launches, but a simpler difference, of these two sides alone, is worth some of them
                 found = [*by_way] if by_way[0].count > 2 * together else found
-            elif len(columns) == 1 and not (measured[second].sum(axis=1) > 1).any():
-                found = [unpaired(logs[:, before, case], logs[:, after, case]) for case in cases]
         differences |= zip(cases.tolist(), found)
     return differences
 
 
 def between(before: Column | None, after: Column | None) -> dict[Case, Difference | None]:
     """Return the difference of every case that both sides have; None of those that never met."""
-    if before is None or after is None:
+    if before is None or after is None or before.effects is not after.effects:
         return {}
-    if before.effects is after.effects:
-        by_number = within(before.effects.logs, before.number, after.number)
-        return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
-    return {case: unpaired(before.logs_of(case), after.logs_of(case)) for case in before.launches if case in after.launches}
+    by_number = within(before.effects.logs, before.number, after.number)
+    return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
 
 
 def of_means(before: Column | None, after: Column | None, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
     """Return the difference of the geometric mean of each group of cases, each with the same weight.
 
-    Two sides of different machines have none, nor have groups whose sides never met.
+    Groups whose sides never met have none.
     """
     if before is None or after is None or before.effects is not after.effects:
         return {}
@@ -386,42 +370,10 @@ def _mean_within(logs: Numbers) -> Difference | None:
     return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
 
 
-def looks(before: Column | None, after: Column | None) -> int:
-    """Return how many looks at the launches that compare two sides share the chance of a false alarm.
-
-    It is the most of any launch that both are in. Where they never met, it is that of any launch of either: those of a side were chosen by
-    how it differed from another.
-    """
-    if before is None or after is None:
-        return 1
-    first, second = (
-        {start: looks for start, looks, has in zip(side.effects.started, side.effects.looks, (~np.isnan(side.logs)).any(axis=1)) if has}
-        for side in (before, after)
-    )
-    together = first.keys() & second.keys() if before.effects is after.effects else ()
-    return max([1, *(first[start] for start in together)] if together else [1, *first.values(), *second.values()])
-
-
 def of_launches(differences: Numbers) -> Difference:
     """Return the difference from those within launches."""
     n = len(differences)
     return Difference(float(np.mean(differences)), float(np.var(differences, ddof=1)) if n > 1 else 0.0, n, n - 1, (n, n))
-
-
-def summed(differences: Sequence[Difference]) -> Difference:
-    """Return the sum of independent differences, such as of two Pythons, with the degrees of freedom of Welch (1947)."""
-    errors = [(each.variance / each.count, each.freedom) for each in differences]
-    error, count = sum(error for error, _ in errors), 1 / sum(1 / each.count for each in differences)
-    freedom = error**2 / sum(error**2 / free for error, free in errors if free) if error else 0.0
-    first, second = zip(*(each.launches for each in differences))
-    way = UNPAIRED if any(each.way == UNPAIRED for each in differences) else JOINED
-    return Difference(sum(each.size for each in differences), error * count, count, freedom, (min(first), min(second)), way)
-
-
-def unpaired(before: Numbers, after: Numbers) -> Difference:
-    """Return the difference of two sides by the log seconds of their launches (Welch, 1947)."""
-    first, second = (values[~np.isnan(values)] for values in (np.asarray(before), np.asarray(after)))
-    return replace(summed([of_launches(-first), of_launches(second)]), launches=(len(first), len(second)), way=UNPAIRED)
 
 
 @dataclass(frozen=True)
@@ -441,7 +393,7 @@ def points(before: Column | None, after: Column | None, case: Case) -> list[Poin
     if difference.way == PAIRED:
         by_side = [("", before.effects.started, after.logs_of(case) - before.logs_of(case))]
     else:
-        own = [each.launch_logs(case) if before.effects is after.effects else each.logs_of(case) for each in (before, after)]
+        own = [each.launch_logs(case) for each in (before, after)]
         level = float(np.nanmean(own[0]))
         by_side = [(name, side.effects.started, logs - level) for name, side, logs in zip("AB", (before, after), own)]
     return sorted(

@@ -68,7 +68,7 @@ class CaseRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
-    """The profiles of a release on one machine and Python.
+    """The profiles of a release in one history.
 
     cases : by method, elements, dtype, layout and grad, such as "detach 1 float32 contiguous grad"
     """
@@ -106,12 +106,12 @@ def name_of(case: Case) -> str:
 
 
 def path_of(folder: Path, sha: str, environment: str) -> Path:
-    """Return the path of a new file of profiles in a machine's folder."""
+    """Return the path of a new file of profiles in the folder of a history."""
     return folder / f"{launches.new_id()}-{sha[:8]}-{environment}{ENDING}"
 
 
 def paths_of(folder: Path, sha: str, environment: str) -> list[Path]:
-    """Return the files of profiles of a release and environment in a machine's folder, the newest last."""
+    """Return the files of profiles of a release and environment in the folder of a history, the newest last."""
     return sorted(folder.glob(f"*-{sha[:8]}-{environment}{ENDING}"))
 
 
@@ -120,11 +120,10 @@ def profiles_of(result: Result) -> Profiles | None:
 
     Raises TensorcopyError for a damaged file, or one of another torch.
     """
-    folders = (result.folder / machine for machine in result.counted_on or [result.machine])
-    paths = [path for folder in folders for path in paths_of(folder, result.sha, result.environment)]
+    paths = paths_of(result.folder, result.sha, result.environment)
     if not paths:
         return None
-    newest = max(paths, key=lambda path: path.name)
+    newest = paths[-1]
     profiles = read(newest)
     if profiles.torch_sha != result.sha:
         raise launches.damaged(newest, f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
@@ -196,13 +195,13 @@ def not_counted(result: Result) -> TensorcopyError:
     if not any(case.spec.shipped for case in (*result.timings, *result.counts)):
         return TensorcopyError(
             "functions are counted of operations, not of an asv suite",
-            got=f"torch {result.version} of {result.machine}, which has a suite's cases alone",
+            got=f"torch {result.version} of {result.history}, which has a suite's cases alone",
             allowed="a release whose operations were counted",
             next="run the call of the case under a profiler in both environments, below .asv/env",
         )
     return TensorcopyError(
         f"the functions of torch {result.version} were not counted",
-        got=f"no {result.sha[:8]}-{result.environment}{ENDING} of {result.machine}",
+        got=f"no {result.sha[:8]}-{result.environment}{ENDING} in {result.history}",
         allowed="a release whose functions were counted",
-        next=f"tensorcopy measure {result.version}@{result.python} --machine {result.machine}, which needs valgrind",
+        next=f"tensorcopy measure {result.version}@{result.python}, which needs valgrind",
     )

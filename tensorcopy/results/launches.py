@@ -1,9 +1,9 @@
 """Launch files: their schema, written once, read and checked.
 
-A launch is one draw of processes. Its file is `results/MACHINE/TIME-ID.json`. It is created whole when the launch has ended, and never
+A launch is one draw of processes. Its file is `results/HISTORY/TIME-ID.json`. It is created whole when the launch has ended, and never
 changed: adding is creating a file, merging is copying files, and a launch that is interrupted leaves nothing. There are two kinds:
 
-times : two or more sides have taken turns (`measure.case_turns`); or the methods of a single side, which is then unpaired
+times : two or more sides have taken turns (`measure.case_turns`); or the methods of a single side, which ranks them only
 counts : one side has counted instructions, bytes and allocations, and observed what each method does
 
 msgspec compiles the schema from the classes below.
@@ -27,6 +27,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.results import suite_specs
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
@@ -156,15 +157,6 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.environment.endswith(OF_INTERPRETER)
 
 
-class Parts(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """Where the seconds of a call on a device go."""
-
-    empty: Seconds | None  # the same call of a tensor without elements, until it returns; null where it needs some
-    returned: Seconds  # until the call returns
-    whole: Seconds  # until the device has finished, where each call is waited for
-    device: Seconds | None  # that the device works on a call which waits in its queue; null where that is unknown
-
-
 class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The turns of one case.
 
@@ -176,7 +168,6 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     calls: Number  # in a turn
     turns: Number  # of each side
     effects: list[Effect | None]  # by side, log(its time / the mean of all sides) in 1 / UNIT; null without turns
-    parts: list[Parts | None] = []  # by side, of a case on a device that is waited for; null without turns
     in_turns: bool = False  # of a single side, whether this method took turns with the others
 
 
@@ -212,10 +203,9 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     id: Annotated[str, Meta(pattern=f"^{ID}$")]  # its name, "20261125T091500-1a2b3c4d"
     started: Annotated[str, Meta(max_length=40)]  # ISO 8601 in UTC
     ended: Annotated[str, Meta(max_length=40)]
-    machine: Name  # the folder's
+    machine: Name  # that took it
     sides: Annotated[list[Side], Meta(min_length=1, max_length=200)]
-    reference: Number | UnsetType = UNSET  # the number of the side that is in every launch of its machine
-    looks: Annotated[int, Meta(ge=1, le=1000)] = 1  # that share the chance of a false alarm: each decided whether to take more launches
+    reference: Number | UnsetType = UNSET  # the number of the side that is in every launch of a run
     provenance: dict[str, Any]  # what all sides share
     suites: dict[Name, Suite]
     methods: dict[str, dict[str, Any]] = {}  # of a launch of counts, every method's code and what it was observed to do
@@ -228,16 +218,27 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
             whole["driver"] = driver_version(str(whole["driver"]))
         return whole
 
-    @property
-    def identity(self) -> str:
-        """The identity of the hardware."""
-        return str(self.provenance.get("identity", ""))
+    def form(self, name: str) -> Hashable:
+        """Return what must be equal for values of a suite to be compared: its version and unit, and the builds of a user's packages."""
+        return (*self.suites[name].form, *(builds(self.provenance).items() if suite_specs.find(name).packages else ()))
+
+
+def builds(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the packages of a user that were built from files, each with its version and a digest of these; see `worker.packages`."""
+    return {name: text for name, text in provenance.get("requires", {}).items() if " " in text}
+
+
+def newest_forms(launches: Iterable[Launch]) -> dict[str, Hashable]:
+    """Return the form of every suite that counts: of its newest version the newest build; launches : of a history, in order."""
+    known = [*launches]
+    newest = newest_suites(known)
+    return {name: launch.form(name) for launch in known for name, suite in launch.suites.items() if suite.form == newest[name].form}
 
 
 def newest_suites(launches: Iterable[Launch]) -> dict[str, Suite]:
     """Return every suite in its newest form; what a launch has of another form of it cannot be compared.
 
-    launches : of one machine, in order
+    launches : in order
 
     It is that of the newest launch, or of the highest version where versions are numbers: an older checkout may measure later.
     """
@@ -266,17 +267,12 @@ def times_of(launch: Launch) -> Hashable:
     return tuple(side.place for side in launch.sides), times
 
 
-def path_of(results: Path, launch: Launch) -> Path:
-    """Return the path of a launch's file in a folder of results."""
-    return results / launch.machine / f"{launch.id}.json"
-
-
-def write(results: Path, launch: Launch) -> Path:
-    """Create the file of a launch as a whole, with a line for each suite, and return its path.
+def write(folder: Path, launch: Launch) -> Path:
+    """Create the file of a launch in the folder of its history, as a whole, with a line for each suite, and return its path.
 
     Raises TensorcopyError for one that could not be read, and where the file exists; DiskError and OSError.
     """
-    path, data = path_of(results, launch), msgspec.json.encode(launch).replace(b'},"suites":{', b'},\n"suites":{\n')
+    path, data = folder / f"{launch.id}.json", msgspec.json.encode(launch).replace(b'},"suites":{', b'},\n"suites":{\n')
     data = re.sub(rb'\}\},(?="[^",:}\]])', b"}},\n", data) + b"\n"  # what follows begins a key, and is not the end of a text
     try:
         _checked(path, data)
@@ -287,12 +283,12 @@ def write(results: Path, launch: Launch) -> Path:
     return path
 
 
-def require_room(results: Path, machine: str) -> None:
-    """Raise DiskError where a launch of a machine could not be stored, before minutes of measuring.
+def require_room(results: Path) -> None:
+    """Raise DiskError where a launch could not be stored, before minutes of measuring.
 
-    As much as a launch needs is written into the machine's folder, or into the nearest one above that exists, as a file without a name.
+    As much as a launch needs is written into the folder of results, or into the nearest one above that exists, as a file without a name.
     """
-    folder = next(each for each in (results / machine, results, *results.parents) if each.is_dir())
+    folder = next(each for each in (results, *results.parents) if each.is_dir())
     with _disk_named(folder), tempfile.TemporaryFile(dir=folder) as file:
         file.write(b"\0" * ROOM)
         file.flush()
@@ -324,12 +320,11 @@ def create(path: Path, data: bytes) -> None:
 def read(path: Path) -> Launch:
     """Return the launch in a file.
 
-    Raises TensorcopyError, naming the file, for one that is damaged, of a newer format, or disagrees with its name or folder.
+    Raises TensorcopyError, naming the file, for one that is damaged, of a newer format, or disagrees with its name.
     """
     launch = _checked(path, content(path))
     with damage_named(path):
         _require(path.name == f"{launch.id}.json", f"the launch {launch.id}")
-        _require(path.parent.name == launch.machine, f"a launch of the machine {launch.machine[:60]!r}")
     return launch
 
 
@@ -406,10 +401,6 @@ def _check(launch: Launch) -> None:
         for index, row in suite.rows.items():
             if len(row.effects) != sides:
                 raise ValueError(f"{of} does not have {sides} effects in case {index}")
-            if len(row.parts) not in (0, sides):
-                raise ValueError(f"{of} does not have the parts of {sides} sides in case {index}")
-            if any(each and each.returned > each.whole for each in row.parts):
-                raise ValueError(f"{of} has a call that returns after its end in case {index}")
 
 
 class FileProblem(TensorcopyError):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import function_profiles, launches
+from tensorcopy.results import function_profiles, histories, launches
 
 
 def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
@@ -26,8 +26,8 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
         if not (found := dict(_files(folder))):
             got, allowed = f"no launch in {folder}", "a folder of results, or of such folders"
             raise TensorcopyError("nothing to merge", got=got, allowed=allowed, next="check the path")
-        for path, machine in found.items():
-            target, data = into / machine / path.name, launches.content(path)
+        for path, history in found.items():
+            target, data = into / history / path.name, launches.content(path)
             known = copies.get(target) or (launches.content(target) if files.is_there(target) else data)
             if known != data:
                 what, got = f"the file {launches.displayed(target)} is there with another content", f"{len(data):,} bytes in {path}"
@@ -50,10 +50,14 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield every file of results below a folder, and its machine. Raises TensorcopyError for one that cannot be read."""
+    """Yield every file of results below a folder, and its history. Raises TensorcopyError for one that cannot be read."""
     for path in sorted(folder.rglob("*.json")):
         if re.search(launches.ID, path.name):  # also a copy that a file manager has renamed: it is refused, not left out
-            yield path, launches.read(path).machine
+            launches.read(path)
+            yield path, path.parent.name
+    for path in sorted(folder.rglob(histories.FILE)):
+        histories.read(path.parent)
+        yield path, path.parent.name
     for path in sorted(folder.rglob(f"*{function_profiles.ENDING}")):
         function_profiles.read(path)
         yield path, path.parent.name

@@ -1,20 +1,15 @@
-"""A release as measured on one machine, Python and build: its times, counts and failures; and which results form one series. Pure.
-
-A series is of one machine, told apart by its hardware, one Python, and one build or interpreter. Of several machines and histories, one
-answers: the same in the terminal and on the site.
-"""
+"""A release as measured in one history: its times, counts, failures and observations. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.cases import Case, baseline_case, counted_case, nbytes
 from tensorcopy.results.effects import Column, Timing
@@ -33,85 +28,44 @@ class Measured:
     launches: int
 
 
-@dataclass(frozen=True)
-class SeriesKey:
-    """Which results form one series. Those of git revisions lie in a folder of their own, see `measure.revisions.results_of`."""
-
-    machine: str
-    identity: str  # of its hardware; "" if unknown. Machines in two folders of results may share a name
-    python: str  # such as "3.11"
-    build: str  # such as "cuda"; "cuda-interpreter" for the torch that an interpreter has, and "cuda-numpy2" for the wheel beside numpy 2
-
-    @property
-    def host(self) -> tuple[str, str]:
-        """The machine and its hardware."""
-        return self.machine, self.identity
-
-    @property
-    def is_beside_history(self) -> bool:
-        """Whether the torch is an interpreter's own, or has another numpy than the history."""
-        return "-" in self.build
-
-    @property
-    def has_numpy_2(self) -> bool:
-        """Whether numpy 2 stands in for the history's numpy."""
-        return self.build.endswith(release_table.WITH_NUMPY_2)
-
-    def differs_by_numpy(self, other: SeriesKey) -> bool:
-        """Return whether one of the two is beside numpy 2, and otherwise of the same kind of wheel."""
-        wheels = {key.build.removesuffix(release_table.WITH_NUMPY_2) for key in (self, other)}
-        return self.build != other.build and len(wheels) == 1
-
-    @property
-    def joined(self) -> SeriesKey:
-        """The key of the history that joins the Pythons of this machine and build; its Python is ""."""
-        return replace(self, python="")
-
-    @property
-    def order(self) -> tuple[bool, tuple[int, int]]:
-        """A sort key of the series of one machine: the wheel's of the newest Python is the last."""
-        return not self.is_beside_history, release_table.minor(self.python)
-
-
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
 class Result:
-    """A release on one machine, Python and build, from all launches that had it as a side."""
+    """A release in one history, from all launches that had it as a side; or a git revision of a project with it."""
 
-    folder: Path  # of the results
-    machine: str
+    folder: Path  # of the history
     sha: str
-    python: str
-    build: str
     environment: str  # such as "py3.11-cuda"
     release: Release | None = None  # the row of its torch in the table
     revision: str = ""  # of the project; "" for what is checked out
     timings: dict[Case, Timing] = field(default_factory=dict)
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # also of tracked values, in the unit of the suite
-    parts: dict[Case, dict[str, float]] = field(default_factory=dict)  # where the seconds of a call on a device go, see `call_parts`
     failures: dict[Case, str] = field(default_factory=dict)  # what cases raised in their last launch
     skips: dict[Case, str] = field(default_factory=dict)  # why others did not apply in theirs
     provenance: dict[str, Any] = field(default_factory=dict)  # of the newest launch that timed anything, else of the newest
-    under: Mapping[Case, str] = field(default_factory=dict)  # the newest launch that has a case, where not all have the same conditions
-    provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # of those launches, by id
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
-    column: Column | None = None  # its place in the effects of the machine; None where nothing was timed
+    column: Column | None = None  # its place in the effects of the history; None where nothing was timed
     launches: tuple[str, ...] = ()  # the starts of those that have it
-    counted_on: tuple[str, ...] = ()  # the machines whose counts it has
 
-    @cached_property
-    def series_key(self) -> SeriesKey:
-        """Which series it belongs to."""
-        return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.environment.partition("-")[2])
+    @property
+    def history(self) -> str:
+        """The name of its history."""
+        return self.folder.name
+
+    @property
+    def python(self) -> str:
+        """Its Python, such as "3.11"."""
+        return self.environment.partition("-")[0].removeprefix("py")
+
+    @property
+    def build(self) -> str:
+        """The kind of its wheel, such as "cuda"; "cuda-interpreter" for the torch that an interpreter has."""
+        return self.environment.partition("-")[2]
 
     @cached_property
     def version(self) -> str:
         """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
         return self.release.version if self.release else str(self.provenance["torch"]).partition("+")[0]
-
-    def provenance_in(self, launch: str) -> dict[str, Any]:
-        """Return its provenance in a launch of `under`; `provenance` for ""."""
-        return self.provenances[launch] if launch else self.provenance
 
     @cached_property
     def counts(self) -> dict[Case, float]:
@@ -150,12 +104,8 @@ class Result:
         started = self.column.started({*cases}) if self.column else []
         return min(started or self.launches)[:10]
 
-    def is_unpaired(self, case: Case) -> bool:
-        """Return whether a case was timed without another side in each of its launches."""
-        return self.column is not None and self.column.is_unpaired(case)
-
     def has_met(self, other: Result, case: Case) -> bool:
-        """Return whether launches lead from a case of this result to that of another, or had each alone: else nothing compares them."""
+        """Return whether launches lead from a case of this result to that of another: else nothing compares them."""
         return self.column is None or other.column is None or self.column.has_met(other.column, case)
 
     def hardware(self, device: str) -> str:
@@ -220,61 +170,3 @@ class Result:
         """Return the tensor's bytes copied per second; each is read once and written once."""
         size, timing = nbytes(case), self.timings.get(case)
         return size / timing.seconds if size and timing else None
-
-
-def in_order(results: Iterable[Result]) -> list[Result]:
-    """Return results in order of release; those of a torch that is no release are left out."""
-    released = [(result.release, result) for result in results if result.release]
-    return [result for _, result in sorted(released, key=lambda each: each[0])]
-
-
-def by_series(results: Iterable[Result]) -> dict[SeriesKey, list[Result]]:
-    """Return the results of each series in order of release; those of a torch that is no release are left out."""
-    groups: dict[SeriesKey, list[Result]] = {}
-    for result in in_order(results):
-        groups.setdefault(result.series_key, []).append(result)
-    return groups
-
-
-def by_history(results: Iterable[Result]) -> dict[SeriesKey, list[list[Result]]]:
-    """Return the series that each history joins, the newest Python first, each in order of release."""
-    histories: dict[SeriesKey, list[list[Result]]] = {}
-    for key, series in sorted(by_series(results).items(), key=lambda each: each[0].order, reverse=True):
-        histories.setdefault(key.joined, []).append(series)
-    return histories
-
-
-def shown_history(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKey:
-    """Return which history of one machine is shown, of those that `by_history` returns.
-
-    One with two releases, since one release shows no change; of several builds that of the newest release, an interpreter's only where
-    there is no other.
-    """
-    able = [key for key in histories if len({result.sha for axis in histories[key] for result in axis}) > 1] or list(histories)
-    return max(able, key=lambda key: (not key.is_beside_history, in_order(axis[-1] for axis in histories[key])[-1].release))
-
-
-def standing_of(results: Iterable[Result], device: str = "", unit: str = "") -> dict[str, tuple[int, str, str]]:
-    """Return a sort key of each machine that answers for a device, `on_device`: its releases, and when it measured last.
-
-    A few releases that were just measured must not replace a history.
-    """
-    machines: dict[str, list[Result]] = {}
-    for result in on_device(results, device, unit):
-        machines.setdefault(result.machine, []).append(result)
-    last = {machine: max(str(result.provenance["started"]) for result in group) for machine, group in machines.items()}
-    return {machine: (len({result.sha for result in group}), last[machine], machine) for machine, group in machines.items()}
-
-
-def answering_machine(results: Iterable[Result], device: str = "", unit: str = "") -> str:
-    """Return the machine that answers for a device, "" for any, of those that have some results: "" for no result."""
-    order = standing_of(results, device, unit)
-    return max(order, key=order.__getitem__, default="")
-
-
-def on_device(results: Iterable[Result], device: str, unit: str = "") -> list[Result]:
-    """Return the results of a device; all for "".
-
-    unit : of the counts that are meant, such as "bytes": a machine may have those of a device on which it timed nothing
-    """
-    return [result for result in results if not device or device in result.devices_of(unit)]

@@ -61,11 +61,6 @@ class SuiteSpec:
     counted: tuple[str, ...] = ()
 
     @property
-    def in_parts(self) -> bool:
-        """Whether a launch keeps where the time of a call goes: of methods on a device that is waited for."""
-        return self.shipped and bool(self.methods) and "device" in self.parameters and (self.latency or self.to_host)
-
-    @property
     def packages(self) -> bool:
         """Whether the packages that a campaign requires can change its values."""
         return not self.shipped or self.methods == OWN
