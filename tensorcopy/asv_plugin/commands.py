@@ -148,8 +148,7 @@ def _show(conf: Any, options: Any, show: Any = Show.run_from_conf_args) -> int:
     for problem in chain(*(each.problems for each in loaded)):
         log.warning(str(problem))
     with tempfile.TemporaryDirectory() as folder:
-        launches = [*chain(*(each.launches for each in loaded))]
-        projection.write(projection.documents(chain(*(each.results for each in loaded)), launches), Path(folder))
+        projection.write(projection.documents(chain(*(each.histories for each in loaded))), Path(folder))
         conf.results_dir = folder
         show(conf, options)
     return 0

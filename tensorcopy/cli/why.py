@@ -7,8 +7,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import add_machine, campaign, results_folder
-from tensorcopy.cli.output import print_errors, print_line, print_warnings
+from tensorcopy.cli.arguments import add_history, campaign, results_folder
+from tensorcopy.cli.output import print_errors, print_line
 from tensorcopy.measure.settings import expression
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    why = commands.add_parser("why", help="show which functions, or on a device which parts, make the difference of a case")
+    why = commands.add_parser("why", help="show which functions make the difference of a case")
     case = "a method such as detach (its smallest tensor), a name as compare prints it, or a regular expression that matches one case"
     why.add_argument("case", type=expression, metavar="CASE", help=case)
-    why.add_argument("before", metavar="A", help="a result as compare takes it, such as 2.14.1 or 1.13.1@3.9")
-    why.add_argument("after", metavar="B", help="in the same form")
-    add_machine(why)
+    why.add_argument("before", metavar="A", help="a release such as 2.14.1")
+    why.add_argument("after", metavar="B", help="another one")
+    add_history(why)
     instead = why.add_mutually_exclusive_group()
     instead.add_argument("--format", choices=("text", "json"), default="text", help="text or json; default: text")
     instead.add_argument("--script", action="store_true", help="print a script that shows the change with only torch and numpy")
@@ -32,21 +32,15 @@ def add(commands: Any) -> None:
 
 def _why(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report import explanation, terminal
-    from tensorcopy.results import select
+    from tensorcopy.results import reader, select
 
     own = campaign()
     sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
-    pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
-    print_warnings(pair.warnings)
-    has_parts = pair.device not in ("", "cpu") and not (options.script or options.issue)
-    cause = (explanation.parts_of_pair if has_parts else explanation.of_pair)(pair, options.case, own.rules)
+    loaded = reader.load_results(results_folder(), own.releases)
+    pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command)
+    cause = explanation.of_pair(pair, options.case, own.rules)
     print_errors(pair.problems)
-    if isinstance(cause, explanation.PartsChange):
-        if options.format == "json":
-            sys.stdout.write(explanation.parts_as_json(cause))
-        else:
-            console.print(terminal.Prose(explanation.parts_text(cause).rstrip()))
-    elif options.script:
+    if options.script:
         sys.stdout.write(explanation.script(cause))
     elif options.issue:
         text = explanation.issue(cause, "")

@@ -31,6 +31,7 @@ class SideTurns:
     seconds : a call's, by turn; none of a case that the side lacks, or that was skipped or has failed
     calls : in a turn
     faults : page faults in a call, of the turn with the fewest: a heap that grows has some in others
+    parts : where a call's time goes, as `launches.Parts`; None on the CPU
     skipped, failed : the reason
     among_methods : whether other methods of the side took turns with it
     """
@@ -38,6 +39,7 @@ class SideTurns:
     seconds: list[float] = field(default_factory=list)
     calls: int = 0
     faults: float = inf
+    parts: Sequence[float | None] | None = None
     skipped: str | None = None
     failed: str | None = None
     among_methods: bool = False
@@ -122,6 +124,17 @@ def _turns(processes: Sequence[SideProcess], name: str, indices: Sequence[int | 
             turns[other] = SideTurns()
         turns[number] = _without_turns(process, answer)
 
+    def ask(number: int, act: str) -> Any:
+        """Return what a case answers; None where it is not running, or is dropped for its answer."""
+        if number not in running:
+            return None
+        process, place = running[number]
+        process.send(f"{act} {place}")
+        answer = process.answer(longest)
+        if act not in answer:
+            drop(number, process, answer)
+        return answer.get(act)
+
     for process, numbers in [(processes[0], there)] if len(processes) == 1 else [(processes[number], [number]) for number in there]:
         calls = next((each.calls for each in turns if each.calls), 0)  # the first side that can run the case calibrates it for all
         process.begin({"case": name, "indices": [indices[number] for number in numbers], "calls": calls})
@@ -141,17 +154,10 @@ def _turns(processes: Sequence[SideProcess], name: str, indices: Sequence[int | 
         if turn >= FEWEST_TURNS and (taken > SIDE_SECONDS or monotonic() - began > SIDE_WALL_SECONDS * len(running)):
             break
         for number in shuffled(running):
-            if number not in running:  # another case of its process has ended that
-                continue
-            process, place = running[number]
-            process.send(f"turn {place}")
-            answer = process.answer(longest)
-            if "turn" not in answer:
-                drop(number, process, answer)
-                continue
-            seconds, faults = answer["turn"]
-            turns[number].seconds.append(seconds)
-            turns[number].faults = min(turns[number].faults, faults / turns[number].calls)
+            if answer := ask(number, "turn"):
+                seconds, faults = answer
+                turns[number].seconds.append(seconds)
+                turns[number].faults = min(turns[number].faults, faults / turns[number].calls)
     ending = dict.fromkeys(process for process, _ in running.values())
     for process in ending:
         process.send("end")

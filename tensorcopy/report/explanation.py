@@ -14,7 +14,7 @@ import re
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,10 +24,10 @@ from tensorcopy.judge import comparisons, function_changes
 from tensorcopy.judge.comparisons import Question, word
 from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_duration, signed_interval, signed_percent
+from tensorcopy.numbers import change_size, duration, level, number, percent, signed, signed_interval, signed_percent
 from tensorcopy.report import words
 from tensorcopy.report.formats import markdown_table
-from tensorcopy.results import call_parts, function_profiles
+from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case, only_match
 from tensorcopy.results.function_profiles import Function
 from tensorcopy.results.result import Result
@@ -79,7 +79,7 @@ def of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> Cause:
     if (before is None or after is None) and pair.device not in ("", "cpu"):
         raise TensorcopyError(
             f"no functions were counted beside these times on {pair.device}: a script or an issue shows instructions of the processor",
-            got=f"{pair.after.machine} with --device {pair.device}",
+            got=f"{pair.after.history} with --device {pair.device}",
             allowed="--device cpu, of a machine whose functions were counted",
             next=f"tensorcopy why {shlex.quote(pattern)} {pair.before.version} {pair.after.version} --device cpu",
         )
@@ -97,46 +97,6 @@ def of_results(before: Result, after: Result, name: str, difference: ProfileDiff
     method = name.split()[0]
     row = after.methods.get(method) or before.methods.get(method) or {}
     return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), difference, time, case)
-
-
-@dataclass(frozen=True)
-class PartsChange:
-    """What is behind the change of a case on a device: the parts of its time, see `call_parts`.
-
-    code : that is called on the device
-    labels : of both results, such as "torch 2.5.1"
-    parts : of each side, in seconds
-    """
-
-    case: Case
-    code: str
-    before: Result
-    after: Result
-    labels: tuple[str, str]
-    parts: tuple[Mapping[str, float], Mapping[str, float]]
-    time: Change
-
-
-def parts_of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> PartsChange:
-    """Return the parts of a case on the device of two results. Raises TensorcopyError.
-
-    A method alone is its smallest tensor.
-    """
-    before, after = pair.before, pair.after
-    cases = {case.name: case for case in after.parts if case in before.parts and case.device == pair.device}
-    if of_method := [case for case in cases.values() if case["method"] == pattern]:
-        case = min(of_method, key=lambda each: int(each["numel"]))
-    else:
-        none = f"the launches of both sides do not tell the parts of such a call on {pair.device}"
-        measure = f"tensorcopy measure {before.version}@{before.python} {after.version}@{after.python} --device {pair.device}"
-        following = "name one of them" if cases else measure
-        case = cases[only_match({name: [name] for name in cases}, pattern, none, following)]
-    row = after.methods.get(case["method"]) or before.methods.get(case["method"]) or {}
-    change = comparisons.between(Question(before, after, rules)).changes[case]
-    parts = before.parts[case], after.parts[case]
-    return PartsChange(
-        case, row.get("code_on_accelerator", case["method"]), before, after, comparisons.labels(before, after), parts, change
-    )
 
 
 def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:
@@ -168,7 +128,7 @@ def text(cause: Cause, width: int = 110) -> str:
     difference = cause.difference
     python = " / ".join(dict.fromkeys([cause.before.python, cause.after.python]))
     device = cause.case.device if cause.case else "cpu"  # functions are counted on the CPU
-    place = f"{cause.after.hardware(device)} ({cause.after.machine}, {device})"
+    place = f"{cause.after.hardware(device)} ({cause.after.history}, {device})"
     sections = [
         [f"{cause.code}, {case_text(cause.name)}, on {place}", f"{' → '.join(cause.labels)}, Python {python}"],
         [sentence(difference), *([TIME_ONLY] if cause.time_only else [])],
@@ -220,57 +180,12 @@ def as_json(cause: Cause) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def parts_as_json(change: PartsChange) -> str:
-    """Return the parts of a call on a device as JSON, in seconds."""
-    parts = dict(zip(("before", "after"), map(dict, change.parts)))
-    sides = {"before": _side_values(change.before), "after": _side_values(change.after)}
-    document = {"case": change.case.name, "code": change.code, **sides, "parts": parts, "time": _time_values(change.time)}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
 def _side_values(result: Result) -> dict[str, str]:
-    return {"torch": result.provenance["torch"], "sha": result.sha, "python": result.python, "machine": result.machine}
+    return {"torch": result.provenance["torch"], "sha": result.sha, "python": result.python, "history": result.history}
 
 
 def _time_values(time: Change) -> dict[str, str | float | None]:
     return {"verdict": time.verdict.value, "before": time.before, "after": time.after, "ratio": time.ratio}
-
-
-def parts_text(change: PartsChange) -> str:
-    """Return where the time of a call on a device goes, and the parts of what changed."""
-    case, (label_before, label_after), (parts_before, parts_after) = change.case, change.labels, change.parts
-    python = " / ".join(dict.fromkeys([change.before.python, change.after.python]))
-    answer = [f"Of {duration(sum(parts_after.values()))} with {label_after}: {shares_text(parts_after)}."]
-    moved = change.time.verdict in (Verdict.SLOWER, Verdict.FASTER) and change.before.series_key == change.after.series_key
-    if moved and (named := part_changes_text(parts_before, parts_after)):
-        answer.append(f"Since {label_before}: {named}.")
-    sections = [
-        [
-            f"{change.code}, {case.name}, on {change.after.hardware(case.device)} ({change.after.machine}, {case.device})",
-            f"{label_before} → {label_after}, Python {python}",
-        ],
-        answer,
-        [time_text(change.time)],
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if any(lines)) + "\n"
-
-
-def shares_text(parts: Mapping[str, float]) -> str:
-    """Return the shares of the parts of a call, the largest first: "dispatcher 31 %, Python 20 %, all others 4 %"."""
-    total = sum(parts.values())
-    shares = {name: part / total for name, part in sorted(parts.items(), key=lambda each: -each[1]) if part >= NAMED_SHARE * total}
-    others = 1 - sum(shares.values())
-    return ", ".join(
-        f"{name} {percent(share, 0)}" for name, share in (shares | ({"all others": others} if others >= 0.005 else {})).items()
-    )
-
-
-def part_changes_text(before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    """Return which parts of a time changed most: "wait +0.9 µs, device −0.2 µs"; "" where none is larger than what is shown."""
-    changes = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in call_parts.PARTS}
-    largest = sorted(changes, key=lambda name: -abs(changes[name]))[:NAMED_CHANGES]
-    texts = {name: signed_duration(changes[name], sum(after.values())) for name in largest}
-    return ", ".join(f"{name} {text}" for name, text in texts.items() if text != "0")
 
 
 def sentence(difference: ProfileDifference) -> str:

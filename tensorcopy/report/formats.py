@@ -18,7 +18,7 @@ from typing import Any
 from tensorcopy.judge.case_history import Standing
 from tensorcopy.judge.comparisons import Comparison, Mean, group_means
 from tensorcopy.judge.groups import by_age, open_regressions
-from tensorcopy.judge.paired import APART, FAILED, ONE_SIDED, Change, Reason, Verdict
+from tensorcopy.judge.paired import ALPHA, APART, FAILED, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.numbers import multiple, quantity
 from tensorcopy.report.sentences import (
     CHANGED,
@@ -83,8 +83,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "after": _side(after_label, comparison.after),
         "device": comparison.device,
         "margin": comparison.question.margin,
-        "alpha": comparison.question.alpha,
-        "looks": comparison.question.looks,
+        "alpha": ALPHA,
         "counts": {**{verdict.value: 0 for verdict in TIME}, **by_word(changes.values())},
         "means": [_mean(mean) for mean in group_means(comparison)],
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
@@ -101,7 +100,7 @@ def _mean(mean: Mean) -> dict[str, Any]:
 
 
 def _side(label: str, result: Result) -> dict[str, Any]:
-    place = {"machine": result.machine, "python": result.python, "build": result.series_key.build}
+    place = {"history": result.history, "python": result.python, "build": result.build}
     return {"label": label, **place, "provenance": result.provenance}
 
 
@@ -152,7 +151,6 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "factor": _six(change.factor),
         "margin": change.margin,
         "acknowledged": change.acknowledged,
-        "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure,
         "work_verdict": work_verdict.value if work_verdict else None,
         "instructions_ratio": _six(count.ratio) if count and count.unit == INSTRUCTIONS else None,
@@ -191,13 +189,14 @@ def _open_case(standing: Standing) -> dict[str, Any]:
     """Return an open case as a document; its costs are against its best release."""
     history, cost = standing.history, standing.cost
     low, high = (cost.interval if cost else None) or (None, None)
-    since = [
-        {"release": history.releases[step.index], "against": history.sides_of(step)[0].version, "ratio": _six(step.ratio)}
-        for step in standing.open
-    ]
+    since = standing.since and {
+        "release": standing.since_release,
+        "against": history.releases[history.before(standing.since.index)],
+        "ratio": _six(standing.since.ratio),
+    }
     return {
         "case": history.case.name,
-        "machine": history.results[-1].machine,
+        "history": history.results[-1].history,
         "release": history.releases[standing.newest],
         "best": standing.best_release,
         "ratio": _six(standing.ratio),

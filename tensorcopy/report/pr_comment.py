@@ -20,7 +20,7 @@ from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
-from tensorcopy.report.sentences import SEEN, level_note, ordered
+from tensorcopy.report.sentences import SEEN, ordered
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 from tensorcopy.worker.devices import DEVICES
 
@@ -187,8 +187,7 @@ def _pair(document: Document, pair: Pair) -> str:
         failures += [*(f"- {code(line)}" for line in lines), ""]
     if pair.rows is None:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
-    notes = level_note([row.change for row in pair.rows])
-    notes += [f"{SEEN}: {percent(pair.seen, 1)}"] if pair.seen else []
+    notes = [f"{SEEN}: {percent(pair.seen, 1)}"] if pair.seen else []
     notes += [OWN_SUITES] if pair.own_suites else []
     on = f"torch {before}, {pair.on}" if of_code else pair.on
     return "\n".join([formats.comparison_text(labels, on, [(row.case, row.change) for row in pair.rows], notes=notes), *failures])

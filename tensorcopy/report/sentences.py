@@ -11,12 +11,10 @@ from typing import Any, TypeVar
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.case_history import LAST, Age, CaseHistory, Standing
-from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.case_history import LAST, Age, CaseHistory, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Mean
 from tensorcopy.judge.groups import DISPATCHER, CaseGroup, OpenRegression, ReleaseChange
 from tensorcopy.judge.paired import (
-    ALPHA,
     APART,
     FAILED,
     FEWEST,
@@ -43,7 +41,7 @@ from tensorcopy.numbers import (
 )
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED
+from tensorcopy.results.effects import JOINED, PAIRED
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS, baselines, is_tracked, sections
 
@@ -62,7 +60,6 @@ SIGNS = {
 TIME = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.UNKNOWN)
 WORK = (Verdict.MORE, Verdict.FEWER, Verdict.EQUAL)
 TRACKED = (Verdict.HIGHER, Verdict.LOWER, Verdict.EQUAL, Verdict.UNKNOWN)
-MARK, BY_LEVELS = "*", "shown by the releases around only"  # of a step that the comparison with the release before leaves unknown
 SEEN = "smallest slowdown seen 9 times in 10"
 USUAL_SPEED = (  # of the times of releases, of their errors, and of launches
     "Where releases took turns, times, their intervals and those of launches are at the usual speed of the machine: what a launch adds to "
@@ -83,7 +80,6 @@ LIKELY = tuple(f"likely {verdict.value}" for verdict in (Verdict.SLOWER, Verdict
 WAYS = {
     PAIRED: "both sides took turns in the same launches",
     JOINED: "compared by way of other releases in their launches",
-    UNPAIRED: "unpaired: the intervals have all the variation of the machine",
 }
 
 T = TypeVar("T")
@@ -186,12 +182,6 @@ def levels(changes: Iterable[Change]) -> str:
     return " or ".join(map(level, sorted({change.level for change in changes if change.has_interval})))
 
 
-def level_note(changes: Collection[Change]) -> list[str]:
-    """Return a line with the level of intervals that is not the usual one, and why; no line elsewhere."""
-    shown = levels(changes)
-    return [f"{shown} intervals: several looks at the launches share the {level(ALPHA)}"] if shown not in ("", level(1 - ALPHA)) else []
-
-
 def count_text(count: CountPair) -> str:
     """Return the change of an exact count, "5.2 % more instructions", or of a tracked value, "higher by 0.05 GB/s"."""
     if is_tracked(count.unit):
@@ -210,7 +200,6 @@ def summary(change: Change) -> str:
     """Return why a change of a time is unknown, without numbers, to count cases by it."""
     texts = {
         Reason.INTERVAL_TOO_WIDE: "undecided, more launches needed",
-        Reason.PROVENANCE_DIFFERS: "measured under different conditions",
         Reason.TOO_FEW_LAUNCHES: "too few launches",
     }
     return texts.get(change.reason) or _reason(replace(change, failure=""))
@@ -226,9 +215,6 @@ def _reason(change: Change) -> str:
     """Return the part of the sentence after the verdict."""
     if change.interval and change.ratio is not None:
         return _of_interval(change, change.ratio, *change.interval)
-    if change.reason is Reason.PROVENANCE_DIFFERS:
-        fields = ", ".join(f"{field}: {before} → {after}" for field, before, after in change.differences)
-        return "measured under different conditions" + (f" ({fields})" if fields else "")
     if change.reason is Reason.TOO_FEW_LAUNCHES:
         more = f"; {change.more_launches} more needed" if change.more_launches else ""
         return f"too few launches ({change.launches[0]} before, {change.launches[1]} after){more}"
@@ -439,23 +425,22 @@ def ordered(rows: Iterable[tuple[T, Change]], *, by_factor: bool = False) -> lis
     return sorted(rows, key=rank)
 
 
-def step_text(step: Step, releases: Sequence[str], unit: str) -> str:
+def step_text(step: Step, history: CaseHistory) -> str:
     """Return a change from the release before in words: "slower by 12.1 % (10.4 to 13.8 %)".
 
     One that a later release takes back has an end: "slower by 24.2 % (23.1 to 25.4 %), until 1.13.1". A change of a count is "5.2 % more
     instructions", of a tracked value "higher by 0.05 GB/s". Where releases before were not measured: "5.2 % more instructions than 2.10.0".
-    What else supports it is said: "slower by 3.1 % (0.9 to 5.4 %), shown by the releases around only", or "… on Python 3.9 only".
     """
-    than = _than(step)
+    than, unit = _than(step), history.unit
     if is_tracked(unit):
         return f"{count_text(CountPair(unit, step.before, step.after, interval=step.interval))}{than}"
     if unit != SECONDS:
         return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}{than}"
     direction = "slower" if step.ratio > 1 else "faster"
     within = f" ({_range(*step.interval)})" if step.interval else ""
-    until = f", until {releases[step.until]}" if step.until is not None else ""
-    shown = f", {BY_LEVELS}" if step.by_levels else ""
-    return f"{direction} by {change_size(step.ratio)}{within}{than}{until}{shown}"
+    back = history.taken_back(step)
+    until = f", until {history.releases[back]}" if back is not None else ""
+    return f"{direction} by {change_size(step.ratio)}{within}{than}{until}"
 
 
 def over_releases(releases: Sequence[str]) -> str:
@@ -464,8 +449,7 @@ def over_releases(releases: Sequence[str]) -> str:
 
 
 def _than(change: Step | ReleaseChange) -> str:
-    only = translate("only_on", python=change.only_on) if change.only_on else ""
-    return (f" than {change.against}" if change.against else "") + only
+    return f" than {change.against}" if change.against else ""
 
 
 def no_change(histories: Collection[CaseHistory], language: str = "en") -> str:
@@ -488,32 +472,26 @@ def no_change_of_case(history: CaseHistory) -> str:
 
 
 def against_text(step: Step, language: str = "en") -> str:
-    """Return the release or Python of a change, where it is not from the one before or not on the newest: " against 2.10.0"; else ""."""
-    against = translate("against", language, release=step.against) if step.against else ""
-    return against + (translate("only_on", language, python=step.only_on) if step.only_on else "")
+    """Return the release of a change, where it is not from the one before: " against 2.10.0"; else ""."""
+    return translate("against", language, release=step.against) if step.against else ""
 
 
 def step_size(step: Step, unit: str, *, within: bool = False) -> str:
-    """Return the size of a change with its sign: "−17.3 %", within its interval "−17.3 % (−19.0 to −15.6 %)"; tracked "+0.05 GB/s".
-
-    One that only the releases around show has a mark: "+3.1 %*".
-    """
+    """Return the size of a change with its sign: "−17.3 %", within its interval "−17.3 % (−19.0 to −15.6 %)"; tracked "+0.05 GB/s"."""
     if is_tracked(unit):
         return tracked_difference(step.after - step.before, unit)
-    mark = MARK if step.by_levels else ""
-    return signed_percent(step.ratio) + mark + (f" ({signed_interval(step.interval)})" if within and step.interval else "")
+    return signed_percent(step.ratio) + (f" ({signed_interval(step.interval)})" if within and step.interval else "")
 
 
 def cost_text(standing: Standing) -> str:
-    """Return what a case costs against its best release, and that its launches had no other one; "" for nothing.
+    """Return what a case costs against its best release; "" for nothing.
 
     For example "+12.1 % (+10.4 to +13.8 %) against 2.9.1".
     """
     cost = standing.cost
     if not (standing.is_open and cost and cost.interval):
         return ""
-    unpaired = f", {UNPAIRED}" if standing.is_unpaired else ""
-    return f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}{unpaired}) against {standing.best_release}"
+    return f"{signed_percent(cost.size)} ({signed_interval(cost.interval)}) against {standing.best_release}"
 
 
 def extent_text(regression: OpenRegression) -> str:
@@ -523,7 +501,7 @@ def extent_text(regression: OpenRegression) -> str:
     """
     number, slowed = len(regression.standings), regression.slowed_most
     largest = translate("no_single_release")
-    if step := slowed.latest:
+    if step := slowed.since:
         size = step_size(step, SECONDS, within=True)
         largest = f"{'up to ' if number > 1 else ''}{size} with {slowed.history.releases[step.index]}{against_text(step)}"
     return f"{largest} in {counted(number, 'case')}"
@@ -539,7 +517,7 @@ def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:
 
     For example "31 of 40 copies at numel ≤ 2¹⁴ slower, +4.1 to +52.3 %, median +38.0 %", or of a single case, with its interval:
     "1 of 40 copies at numel ≤ 2¹⁴ slower, +3.2 % (+2.8 to +3.6 %)". The members of a group vary together, so their median has no interval
-    that its launches could tell. Those that only the releases around show are counted.
+    that its launches could tell.
     """
     word, than = change.verdict.value, _than(change)
     if is_tracked(change.group.unit):
@@ -552,9 +530,7 @@ def change_text(change: ReleaseChange, *, names_device: bool = True) -> str:
     ratios = [step.ratio for step in steps]
     size = step_size(steps[0], SECONDS, within=True) if len(steps) == 1 else _range_with(ratios, "median", change.ratio)
     name = group_name(change.group, names_device=names_device)
-    marked = sum(step.by_levels for step in steps)
-    shown = f"; {f'{marked} of them ' if change.is_certain else ''}{BY_LEVELS}" if marked or not change.is_certain else ""
-    return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}{shown}"
+    return f"{len(change.cases)} of {change.of} {name} {word}{than}, {size}"
 
 
 def owner_noun(cases: Iterable[Case]) -> str:
@@ -593,11 +569,9 @@ def reasons(comparison: Comparison) -> list[str]:
 
 
 def caption(comparison: Comparison) -> list[str]:
-    """Return lines on how the times were compared: in how many launches, over which Pythons, and what would not have been seen."""
-    before, after, seen = comparison.before, comparison.after, sensitivity_text(comparisons.sensitivity(comparison.changes))
-    lines = [*launch_lines(comparison), *level_note(comparison.changes.values())]
-    if before.python != after.python and before.version != after.version:
-        lines.append(f"includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out")
+    """Return lines on how the times were compared: in how many launches, and what would not have been seen."""
+    seen = sensitivity_text(comparisons.sensitivity(comparison.changes))
+    lines = launch_lines(comparison)
     if seen:
         lines.append(f"{SEEN}: {seen}")
     return [*lines, *(f"cases on {device} are not among these: --device {device}" for device in comparison.other_devices)]

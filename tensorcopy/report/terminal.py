@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.judge.case_history import CaseHistory, direction, releases_of, standing
-from tensorcopy.judge.change_points import Step
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.groups import by_age, changes_by_release, open_regressions
-from tensorcopy.judge.paired import FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
+from tensorcopy.judge.paired import ALPHA, FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
 from tensorcopy.numbers import (
     INSIDE,
     counted,
@@ -32,9 +31,7 @@ from tensorcopy.numbers import (
     value_range,
 )
 from tensorcopy.report.sentences import (
-    BY_LEVELS,
     CHANGED,
-    MARK,
     SEEN,
     SIGNS,
     USUAL_SPEED,
@@ -66,7 +63,7 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.report.words import translate
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import PAIRED, UNPAIRED, Point, points
+from tensorcopy.results.effects import PAIRED, Point, points
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
 BAR = 32  # columns: a row of a history fits into 80
@@ -221,7 +218,7 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
         lines.append(f"interval   {low:.3f} to {high:.3f} ({level(change.level)}), from {launches} launches")
         lines.append(f"pairing    {WAYS[change.way]}")
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
-        lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.question.alpha:.3g}")
+        lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {ALPHA:.3g}")
         lines.append(f"margin     {least_changes([change])}; smaller changes are shown, and not called slower or faster")
         lines.append(f"seen       {percent(change.detectable, 1)}: the {SEEN}")
     if change.count and change.timed:
@@ -234,36 +231,26 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
 
 def case_table(history: CaseHistory) -> RenderableType:
     """Return a row for each release with its time, a bar and its change from the release before, and a line for each change."""
-    steps: dict[int, list[Step]] = {}
-    for step in history.all_steps:
-        steps.setdefault(step.index, []).append(step)
+    steps = {step.index: step for step in history.steps}
     greatest = max((value for value in history.values if value is not None), default=1.0)
-    several = len({result.python for result in history.results}) > 1
     tracks = is_tracked(history.unit)
     rows = []
     for index, (release, result, value) in enumerate(zip(history.releases, history.results, history.values)):
-        name = f"{release} ({result.python})" if several else release
-        measured = history.measured[index]
-        if value is None or measured is None:
+        if value is None:
             failure = result.failures.get(history.case)
-            rows.append((name, "", "", "", f"failed: {failure}" if failure else "not measured"))
+            rows.append((release, "", "", "", f"failed: {failure}" if failure else "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
-            change = ", ".join(
-                f"{SIGNS[direction(history.unit, rises=step.rises)]} {step_size(step, history.unit)}"
-                f"{f' on {step.only_on}' if step.only_on else ''}"
-                for step in steps.get(index, ())
-            )
-            change = UNPAIRED if history.unpaired[index] else change
-            rows.append((name, quantity(measured, history.unit), _variation(history, index), bar, change))
+            step = steps.get(index)
+            change = f"{SIGNS[direction(history.unit, rises=step.rises)]} {step_size(step, history.unit)}" if step else ""
+            rows.append((release, quantity(value, history.unit), _variation(history, index), bar, change))
     title = "time" if history.case.spec.timed else history.unit
     if tracks:
         title = "value"
     table = terminal_table(("torch", title, "from launch to launch" if tracks else "±", "", ""), rows, "lrrll")
-    lines = [f"torch {history.releases[step.index]}: {step_text(step, history.releases, history.unit)}" for step in history.all_steps]
-    heading = f"{_name(history.case)}, on {history.on}{', as measured, bars scaled' if _is_scaled(history) else ''}"
-    notes = [translate("unpaired_releases")] if any(history.unpaired) else []
-    notes += [f"± is half the 95 % interval. {USUAL_SPEED}"] if history.case.spec.timed else []
+    lines = [f"torch {history.releases[step.index]}: {step_text(step, history)}" for step in history.steps]
+    heading = f"{_name(history.case)}, on {history.on}"
+    notes = [f"± is half the 95 % interval. {USUAL_SPEED}"] if history.case.spec.timed else []
     return Group(Prose(heading), table, Prose("\n".join([*(lines or [no_change([history])]), *notes])))
 
 
@@ -274,11 +261,6 @@ def _variation(history: CaseHistory, index: int) -> str:
         return value_range(result.count_repeats[case], history.unit)
     spread = result.timings[case].factor() - 1 if case.spec.timed else history.spreads[index]
     return percent(spread, 1) if spread > 0 else ""
-
-
-def _is_scaled(history: CaseHistory) -> bool:
-    """Return whether values of an older Python are scaled to the newest one's."""
-    return any(joint.factor != 1 for joint in history.joints)
 
 
 def summary_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> RenderableType:
@@ -312,12 +294,11 @@ def open_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> Render
         return Prose(translate("nothing_compared"))
     regressions = open_regressions(known)
     number = sum(len(regression.standings) for regression in regressions)
-    of = f"{number or 'none'} of {counted(len(known), 'case')}, each against its lowest level"
+    of = f"{number or 'none'} of {counted(len(known), 'case')}, each against the release with its lowest time"
     methods = f"{counted(len(regressions), owner_noun(by_case))} in {of}; {ages_text(regressions)}" if regressions else of
     newest = releases_of(each.history for each in known)[-1]
     first = next(iter(by_case.values()))
-    scaled = f", times scaled to Python {first.results[-1].python}" if any(_is_scaled(each.history) for each in known) else ""
-    lines = [f"Open regressions on {first.on}{scaled}", f"torch {newest}: {methods}"]
+    lines = [f"Open regressions on {first.on}", f"torch {newest}: {methods}"]
     lines += [] if regressions else [none_open(known, newest)]
     for age, of_age in by_age(regressions).items():
         lines += ["", age_text(age, newest), *filter(None, [against_earlier(of_age)])]
@@ -325,16 +306,14 @@ def open_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> Render
             lines += ["", f"{regression.method}: {extent_text(regression)}; {cost_extent_text(regression)}"]
             for each in regression.standings if all_cases else regression.standings[:LARGEST]:
                 before, after = map(duration, each.times)
-                steps = [(each.history.releases[step.index], f"{step_size(step, SECONDS)}{against_text(step)}") for step in each.open]
+                size = f" ({step_size(each.since, SECONDS)}{against_text(each.since)})" if each.since else ""
                 lines += [
                     f"  {_name(each.history.case)}",
                     f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
-                    f"    since {', '.join(f'{release} ({size})' for release, size in steps)}" if steps else "    no single release",
+                    f"    since {each.since_release}{size}" if each.since else "    crept",
                 ]
             more = 0 if all_cases else len(regression.standings) - LARGEST
             lines += [f"  and {more} more: --all lists them"] if more > 0 else []
-    if any(step.by_levels for regression in regressions for each in regression.standings for step in each.open):
-        lines += ["", f"{MARK} {BY_LEVELS}"]
     return Prose("\n".join(lines))
 
 

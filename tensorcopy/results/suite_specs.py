@@ -29,65 +29,36 @@ NUMEL, N = "numel", "n"  # the parameter that is the size: elements of a tensor,
 class SuiteSpec:
     """What a suite is, besides its numbers.
 
-    name : as in results, "copies.BySize.time_copy"
-    shipped : whether it is tensorcopy's own, with a row in the table
-    label : as pages and tables name it: "copies.BySize", or the whole name of a third-party suite
-    page : the same, but unlike that of any other suite
-    module : the file of the suite; cases of one module are a group, and the cases of a page's section
-    title : of that section; "" for suites whose cases are listed under "Others"
-    methods : the group of the registry's methods that it runs; "" for several groups or none
-    includes : other groups of which it runs some methods
-    metric : "time", "instructions", or which bytes or allocations are counted
-    unit : of its values, "seconds" for times and for nothing else
-    parameters : their names, in order
-    rank : its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
-    torch : whether torch can change its values
-    numpy : whether numpy's version can change them
     newest : whether only the newest release of a machine is timed, in launches of its own: its cases are in no history and no comparison
-    device : of its tensors, where no parameter tells it
-    latency : whether the device is waited for after each call, although it could run several
-    wait : whether it times such a wait alone
-    to_host : whether its methods end in host memory
-    quick : whether `dashboard --quick` runs it
-    headline : whether summaries count its cases
-    landing : whether the landing page shows its changes
-    baseline : the suite that moves the same bytes with the least work, on the CPU without torch; "" for none
-    strided_baseline : the same for strided tensors
-    copying : the methods that have this baseline, () for all
     counted : the suites that count the instructions of its cases; a case belongs to the first that has its parameters
     """
 
-    name: str
-    shipped: bool
-    label: str
-    page: str
-    module: str
-    title: str = ""
-    methods: str = ""
-    includes: tuple[str, ...] = ()
-    metric: str = TIME
-    unit: str = SECONDS
-    parameters: tuple[str, ...] = ("method", "numel")
-    rank: int = 2
-    torch: bool = True
-    numpy: bool = False
+    name: str  # as in results, "copies.BySize.time_copy"
+    shipped: bool  # whether it is tensorcopy's own, with a row in the table
+    label: str  # as pages and tables name it: "copies.BySize", or the whole name of a third-party suite
+    page: str  # the same, but unlike that of any other suite
+    module: str  # the file of the suite; cases of one module are a group, and the cases of a page's section
+    title: str = ""  # of that section; "" for suites whose cases are listed under "Others"
+    methods: str = ""  # the group of the registry's methods that it runs; "" for several groups or none
+    includes: tuple[str, ...] = ()  # other groups of which it runs some methods
+    metric: str = TIME  # "time", "instructions", or which bytes or allocations are counted
+    unit: str = SECONDS  # of its values, "seconds" for times and for nothing else
+    parameters: tuple[str, ...] = ("method", "numel")  # their names, in order
+    rank: int = 2  # its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
+    torch: bool = True  # whether torch can change its values
+    numpy: bool = False  # whether numpy's version can change them
     newest: bool = False
-    device: str = "cpu"
-    latency: bool = False
-    wait: bool = False
-    to_host: bool = False
-    quick: bool = False
-    headline: bool = False
-    landing: bool = False
-    baseline: str = ""
-    strided_baseline: str = ""
-    copying: tuple[str, ...] = ()
+    device: str = "cpu"  # of its tensors, where no parameter tells it
+    latency: bool = False  # whether the device is waited for after each call, although it could run several
+    wait: bool = False  # whether it times such a wait alone
+    to_host: bool = False  # whether its methods end in host memory
+    quick: bool = False  # whether `dashboard --quick` runs it
+    headline: bool = False  # whether summaries count its cases
+    landing: bool = False  # whether the landing page shows its changes
+    baseline: str = ""  # the suite that moves the same bytes with the least work, on the CPU without torch; "" for none
+    strided_baseline: str = ""  # the same for strided tensors
+    copying: tuple[str, ...] = ()  # the methods that have this baseline, () for all
     counted: tuple[str, ...] = ()
-
-    @property
-    def in_parts(self) -> bool:
-        """Whether a launch keeps where the time of a call goes: of methods on a device that is waited for."""
-        return self.shipped and bool(self.methods) and "device" in self.parameters and (self.latency or self.to_host)
 
     @property
     def packages(self) -> bool:
