@@ -131,7 +131,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory)
         report_progress(0.8, "publishing the site")
-        _publish(own, paths, machine)
+        _publish(own, paths, next((each.name for each in job.own()), ""))
     print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results, own.releases).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
@@ -143,13 +143,13 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     return 2 if problems or failed else 0
 
 
-def _publish(own: Campaign, paths: Paths, machine: str) -> None:
-    """Run `asv publish`; the pages call one machine this one. Raises TensorcopyError with its last line where no site was written."""
+def _publish(own: Campaign, paths: Paths, history: str) -> None:
+    """Run `asv publish`; the pages call the history that was measured this machine's. Raises TensorcopyError with its last line where no site was written."""
     from tensorcopy.releases import interpreters
     from tensorcopy.results import reader
     from tensorcopy.site import build
 
-    environment = {**os.environ, build.OWN: machine}
+    environment = {**os.environ, build.OWN: history}
     with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT, env=environment) as process:
         assert process.stdout is not None
         lines = process.stdout.read().split("\n")

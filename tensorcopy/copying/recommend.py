@@ -26,6 +26,7 @@ from tensorcopy.judge.paired import FEWEST
 from tensorcopy.numbers import count, counted, extent, two_digits
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case, memory_case
+from tensorcopy.results.effects import ALONE
 from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.turns import usual
@@ -164,7 +165,7 @@ def of_result(result: Result, device: str) -> Evidence:
             place.seconds.setdefault(BASELINE, result.timings[baseline].seconds)
         turns = result.column.effects.turns
         numbers: Any = [0] * len(result.column.logs)
-        if result.column.is_unpaired(case):
+        if result.column.group(case) == ALONE:
             numbers = [name] * len(numbers) if turns is None else turns[:, result.column.effects.cases[case]].tolist()
         logs = enumerate(zip(numbers, result.column.logs_of(case).tolist()))
         of_launches.setdefault(key, {})[name] = {(launch, n): float(f"{exp(size):.4g}") for launch, (n, size) in logs if not np.isnan(size)}

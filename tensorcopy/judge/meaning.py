@@ -1,15 +1,15 @@
-"""What a change of a time means: whether it is new or back to an earlier level, when it was taken back, and what its instructions say."""
+"""What a change of a time means: whether it is new or back to an earlier level, and what its instructions say."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-from tensorcopy.judge.case_history import LAST, CaseHistory, Standing
-from tensorcopy.judge.paired import LEAST_COUNT, Verdict, has_changed
+from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
+from tensorcopy.judge.paired import Verdict, has_changed
 
 
 class OpenSince(Enum):
-    """When an open case last became slower; the one that the newest release took back is no news."""
+    """When an open case last became slower; one that is back to an earlier level is no news."""
 
     NEW = "new"
     BACK = "back to an earlier level"
@@ -26,46 +26,34 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
     index : of the slower release
     instructions : the counts of the case over the releases, None without any
     """
-    measured = [place for place, value in enumerate(history.values) if value is not None]
-    if index not in measured[2:]:
+    if index not in history.places[2:]:
         return False
-    earlier, before = measured[measured.index(index) - 2 : measured.index(index)]
-    lost, gained, total = history.neighbours[index], history.neighbours[before], history.change(earlier, index)
-    if not (lost and gained and total) or lost.verdict is not Verdict.SLOWER:
+    before = history.before(index)
+    gained, lost = history.neighbours.get(before), history.neighbours[index]
+    if not (gained and gained.interval and gained.interval[1] < 1 and lost and lost.verdict is Verdict.SLOWER):
         return False
-    if not gained.interval or gained.interval[1] >= 1:
-        return False
-    ratio = count_ratio(instructions, history.releases[earlier], history.releases[index])
-    return total.verdict in (Verdict.UNCHANGED, Verdict.FASTER) and not (ratio and has_changed(1.0, ratio) and ratio > 1)
+    earlier = history.before(before)
+    total, ratio = history.change(earlier, index), count_ratio(instructions, history.releases[earlier], history.releases[index])
+    is_level = total is not None and total.verdict in (Verdict.UNCHANGED, Verdict.FASTER)
+    return is_level and (ratio is None or ratio < 1 or are_same(ratio))
 
 
-def taken_back(history: CaseHistory, index: int) -> str:
-    """Return the first later release that is unchanged or better than the one before a change, "" without one.
-
-    Better is faster after a slowdown, and slower after a gain.
-
-    index : of the release with the change
-    """
-    measured = [place for place, value in enumerate(history.values) if value is not None]
-    change = history.neighbours.get(index)
-    if not change or change.verdict not in (Verdict.SLOWER, Verdict.FASTER):
-        return ""
-    before = measured[measured.index(index) - 1]
-    undone = (Verdict.UNCHANGED, Verdict.FASTER if change.verdict is Verdict.SLOWER else Verdict.SLOWER)
-    later = ((place, history.change(before, place)) for place in measured if place > index)
-    return next((history.releases[place] for place, total in later if total and total.verdict in undone), "")
+def slowdown(standing: Standing, instructions: CaseHistory | None) -> Step | None:
+    """Return the last slowdown of an open case that no later release took back, and that is not back to an earlier level."""
+    history = standing.history
+    since = standing.best if standing.best is not None else standing.newest
+    lasting = [step for step in history.steps if step.index > since and step.rises and history.taken_back(step) is None]
+    return next((step for step in reversed(lasting) if not is_back(history, step.index, instructions)), None)
 
 
 def open_since(standing: Standing, instructions: CaseHistory | None) -> OpenSince:
-    """Return when an open case last became slower, without a slowdown that is back to an earlier level; `BACK` where no other is left."""
-    history = standing.history
-    back = [step for step in standing.open if step.index == standing.newest and is_back(history, step.index, instructions)]
-    if not back:
-        return OpenSince(standing.age.value)
-    others = [step for step in standing.open if step not in back]
-    if not others:
-        return OpenSince.BACK
-    return OpenSince.RECENT if max(step.index for step in others) > standing.newest - LAST else OpenSince.OLDER
+    """Return when an open case last became slower; `BACK` where that is all that happened, older where it crept."""
+    step = slowdown(standing, instructions)
+    if step is None:
+        return OpenSince.BACK if standing.since else OpenSince.OLDER
+    if step.index == standing.newest:
+        return OpenSince.NEW
+    return OpenSince.RECENT if step.index > standing.newest - LAST else OpenSince.OLDER
 
 
 def count_ratio(instructions: CaseHistory | None, before: str, after: str) -> float | None:
@@ -77,4 +65,4 @@ def count_ratio(instructions: CaseHistory | None, before: str, after: str) -> fl
 
 def are_same(ratio: float) -> bool:
     """Return whether the instructions of two releases agree within 1 %."""
-    return not has_changed(1.0, ratio, LEAST_COUNT)
+    return not has_changed(1.0, ratio)

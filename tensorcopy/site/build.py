@@ -26,7 +26,7 @@ from tensorcopy.report.formats import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.site import facts, views
-from tensorcopy.site.facts import OPEN, History, Row, Site, slug, told
+from tensorcopy.site.facts import OPEN, Row, ShownHistory, Site, slug, told
 from tensorcopy.site.views import Page
 
 STATIC = Path(__file__).with_name("static")
@@ -41,18 +41,18 @@ Problems = Sequence[TensorcopyError]
 def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Problems, Problems]:
     """Write every page; return the problems of results that could not be read, and warnings.
 
-    A warning is about a folder without a launch, results that do not count, or a row of tensorcopy.toml that matches no case.
+    A warning is about a folder without a launch, or a row of tensorcopy.toml that matches no case.
     """
     loaded = reader.load_results(results_dir, campaign.releases)
     problems = unreadable(loaded)
     source, root = web_addresses(os.environ)
     content = facts.site(
         campaign,
-        loaded.results,
+        loaded.histories,
         docs=documents(),
         source=source,
         own=os.environ.get(OWN, ""),
-        problems=(*problems, *loaded.superseded),
+        problems=problems,
     )
     write(content, html_dir, root)
     if not loaded.results:
@@ -63,7 +63,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Prob
             next="tensorcopy measure; or correct results_dir in asv.conf.json",
         )
         return problems, [nothing]
-    return problems, [*loaded.warnings, *campaign.rules.unmatched(reader.cases(loaded.results))]
+    return problems, campaign.rules.unmatched(loaded.cases)
 
 
 def unreadable(loaded: reader.Results) -> tuple[TensorcopyError, ...]:
@@ -173,7 +173,7 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
     return made
 
 
-def _table(history: History) -> Iterator[list[object]]:
+def _table(history: ShownHistory) -> Iterator[list[object]]:
     """Yield a row for each case and release: what the pages show of it."""
     for case in history.shown:
         for row in history.rows(case):

@@ -29,7 +29,6 @@ class Line:
     ends: Sequence[tuple[float, float] | None] = ()  # of the interval of each value
     dots: Sequence[Sequence[float]] = ()  # single launches of each value
     steps: dict[int, bool] = field(default_factory=dict)  # by index, whether the value rose
-    older: int = 0  # the number of values from the left that an older Python has
 
 
 def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = SECONDS, links: Sequence[str] = ()) -> Markup:
@@ -78,9 +77,7 @@ def _drawn(line: Line, number: int, xs: Sequence[float], y: object) -> Markup:
     edge = [*(f"{x:.1f} {top:.1f}" for x, top, _ in spans), *(f"{x:.1f} {end:.1f}" for x, _, end in reversed(spans))]
     parts = [_path("b", "L".join(edge))] if len(spans) > 1 else []
     parts += [_path("d", "M".join(f"{xs[index]:.1f} {y(dot):.1f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
-    for is_older, of in ((True, range(line.older + 1)), (False, range(line.older, len(xs)))):
-        shown = [point for index, point in points if index in of]
-        parts += [_path(f"l{' o' * (is_older or number >= COLOURS)}", "L".join(shown))] if len(shown) > 1 else []
+    parts += [_path(f"l{' o' * (number >= COLOURS)}", "L".join(point for _, point in points))] if len(points) > 1 else []
     parts += [_path("p", "M".join(f"{point}h0" for _, point in points))] if points else []
     for index, rises in line.steps.items():
         if value := line.values[index]:

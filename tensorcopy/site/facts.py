@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, meaning, paired
-from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, standing
+from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.function_changes import ProfileDifference
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.numbers import count, duration, duration_range, percent, quantity, signed_interval, signed_percent
-from tensorcopy.releases import release_table
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case, counted_case
-from tensorcopy.results.result import Result, answering_machine, by_history, shown_history
-from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS
+from tensorcopy.results.histories import History, ranked
+from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker.devices import DEVICES
 
 __all__ = ["LAST", "Case", "Change", "Comparison", "OpenSince", "Verdict"]  # that other modules of the site name
@@ -37,7 +37,6 @@ class Row(NamedTuple):
     """A case with one release, as texts: a row of its page and of the CSV."""
 
     release: str
-    python: str
     value: str
     change: str
     interval: str
@@ -50,35 +49,41 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class History:
-    """One machine with the results of its history.
+class ShownHistory:
+    """A history as the pages show it."""
 
-    axes : for each Python, the newest first, its results in order of release
-    """
-
-    name: str
-    axes: tuple[tuple[Result, ...], ...]
+    history: History
     rules: VerdictRules
 
     @cached_property
-    def results(self) -> list[Result]:
-        """All results, the newest Python's first."""
-        return [result for axis in self.axes for result in axis]
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.history.name
 
     @cached_property
-    def cases(self) -> dict[Case, CaseHistory]:
-        """Each case over the releases."""
-        return case_history.joined(self.axes, self.rules)
+    def results(self) -> list[Result]:
+        """Its results in order of release."""
+        return [result for result in self.history.results if result.release and not result.revision]
 
     @cached_property
     def releases(self) -> list[str]:
         """Every release, the oldest first."""
-        return release_table.in_order({result.version for result in self.results})
+        return [result.version for result in self.results]
+
+    @cached_property
+    def cases(self) -> dict[Case, CaseHistory]:
+        """Each case over the releases."""
+        return case_history.over(self.results, self.rules) if self.results else {}
 
     @cached_property
     def methods(self) -> dict[str, Any]:
         """The row of each method, as the newest result has it that has one."""
-        return {name: row for result in reversed(self.results) for name, row in result.methods.items()} | self.results[0].methods
+        return {name: row for result in self.results for name, row in result.methods.items()}
+
+    @cached_property
+    def shown(self) -> dict[Case, CaseHistory]:
+        """The cases that pages list: timed and tracked ones; a count stands beside its time or in the text of its method."""
+        return {case: of_case for case, of_case in self.cases.items() if case.spec.timed or case.tracked}
 
     @cached_property
     def devices(self) -> list[str]:
@@ -86,29 +91,23 @@ class History:
         return [device for device in DEVICES if any(case.device == device for case in self.shown)]
 
     @cached_property
-    def shown(self) -> dict[Case, CaseHistory]:
-        """The cases that pages list: timed and tracked ones; a count stands beside its time or in the text of its method."""
-        return {case: history for case, history in self.cases.items() if case.spec.timed or case.tracked}
-
-    @cached_property
     def standings(self) -> dict[Case, Standing]:
         """Where each timed case stands with the newest release."""
-        return {case: each for case, history in self.cases.items() if (each := standing(history))}
+        return case_history.standings(self.cases)
 
     @cached_property
     def open(self) -> dict[Case, OpenSince]:
         """Since when each open case is slower than it was."""
-        found = {case: each for case, each in self.standings.items() if each.is_open}
-        return {case: meaning.open_since(each, self.instructions(case)) for case, each in found.items()}
+        return {case: meaning.open_since(each, self.instructions(case)) for case, each in self.standings.items() if each.is_open}
 
-    def releases_on(self, device: str) -> list[str]:
-        """Return the releases with times on a device, the oldest first."""
-        return release_table.in_order({row.version for row in self.results if any(case.device == device for case in row.timings)})
+    def on(self, device: str) -> list[Result]:
+        """Return the results with times on a device, in order of release."""
+        return [each for each in self.results if any(case.device == device for case in each.timings)]
 
     def newest(self, device: str) -> Result:
         """Return the newest result with observed methods and timed copies on a device, or else the newest."""
-        copied = (each for each in reversed(self.axes[0]) if any(case.device == device and case.spec.headline for case in each.timings))
-        return next((result for result in copied if result.methods), self.axes[0][-1])
+        copied = (each for each in reversed(self.results) if any(case.device == device and case.spec.headline for case in each.timings))
+        return next((result for result in copied if result.methods), self.results[-1])
 
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""
@@ -142,88 +141,82 @@ class History:
         return slug("-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))]))
 
     def rows(self, case: Case) -> list[Row]:
-        """Return a case with each release, the newest first: the Python that decides there, and an older one only where it changed."""
-        history, counts = self.cases[case], self.instructions(case)
-        changed, of_counts = _changes(history), _changes(counts) if counts else {}
-        places = {result: index for index, result in enumerate(history.results)}
+        """Return a case with each release, the newest first."""
+        of_case, counts = self.cases[case], self.instructions(case)
+        steps = {step.index: step for step in of_case.steps}
+        of_counts = (
+            {counts.releases[step.index]: f"{signed_percent(step.ratio)}{_against(step)}" for step in counts.steps} if counts else {}
+        )
         rows = []
-        for axis in self.axes:
-            for before, result in pairwise((None, *axis)):
-                assert result is not None
-                value = result.measured(case)
-                if case in result.failures:
-                    rows.append(_failing(result, case))
-                if not value or (result not in places and result not in changed):
-                    continue
-                change = comparisons.between(Question(before, result, self.rules)).changes.get(case) if before else None
-                sized = change if change and change.interval and change.ratio else None
-                instructions = result.count_of(case) if case.spec.timed else None
-                verdict, size = changed.get(result, ("", ""))
-                place = places.get(result)
+        for index, result in enumerate(of_case.results):
+            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
+            sized = change if change and change.interval and change.ratio else None
+            instructions = result.count_of(case) if case.spec.timed else None
+            if case in result.failures:
+                rows.append(Row(result.version, "fails", "", "", "", "", "", "", "", result.failures[case]))
+            elif value:
                 row = Row(
                     release=result.version,
-                    python=result.python,
-                    value=quantity(value.value, history.unit),
-                    change=size or (signed_percent(sized.size) if sized else ""),
+                    value=quantity(value.value, of_case.unit),
+                    change=step_text(case, step) + _against(step) if step else signed_percent(sized.size) if sized else "",
                     interval=signed_interval(sized.interval) if sized and sized.interval else "",
-                    verdict=verdict,
-                    meaning=self.meaning(case, place) if place and verdict else "",
+                    verdict=case_history.direction(of_case.unit, rises=step.rises).value if step and case.spec.timed else "",
+                    meaning=self.meaning(case, step) if step and case.spec.timed else "",
                     detectable=percent(change.detectable, 1) if change and change.detectable is not None else "",
                     instructions=quantity(instructions.value, INSTRUCTIONS) if instructions else "",
-                    instructions_change=of_counts.get(result, ("", ""))[1],
+                    instructions_change=of_counts.get(result.version, ""),
                     launches=_launches(result, case),
                 )
                 rows.append(row)
-        order = {release: index for index, release in enumerate(self.releases)}
-        return sorted(rows, key=lambda row: -order[row.release])
+        return rows[::-1]
 
-    def meaning(self, case: Case, index: int) -> str:
-        """Return what became of a change with the release at an index; "" where it stays and is new."""
-        history = self.cases[case]
-        if meaning.is_back(history, index, self.instructions(case)):
+    def meaning(self, case: Case, step: Step) -> str:
+        """Return what became of a change of a time; "" where it stays and is new."""
+        of_case = self.cases[case]
+        if meaning.is_back(of_case, step.index, self.instructions(case)):
             return OpenSince.BACK.value
-        release = meaning.taken_back(history, index)
-        return f"taken back by {release}" if release else ""
+        index = of_case.taken_back(step)
+        return f"taken back by {of_case.releases[index]}" if index is not None else ""
+
+    def slowdown(self, case: Case) -> Step | None:
+        """Return the last slowdown of an open case that stays and is no return to an earlier level; None where it crept."""
+        return meaning.slowdown(self.standings[case], self.instructions(case))
 
     def instructions_text(self, case: Case, before: str, after: str) -> str:
         """Return how the instructions of a case differ between two releases: "same instructions", "+2.4 % instructions", "not counted"."""
-        ratio = meaning.count_ratio(self.instructions(case), before, after)
-        return _instructions_text(ratio)
+        return _instructions_text(meaning.count_ratio(self.instructions(case), before, after))
 
     def compare(self, before: Result, after: Result, device: str) -> Comparison:
         """Return the comparison of two results on a device."""
         return comparisons.between(Question(before, after, self.rules)).selected(device=device)
 
     @cached_property
-    def profiled(self) -> list[list[tuple[Result, Any]]]:
-        """The results of each Python whose functions were counted, in order of release, with their profiles."""
-        return [[(each, profiles) for each in axis if (profiles := function_profiles.profiles_of(each))] for axis in self.axes]
+    def profiled(self) -> list[tuple[Result, Any]]:
+        """The results whose functions were counted, in order of release, with their profiles."""
+        return [(each, profiles) for each in self.results if (profiles := function_profiles.profiles_of(each))]
 
     @cached_property
     def causes(self) -> dict[str, list[Cause]]:
         """The differences of each method's functions between neighbouring profiled releases, the newest first: of its smallest tensor."""
         found: dict[str, list[Cause]] = {}
-        for axis in self.profiled:
-            for (before, first), (after, second) in pairwise(axis):
-                for method, name in _smallest(first.cases.keys() & second.cases.keys()).items():
-                    cause = Cause(before, after, name, function_changes.between(first, second, name))
-                    found.setdefault(method, []).insert(0, cause)
+        for (before, first), (after, second) in pairwise(self.profiled):
+            for method, name in _smallest(first.cases.keys() & second.cases.keys()).items():
+                cause = Cause(before, after, name, function_changes.between(first, second, name))
+                found.setdefault(method, []).insert(0, cause)
         return found
 
     def cause(self, case: Case, release: str) -> Cause | None:
         """Return the difference of a method's functions that covers a release; None where it was not profiled."""
-        order = {version: index for index, version in enumerate(self.releases)}
         causes = self.causes.get(self.subject(case), []) if case.device == "cpu" and case.spec.timed else []
-        covering = (each for each in causes if order[each.before.version] < order[release] <= order[each.after.version])
-        return min(covering, key=lambda each: order[each.after.version] - order[each.before.version], default=None)
+        order = self.releases.index
+        return next((each for each in causes if order(each.before.version) < order(release) <= order(each.after.version)), None)
 
     def shares(self, method: str) -> tuple[str, str, list[tuple[str, float]]] | None:
         """Return where the instructions of a method's smallest tensor go: its case, the newest profiled release, and each part's number."""
-        for axis in self.profiled:
-            for result, profiles in reversed(axis):
-                if name := _smallest(profiles.cases).get(method):
-                    parts = function_changes.by_component(profiles, name)
-                    return name, result.version, sorted(parts.items(), key=lambda part: -part[1])
+        for result, profiles in reversed(self.profiled):
+            if name := _smallest(profiles.cases).get(method):
+                parts = function_changes.by_component(profiles, name)
+                return name, result.version, sorted(parts.items(), key=lambda part: -part[1])
         return None
 
 
@@ -245,19 +238,13 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
     return smallest
 
 
-def _changes(history: CaseHistory) -> dict[Result, tuple[str, str]]:
-    """Return the verdict and the size of each change by the result that shows it."""
-    found = {}
-    for step in history.all_steps:
-        verdict = case_history.direction(history.unit, rises=step.rises).value
-        size = quantity(step.after - step.before, history.unit) if history.case.tracked else signed_percent(step.ratio)
-        than = (f" against {step.against}" if step.against else "") + (f" on Python {step.only_on} only" if step.only_on else "")
-        found[history.sides_of(step)[1]] = (verdict if history.unit == SECONDS else "", size + than)
-    return found
+def step_text(case: Case, step: Step) -> str:
+    """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
+    return quantity(step.after - step.before, case.spec.unit) if case.tracked else signed_percent(step.ratio)
 
 
-def _failing(result: Result, case: Case) -> Row:
-    return Row(result.version, result.python, "fails", "", "", "", "", "", "", "", result.failures[case])
+def _against(step: Step) -> str:
+    return f" against {step.against}" if step.against else ""
 
 
 def _launches(result: Result, case: Case) -> str:
@@ -274,21 +261,14 @@ def _instructions_text(ratio: float | None) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """What is published.
-
-    histories : the one that answers for the first device first
-    answering : the history of each device whose open regressions, feed and badge are shown
-    docs : Markdown by name
-    source : the address of the repository, "" where it is unknown
-    own : the name of the history of the machine that publishes, after `dashboard`; "" otherwise
-    """
+    """What is published."""
 
     campaign: Campaign
-    histories: tuple[History, ...]
-    answering: Mapping[str, History]
-    docs: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
-    own: str = ""
+    histories: tuple[ShownHistory, ...]  # the one that answers for the first device first
+    answering: Mapping[str, ShownHistory]  # the history of each device whose open regressions, feed and badge are shown
+    docs: Mapping[str, str] = field(default_factory=dict)  # Markdown by name
+    source: str = ""  # the address of the repository, "" where it is unknown
+    own: str = ""  # the name of the history of the machine that publishes, after `dashboard`; "" otherwise
     problems: Sequence[TensorcopyError] = ()
 
     @cached_property
@@ -302,21 +282,21 @@ class Site:
         return {name: row for history in reversed(self.histories) for name, row in history.methods.items()}
 
     @cached_property
-    def pairs(self) -> dict[tuple[str, str], list[tuple[History, Comparison]]]:
-        """The comparisons by their two releases, one for each device: each with the one before it, and each with the newest."""
-        found: dict[tuple[str, str], list[tuple[History, Comparison]]] = {}
+    def pairs(self) -> dict[tuple[str, str], list[tuple[ShownHistory, Comparison]]]:
+        """The comparisons by their two releases: each with the one before it, and in the first history of a device with the newest."""
+        found: dict[tuple[str, str], list[tuple[ShownHistory, Comparison]]] = {}
         for history in self.histories:
-            for axis in history.axes:
-                newest = [(before, axis[-1]) for before in axis[:-2]] if axis[-1].version == history.releases[-1] else []
-                for before, after in (*pairwise(axis), *newest):
-                    for device in history.devices:
-                        if (each := history.compare(before, after, device)).changes:
-                            found.setdefault((before.version, after.version), []).append((history, each))
+            for device in history.devices:
+                results = history.on(device) or history.results
+                newest = [(before, results[-1]) for before in results[:-2]] if self.answering.get(device) is history else []
+                for before, after in (*pairwise(results), *newest):
+                    if (each := history.compare(before, after, device)).changes:
+                        found.setdefault((before.version, after.version), []).append((history, each))
         return found
 
-    def subjects(self) -> Iterator[tuple[str, str, list[History]]]:
+    def subjects(self) -> Iterator[tuple[str, str, list[ShownHistory]]]:
         """Yield each method or suite on each device, with the histories that have cases of it."""
-        found: dict[tuple[str, str], list[History]] = {}
+        found: dict[tuple[str, str], list[ShownHistory]] = {}
         for history in self.histories:
             for subject, device in dict.fromkeys((history.subject(case), case.device) for case in history.shown):
                 found.setdefault((subject, device), []).append(history)
@@ -324,29 +304,12 @@ class Site:
             yield subject, device, histories
 
 
-def site(campaign: Campaign, results: Iterable[Result], **options: Any) -> Site:
-    """Return what the pages show of some results; those beside numpy 2 are in no history.
-
-    options : the other fields of `Site`
-    """
-    shown = [
-        result
-        for result in results
-        if result.release
-        and not result.series_key.has_numpy_2
-        and (result.timings or result.failures or any(case.tracked for case in result.counts))
-    ]
-    by_name: dict[str, list[Result]] = {}
-    for result in shown:
-        by_name.setdefault(result.machine, []).append(result)
-    histories = {}
-    for name, of_machine in by_name.items():
-        axes = by_history(of_machine)
-        histories[name] = History(name, tuple(map(tuple, axes[shown_history(axes)])), campaign.rules)
-    answers = {device: answering_machine(shown, device) for device in DEVICES}
-    answering = {device: histories[name] for device, name in answers.items() if name and device in histories[name].devices}
-    order = dict.fromkeys([*answering.values(), *histories.values()])
-    return Site(campaign, tuple(order), answering, **options)
+def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Site:
+    """Return what the pages show of some histories; options : the other fields of `Site`."""
+    shown = {each: of_history for each in histories if (of_history := ShownHistory(each, campaign.rules)).devices}
+    first = {device: ranked(shown, device) for device in DEVICES}
+    answering = {device: shown[each[0]] for device, each in first.items() if each}
+    return Site(campaign, tuple(dict.fromkeys([*answering.values(), *shown.values()])), answering, **options)
 
 
 class OpenMethod(NamedTuple):
@@ -356,7 +319,7 @@ class OpenMethod(NamedTuple):
     cases: tuple[Case, ...]
 
 
-def open_methods(history: History, device: str) -> list[OpenMethod]:
+def open_methods(history: ShownHistory, device: str) -> list[OpenMethod]:
     """Return the open cases of a device by method: the newest first, and then those with the largest cost."""
     found: dict[tuple[OpenSince, str], list[Case]] = {}
     for case, since in history.open.items():
@@ -380,7 +343,7 @@ class Tally(NamedTuple):
     cases: int
 
 
-def tally(history: History, comparison: Comparison) -> Tally:
+def tally(history: ShownHistory, comparison: Comparison) -> Tally:
     """Return how the timed cases of a comparison came out. A slowdown is back where its sides are neighbours in the case's history."""
     timed = {case: change for case, change in comparison.changes.items() if change.timed}
     slower = [case for case, change in timed.items() if change.verdict is Verdict.SLOWER]
@@ -396,27 +359,22 @@ def tally(history: History, comparison: Comparison) -> Tally:
     )
 
 
-def is_back(history: History, case: Case, comparison: Comparison) -> bool:
+def is_back(history: ShownHistory, case: Case, comparison: Comparison) -> bool:
     """Return whether a comparison of neighbouring releases shows a case back at an earlier level."""
     of_case = history.cases.get(case)
-    if not of_case or comparison.after not in of_case.results:
+    index = of_case.results.index(comparison.after) if of_case and comparison.after in of_case.results else -1
+    if not of_case or index not in of_case.places[1:] or of_case.results[of_case.before(index)] is not comparison.before:
         return False
-    index = of_case.results.index(comparison.after)
-    return index > 0 and of_case.sides(index) == comparison.sides and meaning.is_back(of_case, index, history.instructions(case))
+    return meaning.is_back(of_case, index, history.instructions(case))
 
 
-def earlier(history: History, back: Iterable[Case], comparison: Comparison) -> str:
+def earlier(history: ShownHistory, back: Iterable[Case], comparison: Comparison) -> str:
     """Return the release at whose level the slower cases of a comparison are again; "" without one, or where they differ."""
-    found = set()
-    for case in back:
-        of_case = history.cases[case]
-        index = of_case.results.index(comparison.after)
-        found.add(max((place for place in of_case.neighbours if place < index), default=0))
-    releases = {history.cases[case].sides(place)[0].version for case in back for place in found if place}
-    return releases.pop() if len(releases) == 1 else ""
+    found = {of_case.releases[of_case.before(of_case.results.index(comparison.before))] for of_case in map(history.cases.__getitem__, back)}
+    return found.pop() if len(found) == 1 else ""
 
 
-def are_not_more(history: History, cases: Iterable[Case], before: str, after: str) -> bool:
+def are_not_more(history: ShownHistory, cases: Iterable[Case], before: str, after: str) -> bool:
     """Return whether the instructions of some cases were counted with two releases, and are the same or fewer with the later one."""
     ratios = [meaning.count_ratio(history.instructions(case), before, after) for case in cases]
     counted = [ratio for ratio in ratios if ratio]
@@ -439,7 +397,7 @@ class ChangedCase(NamedTuple):
     accepted: str
 
 
-def changed(history: History, comparison: Comparison) -> list[ChangedCase]:
+def changed(history: ShownHistory, comparison: Comparison) -> list[ChangedCase]:
     """Return the slower, faster and likely changed cases of a comparison: slower first, and each by its size over what is detectable."""
     rows = []
     order = {Verdict.SLOWER: 0, Verdict.FASTER: 2}
@@ -481,7 +439,6 @@ REASONS = {
     Reason.ONLY_BEFORE: "only before",
     Reason.ONLY_AFTER: "new",
     Reason.OTHER_VERSION: "benchmark changed",
-    Reason.PROVENANCE_DIFFERS: "other conditions",
     Reason.TOO_FEW_LAUNCHES: "too few launches",
     Reason.NEVER_MET: "never in turns",
 } | dict.fromkeys((Reason.CHANGED, Reason.WITHIN_MARGIN, Reason.INTERVAL_TOO_WIDE, Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED), "")
@@ -514,10 +471,9 @@ def tracked(comparison: Comparison) -> list[tuple[Case, str, str, str]]:
     ]
 
 
-def over(history: CaseHistory) -> Change | None:
+def over(of_case: CaseHistory) -> Change | None:
     """Return the change of a case from its first release to its newest; None with fewer than two."""
-    measured = [index for index, value in enumerate(history.values) if value is not None]
-    return history.change(measured[0], measured[-1]) if len(measured) > 1 else None
+    return of_case.change(of_case.places[0], of_case.places[-1]) if len(of_case.places) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -594,7 +550,7 @@ def told(case: Case) -> str:
     return (", ".join(words) or "default parameters") + waiting(case) + counted
 
 
-def charted(history: History, device: str) -> dict[tuple[str, str], list[Case]]:
+def charted(history: ShownHistory, device: str) -> dict[tuple[str, str], list[Case]]:
     """Return the cases that are drawn together, by group and size: those of a suite that differ in the method alone."""
     found: dict[tuple[str, str], list[Case]] = {}
     shown = [case for case in history.cases if case.spec.timed and case.device == device and len(history.cases[case].releases) > 1]

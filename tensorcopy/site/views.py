@@ -12,7 +12,7 @@ from tensorcopy.numbers import counted, extent, number, percent, quantity, signe
 from tensorcopy.report import explanation
 from tensorcopy.site import facts
 from tensorcopy.site.chart import Line, chart, spark
-from tensorcopy.site.facts import LAST, Case, Cause, Comparison, History, OpenMethod, OpenSince, Site, Verdict, pair_address, told
+from tensorcopy.site.facts import LAST, Case, Cause, Comparison, OpenMethod, OpenSince, ShownHistory, Site, Verdict, pair_address, told
 
 NUMEL = 2**14  # elements, of the chart on the first page and of the case that is unfolded on a method's page
 SHOWN = 3  # open regressions on the first page
@@ -78,10 +78,10 @@ def pages(site: Site) -> Iterator[Page]:
     yield Page("404.html", "404.html", "No such page", "This address has no page.", {})
 
 
-def overview(site: Site, device: str, history: History) -> Values:
+def overview(site: Site, device: str, history: ShownHistory) -> Values:
     """Return what the first page shows of a device: the newest release, what is slower than before, a chart and all times by size."""
-    axis = [result for result in history.axes[0] if any(case.device == device for case in result.timings)] or history.axes[0]
-    latest = history.compare(axis[-2], axis[-1], device) if len(axis) > 1 else None
+    results = history.on(device) or history.results
+    latest = history.compare(results[-2], results[-1], device) if len(results) > 1 else None
     by_group = facts.charted(history, device)
     headline = [
         of for of in by_group.values() if of[0].spec.headline and not of[0].spec.latency and "requires_grad" not in dict(of[0].parameters)
@@ -91,9 +91,9 @@ def overview(site: Site, device: str, history: History) -> Values:
         "device": device,
         "history": history,
         "hardware": history.hardware(device),
-        "release": axis[-1].version,
+        "release": results[-1].version,
         "day": history.day(device),
-        "releases": history.releases_on(device),
+        "releases": [result.version for result in results],
         "latest": _latest(site, history, latest) if latest else None,
         "open": [_open_row(history, each) for each in facts.open_methods(history, device) if each.since is not OpenSince.BACK],
         "open_cases": sum(each.device == device and since is not OpenSince.BACK for each, since in history.open.items()),
@@ -103,7 +103,7 @@ def overview(site: Site, device: str, history: History) -> Values:
     }
 
 
-def _latest(site: Site, history: History, comparison: Comparison) -> Values:
+def _latest(site: Site, history: ShownHistory, comparison: Comparison) -> Values:
     """Return how the newest release compares with the one before it on a device."""
     before, after = (side.version for side in comparison.sides)
     return {
@@ -115,7 +115,7 @@ def _latest(site: Site, history: History, comparison: Comparison) -> Values:
     }
 
 
-def _tally(history: History, comparison: Comparison) -> Values:
+def _tally(history: ShownHistory, comparison: Comparison) -> Values:
     """Return the numbers of a comparison's verdicts on times, with the sizes and the methods of those that changed."""
     tally, changes = facts.tally(history, comparison), comparison.changes
 
@@ -162,7 +162,7 @@ def _from_middle(cases: Sequence[Case]) -> float:
 # charts and tables of times
 
 
-def _chart(site: Site, history: History, cases: Sequence[Case]) -> Markup:
+def _chart(site: Site, history: ShownHistory, cases: Sequence[Case]) -> Markup:
     """Return the chart of cases that differ in the method alone; its title says how the newest release compares with the first."""
     releases = history.cases[cases[0]].releases
     links = [pair_address(*pair) if pair in site.pairs else "" for pair in zip(["", *releases], releases)]
@@ -170,7 +170,7 @@ def _chart(site: Site, history: History, cases: Sequence[Case]) -> Markup:
     return chart([_line(history, case) for case in shown], releases, finding(history, shown), shown[0].spec.unit, links)
 
 
-def finding(history: History, cases: Sequence[Case]) -> str:
+def finding(history: ShownHistory, cases: Sequence[Case]) -> str:
     """Return in a sentence how the newest release compares with the first one over some cases of one size."""
     first, newest = history.cases[cases[0]].releases[0], history.cases[cases[0]].releases[-1]
     changes = [change for case in cases if (change := facts.over(history.cases[case]))]
@@ -188,46 +188,45 @@ def finding(history: History, cases: Sequence[Case]) -> str:
     return f"{of}: no difference between torch {newest} and {first} can be told"
 
 
-def _line(history: History, case: Case, *, detailed: bool = False) -> Line:
-    """Return a case as a line over its releases, an older Python's scaled; detailed : with intervals, and launches at the newest change."""
+def _line(history: ShownHistory, case: Case, *, detailed: bool = False) -> Line:
+    """Return a case as a line over its releases; detailed : with intervals, and the launches at the newest change."""
     of_case = history.cases[case]
-    values, results = of_case.values, of_case.results
     steps = {step.index: step.rises for step in of_case.steps}
+    newest = max(steps, default=len(of_case.values) - 1)
     ends: list[tuple[float, float] | None] = []
     dots: list[list[float]] = []
-    newest = max(steps, default=len(values) - 1)
-    for index, result in enumerate(results if detailed else ()):
-        timing, scale = result.timings.get(case), of_case.scale(index)
-        ends.append((timing.interval[0] * scale, timing.interval[1] * scale) if timing and len(set(timing.interval)) > 1 else None)
-        has_dots = index in (newest - 1, newest) and timing and result.column
-        dots.append([time * scale for time in result.column.launch_times(case)] if has_dots and result.column else [])
-    return Line(history.code(case), values, ends, dots, steps, max((joint.index for joint in of_case.joints), default=0))
+    for index, result in enumerate(of_case.results if detailed else ()):
+        timing = result.timings.get(case)
+        ends.append(timing.interval if timing and len(set(timing.interval)) > 1 else None)
+        dots.append(result.column.launch_times(case) if index in (newest - 1, newest) and timing and result.column else [])
+    return Line(history.code(case), of_case.values, ends, dots, steps)
 
 
-def grids(history: History, cases: Sequence[Case]) -> list[facts.Grid]:
+def grids(history: ShownHistory, cases: Sequence[Case]) -> list[facts.Grid]:
     return facts.grids({case: cell(history, case) for case in cases})
 
 
-def cell(history: History, case: Case) -> Values:
+def cell(history: ShownHistory, case: Case) -> Values:
     """Return a case in a table of times: its newest time, its line, and what it is slower than it was, or its newest change."""
     of_case, standing = history.cases[case], history.standings.get(case)
-    steps = of_case.all_steps
-    newest = history.axes[0][-1]
     is_open = history.open.get(case, OpenSince.BACK) is not OpenSince.BACK
-    value = quantity(next((value for value in reversed(of_case.measured) if value is not None), None), of_case.unit)
-    step = steps[-1] if steps else None
-    size = signed_percent(step.ratio) if step and not case.tracked else ""
+    value = quantity(of_case.values[of_case.places[-1]] if of_case.places else None, of_case.unit)
+    step = of_case.steps[-1] if of_case.steps else None
     return {
         "css": "",
         "address": history.address(case),
-        "value": "fails" if case in newest.failures else value,
+        "value": "fails" if case in history.results[-1].failures else value,
         "line": spark(of_case.values, max(0, len(of_case.values) - LAST)),
         "open": signed_percent(standing.ratio) if standing and is_open else "",
-        "newest": f"{'▲' if step.rises else '▼'} {size} {of_case.releases[step.index]}" if step else "?" if of_case.unknown else "=",
+        "newest": f"{'▲' if step.rises else '▼'} {facts.step_text(case, step)} {of_case.releases[step.index]}"
+        if step
+        else "?"
+        if of_case.unknown
+        else "=",
     }
 
 
-def _history(site: Site, history: History, device: str) -> Values:
+def _history(site: Site, history: ShownHistory, device: str) -> Values:
     """Return the charts of a device by group and size, and a table of all its cases."""
     groups: dict[str, list[tuple[str, Markup, bool]]] = {}
     charted = facts.charted(history, device)
@@ -247,7 +246,7 @@ def _history(site: Site, history: History, device: str) -> Values:
 # the page of a method or suite on a device
 
 
-def _subject(site: Site, subject: str, device: str, histories: Sequence[History]) -> Page:
+def _subject(site: Site, subject: str, device: str, histories: Sequence[ShownHistory]) -> Page:
     parts = [_of_subject(site, history, subject, device) for history in histories]
     code = parts[0]["code"]
     return Page(
@@ -259,7 +258,7 @@ def _subject(site: Site, subject: str, device: str, histories: Sequence[History]
     )
 
 
-def _of_subject(site: Site, history: History, subject: str, device: str) -> Values:
+def _of_subject(site: Site, history: ShownHistory, subject: str, device: str) -> Values:
     """Return the cases of a method on a device, the instructions of its smallest tensor, and what changed them."""
     cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
     cases.sort(key=lambda case: case.spec.rank)
@@ -293,13 +292,13 @@ def _of_subject(site: Site, history: History, subject: str, device: str) -> Valu
     }
 
 
-def json_address(history: History, subject: str, device: str) -> str:
+def json_address(history: ShownHistory, subject: str, device: str) -> str:
     """Return the address of the file with the launches of all cases of a method or suite on a device."""
     name = facts.subject_address(subject, device).removeprefix("methods/").removesuffix(".html")
     return f"data/{facts.slug(history.name)}/{name}.json"
 
 
-def launches(history: History, case: Case) -> Values:
+def launches(history: ShownHistory, case: Case) -> Values:
     """Return a case with each release as plain values: its time in seconds, that of each launch, and its instructions."""
     of_case, releases = history.cases[case], {}
     for result, release in zip(of_case.results, of_case.releases):
@@ -307,7 +306,6 @@ def launches(history: History, case: Case) -> Values:
             times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
             instructions = result.count_of(case) if case.spec.timed else None
             releases[release] = {
-                "python": result.python,
                 "value": float(f"{measured.value:.6g}"),
                 "launches": [float(f"{time:.6g}") for time in times],
                 "instructions": round(instructions.value) if instructions else None,
@@ -315,7 +313,7 @@ def launches(history: History, case: Case) -> Values:
     return {"unit": of_case.unit, "releases": releases}
 
 
-def _case(history: History, case: Case, is_main: bool) -> Values:
+def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
     """Return a case with its chart, its largest changes and a row for each release."""
     of_case, rows = history.cases[case], history.rows(case)
     newest = next((row for row in rows if row.value), None)
@@ -335,7 +333,7 @@ def _case(history: History, case: Case, is_main: bool) -> Values:
                 "size": signed_percent(step.ratio),
                 "rises": step.rises,
                 "why": _why(history, case, step.index),
-                "meaning": history.meaning(case, step.index),
+                "meaning": history.meaning(case, step),
             }
             for step in sorted(by_size, key=lambda step: -step.index)
         ],
@@ -357,9 +355,10 @@ def _against_first(change: facts.Change) -> str:
     return "as fast as" if change.verdict is Verdict.UNCHANGED else "not told apart from"
 
 
-def _why(history: History, case: Case, index: int) -> Values:
+def _why(history: ShownHistory, case: Case, index: int) -> Values:
     """Return what is known of the reason of a change: its instructions, and the functions behind them where they were profiled."""
-    first, second = (side.version for side in history.cases[case].sides(index))
+    of_case = history.cases[case]
+    first, second = of_case.releases[of_case.before(index)], of_case.releases[index]
     text = history.instructions_text(case, first, second)
     cause = history.cause(case, second)
     is_same = text == "same instructions"
@@ -378,7 +377,6 @@ def _cause(cause: Cause) -> Values:
         "anchor": _cause_anchor(cause),
         "before": cause.before.version,
         "after": cause.after.version,
-        "python": cause.after.python,
         "of": explanation.case_text(cause.case),
         "sentence": explanation.sentence(cause.difference),
         "rows": [*explanation.rows(cause.difference)],
@@ -386,10 +384,10 @@ def _cause(cause: Cause) -> Values:
 
 
 def _cause_anchor(cause: Cause) -> str:
-    return f"why-{cause.before.version}-{cause.after.version}-{cause.after.python}"
+    return f"why-{cause.after.history}-{cause.before.version}-{cause.after.version}"
 
 
-def _conditions(history: History, device: str) -> str:
+def _conditions(history: ShownHistory, device: str) -> str:
     """Return what the times of a device depend on: "driver 580.159.04, CUDA 13.2, 1980 MHz"; "" for a CPU."""
     provenance = history.newest(device).provenance
     gpu = provenance.get("gpu") or {}
@@ -402,7 +400,7 @@ def _conditions(history: History, device: str) -> str:
 # what is slower than before
 
 
-def _open(site: Site, device: str, history: History) -> Values:
+def _open(site: Site, device: str, history: ShownHistory) -> Values:
     """Return the open cases of a device by method and age, and the slowdowns that a later release took back."""
     methods = facts.open_methods(history, device)
     standings = [each for case, each in history.standings.items() if case.device == device]
@@ -424,12 +422,10 @@ def _open(site: Site, device: str, history: History) -> Values:
     }
 
 
-def _open_row(history: History, method: OpenMethod) -> Values:
+def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
     """Return a method with its open cases of one age: the largest cost, the largest single slowdown, and why."""
     worst = history.standings[method.cases[0]]
-    steps = [(step, history.standings[case]) for case in method.cases for step in history.standings[case].open]
-    if method.since is OpenSince.NEW:
-        steps = [each for each in steps if each[0].index == each[1].newest]
+    steps = [(step, history.standings[case]) for case in method.cases if (step := history.slowdown(case) or history.standings[case].since)]
     step, owner = max(steps, key=lambda each: each[0].ratio, default=(None, worst))
     of_case, cost = owner.history, worst.cost
     case = worst.history.case
@@ -452,27 +448,26 @@ def _open_row(history: History, method: OpenMethod) -> Values:
     }
 
 
-def _open_case(history: History, case: Case) -> Values:
+def _open_case(history: ShownHistory, case: Case) -> Values:
     standing = history.standings[case]
     cost = standing.cost
-    back = standing.history.sides(standing.newest)[0].version if history.open[case] is OpenSince.BACK else ""
+    step = history.slowdown(case)
     return {
         "name": told(case),
         "address": history.address(case),
         "cost": f"{signed_percent(standing.ratio)} ({signed_interval(cost.interval)})" if cost and cost.interval else "",
         "best": standing.best_release,
         "times": standing.times,
-        "since": [*standing.since],
-        "back": back,
+        "since": standing.history.releases[step.index] if step else standing.since_release,
     }
 
 
-def _closed(history: History, device: str) -> list[Values]:
+def _closed(history: ShownHistory, device: str) -> list[Values]:
     """Return the slowdowns that a later release took back: the largest of each method and pair of releases."""
     found: dict[tuple[str, str, str], Values] = {}
     for case, of_case in history.cases.items():
         for step in of_case.steps if case.device == device and case.spec.timed else ():
-            meaning = history.meaning(case, step.index) if step.rises else ""
+            meaning = history.meaning(case, step) if step.rises else ""
             release = of_case.releases[step.index]
             key = history.code(case), release, meaning
             if meaning.startswith("taken back") and step.ratio > found.get(key, {"ratio": 0.0})["ratio"]:
@@ -485,23 +480,22 @@ def _closed(history: History, device: str) -> list[Values]:
 
 
 def _pairs(site: Site) -> Iterator[Values]:
-    """Yield a table for each history, Python and device: each release against the one before it, and the newest against it."""
+    """Yield a table for each history and device: each release against the one before it, and the newest against it."""
     for history in site.histories:
         for device in history.devices:
-            for axis in history.axes:
-                versions = [result.version for result in axis]
-                rows = []
-                for index in reversed(range(1, len(versions))):
-                    before = _of_pair(site, history, device, axis[index - 1], axis[index])
-                    newest = _of_pair(site, history, device, axis[index], axis[-1]) if index < len(versions) - 1 else None
-                    if before or newest:
-                        rows.append((versions[index], before, newest))
-                if rows:
-                    place = f"{history.name}, Python {axis[-1].python}"
-                    yield {"device": device, "hardware": history.hardware(device), "on": place, "newest": versions[-1], "rows": rows}
+            results = history.on(device) or history.results
+            rows = []
+            for index in reversed(range(1, len(results))):
+                before = _of_pair(site, history, device, results[index - 1], results[index])
+                newest = _of_pair(site, history, device, results[index], results[-1]) if index < len(results) - 1 else None
+                if before or newest:
+                    rows.append((results[index].version, before, newest))
+            if rows:
+                place = f"{history.name}, Python {results[-1].python}"
+                yield {"device": device, "hardware": history.hardware(device), "on": place, "newest": results[-1].version, "rows": rows}
 
 
-def _of_pair(site: Site, history: History, device: str, before: Any, after: Any) -> Values | None:
+def _of_pair(site: Site, history: ShownHistory, device: str, before: Any, after: Any) -> Values | None:
     compared = site.pairs.get((before.version, after.version), [])
     sides = before, after
     of_device = (each for owner, each in compared if owner is history and each.sides == sides and each.device == device)
@@ -509,7 +503,7 @@ def _of_pair(site: Site, history: History, device: str, before: Any, after: Any)
     return _tally(history, comparison) if comparison else None
 
 
-def _compared(site: Site, history: History, comparison: Comparison) -> Values:
+def _compared(site: Site, history: ShownHistory, comparison: Comparison) -> Values:
     """Return the comparison of two releases on one device, history and Python."""
     before, after = comparison.sides
     device = comparison.device
@@ -552,7 +546,7 @@ def _part(grid: facts.Grid, is_shown: Callable[[Case], bool]) -> facts.Grid:
     return replace(grid, rows=tuple(row for row in grid.rows if is_shown(row[0])))
 
 
-def _causes(history: History, comparison: Comparison) -> list[Values]:
+def _causes(history: ShownHistory, comparison: Comparison) -> list[Values]:
     """Return the methods whose functions were counted on both sides, where they differ."""
     found = []
     for method, causes in history.causes.items() if comparison.device == "cpu" else ():
@@ -567,9 +561,9 @@ def _causes(history: History, comparison: Comparison) -> list[Values]:
 # data
 
 
-def _provenance(history: History) -> Values:
+def _provenance(history: ShownHistory) -> Values:
     """Return what a history was measured on, and its files."""
-    stored = history.axes[0][-1].provenance
+    stored = history.results[-1].provenance
     flat: dict[str, Any] = {}
     for name, value in stored.items():
         flat |= (
@@ -581,7 +575,5 @@ def _provenance(history: History) -> Values:
         "csv": f"data/{facts.slug(history.name)}.csv",
         "provenance": {name: text for name, text in texts.items() if text not in ("", "None")},
         "releases": counted(len(history.releases), "torch release"),
-        "devices": [
-            (device, history.hardware(device), len(history.releases_on(device)), history.day(device)) for device in history.devices
-        ],
+        "devices": [(device, history.hardware(device), len(history.on(device)), history.day(device)) for device in history.devices],
     }

@@ -12,7 +12,7 @@ from tensorcopy.judge.methods import AS_FAST_WITHIN, Word
 from tensorcopy.numbers import count, duration, extent, two_digits
 from tensorcopy.numbers import size as bytes_text
 from tensorcopy.site import facts, views
-from tensorcopy.site.facts import History, Site
+from tensorcopy.site.facts import ShownHistory, Site
 from tensorcopy.site.views import Page, Values
 
 SMALL, LARGE = 2**7, 2**17  # elements, of the two costs beside an answer
@@ -39,7 +39,7 @@ def pages(site: Site, overview: Page) -> Iterator[Page]:
         )
 
 
-def _answers(site: Site, history: History, device: str) -> Values:
+def _answers(site: Site, history: ShownHistory, device: str) -> Values:
     """Return the answers of a device, with its times by size for x with and without grad, and the memory of a clone before `.cpu()`."""
     evidence = recommend.of_result(history.newest(device), device)
     common = recommend.common_request
@@ -127,7 +127,7 @@ def _cannot(tables: Sequence[Table] | Any) -> str:
     return two_digits(middle) if middle >= 1.2 else ""
 
 
-def _times(history: History, device: str, grad: bool, tables: Sequence[Table]) -> list[facts.Grid]:
+def _times(history: ShownHistory, device: str, grad: bool, tables: Sequence[Table]) -> list[facts.Grid]:
     """Return the newest time of each method at each size, with what changed it, for x with or without grad."""
     cells, words, first = {}, dict[tuple[str, str], str](), {table.rows[0].method for table in tables if table.rows}
     for table in tables:
@@ -147,7 +147,7 @@ def _times(history: History, device: str, grad: bool, tables: Sequence[Table]) -
 _AXES = {"method", "numel", "device", "requires_grad"}
 
 
-def _memory(history: History, device: str) -> Mapping[str, str] | None:
+def _memory(history: ShownHistory, device: str) -> Mapping[str, str] | None:
     """Return what `x.detach().clone().cpu().numpy()` takes on the device that the recommended conversion does not; None on the CPU."""
-    use = memory.use(history.results[::-1], "detach_clone_numpy", device) if device != "cpu" else None
+    use = memory.use(history.results, "detach_clone_numpy", device) if device != "cpu" else None
     return {"more": use.more["device"], "than": use.than} if use and "device" in use.more else None

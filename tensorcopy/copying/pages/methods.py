@@ -59,7 +59,7 @@ def _observed(site: Site) -> Iterator[Values]:
 def _about(site: Site, method: str, device: str, drawings: Mapping[str, str], tables: Sequence[Table]) -> Values:
     """Return what a method was observed to do with each release on a device, its memory, and what is recommended in its place."""
     history = site.answering.get(device) or site.histories[0]
-    results = sorted(history.results, key=lambda result: history.releases.index(result.version))
+    results = history.results
     seen = {
         title: spans((result.version, describe(outcome, device)) for result in results if (outcome := result.outcome(method, kind, device)))
         for kind, title in KINDS.items()
