@@ -113,11 +113,10 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
         yield page.address, _html(templates, page, root, translate)
     for history in content.histories:
         yield f"data/{slug(history.name)}.csv", csv_text(("case", *Row._fields), [*_table(history)])
-    for subject, device, histories in content.subjects():
-        for history in histories:
-            cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
-            document = {case.name: views.launches(history, case) for case in cases}
-            yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+    for history, subject, device in content.subjects():
+        cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
+        document = {case.name: views.launches(history, case) for case in cases}
+        yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
     yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)
     yield SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n"

@@ -54,6 +54,7 @@ class ShownHistory:
 
     history: History
     rules: VerdictRules
+    answers_for: frozenset[str]  # devices whose first history it is
 
     @cached_property
     def name(self) -> str:
@@ -134,7 +135,11 @@ class ShownHistory:
 
     def address(self, case: Case) -> str:
         """Return the address of a case."""
-        return f"{subject_address(self.subject(case), case.device)}#{self.anchor(case)}"
+        return f"{self.page_of(self.subject(case), case.device)}#{self.anchor(case)}"
+
+    def page_of(self, subject: str, device: str) -> str:
+        """Return the address of the page of a method or suite; those of the first history of a device are in the folder of the device."""
+        return subject_address(subject, device if device in self.answers_for else f"{device}-{self.name}")
 
     def anchor(self, case: Case) -> str:
         """Return the anchor of a case on the page of its method and device."""
@@ -294,21 +299,20 @@ class Site:
                         found.setdefault((before.version, after.version), []).append((history, each))
         return found
 
-    def subjects(self) -> Iterator[tuple[str, str, list[ShownHistory]]]:
-        """Yield each method or suite on each device, with the histories that have cases of it."""
-        found: dict[tuple[str, str], list[ShownHistory]] = {}
+    def subjects(self) -> Iterator[tuple[ShownHistory, str, str]]:
+        """Yield each history with each method or suite that it has cases of, and the device."""
         for history in self.histories:
             for subject, device in dict.fromkeys((history.subject(case), case.device) for case in history.shown):
-                found.setdefault((subject, device), []).append(history)
-        for (subject, device), histories in found.items():
-            yield subject, device, histories
+                yield history, subject, device
 
 
 def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Site:
     """Return what the pages show of some histories; options : the other fields of `Site`."""
-    shown = {each: of_history for each in histories if (of_history := ShownHistory(each, campaign.rules)).devices}
-    first = {device: ranked(shown, device) for device in DEVICES}
-    answering = {device: shown[each[0]] for device, each in first.items() if each}
+    every = [*histories]
+    first = {device: of_device[0] for device in DEVICES if (of_device := ranked(every, device))}
+    made = (ShownHistory(each, campaign.rules, frozenset(device for device in first if first[device] is each)) for each in every)
+    shown = {each.history: each for each in made if each.devices}
+    answering = {device: shown[each] for device, each in first.items() if each in shown}
     return Site(campaign, tuple(dict.fromkeys([*answering.values(), *shown.values()])), answering, **options)
 
 
@@ -577,12 +581,12 @@ def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(value, " to ".join(dict.fromkeys((releases[0], releases[-1])))) for value, releases in runs]
 
 
-def subject_address(subject: str, device: str) -> str:
-    """Return the address of the page of a method or suite on a device."""
+def subject_address(subject: str, folder: str) -> str:
+    """Return the address of the page of a method or suite; folder : the device, or another history with its device."""
     name = slug(subject)
     if name != subject or name != name.lower():  # else two pages could have one file, also on disks that ignore case
         name += f"-{sha256(subject.encode('utf-8', 'replace')).hexdigest()[:6]}"
-    return f"methods/{slug(device)}/{name}.html"
+    return f"methods/{slug(folder)}/{name}.html"
 
 
 def pair_address(before: str, after: str) -> str:

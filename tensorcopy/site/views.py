@@ -51,8 +51,8 @@ def pages(site: Site) -> Iterator[Page]:
         f"What takes longer in {name} than with an earlier torch release, since when, and why.",
         {"blocks": [_open(site, device, history) for device, history in site.answering.items()]},
     )
-    for subject, device, histories in site.subjects():
-        yield _subject(site, subject, device, histories)
+    for history, subject, device in site.subjects():
+        yield _subject(history, subject, device)
     yield Page(
         "compare/index.html",
         "comparisons.html",
@@ -230,7 +230,7 @@ def _history(site: Site, history: ShownHistory, device: str) -> Values:
     """Return the charts of a device by group and size, and a table of all its cases."""
     groups: dict[str, list[tuple[str, Markup, bool]]] = {}
     charted = facts.charted(history, device)
-    for (group, size), cases in charted.items():
+    for (group, size), cases in charted.items() if device in history.answers_for else ():
         drawn = _chart(site, history, cases)
         if drawn:
             groups.setdefault(group, []).append((size, drawn, _from_middle(cases) == 0))
@@ -246,19 +246,19 @@ def _history(site: Site, history: ShownHistory, device: str) -> Values:
 # the page of a method or suite on a device
 
 
-def _subject(site: Site, subject: str, device: str, histories: Sequence[ShownHistory]) -> Page:
-    parts = [_of_subject(site, history, subject, device) for history in histories]
-    code = parts[0]["code"]
+def _subject(history: ShownHistory, subject: str, device: str) -> Page:
+    block = _of_subject(history, subject, device)
+    code, place = block["code"], device.upper() if device in history.answers_for else f"{device.upper()} ({history.name})"
     return Page(
-        facts.subject_address(subject, device),
+        history.page_of(subject, device),
         "subject.html",
-        f"{code} on {device.upper()}",
-        f"{code} on {device.upper()}: its time with each torch release, every change with its interval, and why.",
-        {"code": code, "device": device, "subject": subject, "blocks": parts},
+        f"{code} on {place}",
+        f"{code} on {place}: its time with each torch release, every change with its interval, and why.",
+        {"code": code, "subject": subject, **block},
     )
 
 
-def _of_subject(site: Site, history: ShownHistory, subject: str, device: str) -> Values:
+def _of_subject(history: ShownHistory, subject: str, device: str) -> Values:
     """Return the cases of a method on a device, the instructions of its smallest tensor, and what changed them."""
     cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
     cases.sort(key=lambda case: case.spec.rank)
@@ -294,8 +294,7 @@ def _of_subject(site: Site, history: ShownHistory, subject: str, device: str) ->
 
 def json_address(history: ShownHistory, subject: str, device: str) -> str:
     """Return the address of the file with the launches of all cases of a method or suite on a device."""
-    name = facts.subject_address(subject, device).removeprefix("methods/").removesuffix(".html")
-    return f"data/{facts.slug(history.name)}/{name}.json"
+    return history.page_of(subject, device).replace("methods/", "data/", 1).replace(".html", ".json")
 
 
 def launches(history: ShownHistory, case: Case) -> Values:
@@ -366,7 +365,7 @@ def _why(history: ShownHistory, case: Case, index: int) -> Values:
         "instructions": f"{text}: probably the layout of the binary" if is_same else text,
         "functions": explanation.sentence(cause.difference) if cause and cause.difference.changed and not is_same else "",
         "profiled": (cause.before.version, cause.after.version) if cause else None,
-        "address": f"{facts.subject_address(history.subject(case), case.device)}#{_cause_anchor(cause)}"
+        "address": f"{history.page_of(history.subject(case), case.device)}#{_cause_anchor(cause)}"
         if cause and cause.difference.changed
         else "",
     }
@@ -552,7 +551,7 @@ def _causes(history: ShownHistory, comparison: Comparison) -> list[Values]:
     for method, causes in history.causes.items() if comparison.device == "cpu" else ():
         for cause in causes:
             if (cause.before, cause.after) == comparison.sides and cause.difference.changed:
-                address = f"{facts.subject_address(method, 'cpu')}#{_cause_anchor(cause)}"
+                address = f"{history.page_of(method, 'cpu')}#{_cause_anchor(cause)}"
                 code = history.methods.get(method, {}).get("code", method)
                 found.append({"code": code, "address": address, "sentence": explanation.sentence(cause.difference)})
     return found

@@ -13,7 +13,7 @@ from tensorcopy.copying.inside.semantics import describe, error_of
 from tensorcopy.copying.recommend import Table
 from tensorcopy.judge.methods import Ratio, Word
 from tensorcopy.numbers import count, ratio_text
-from tensorcopy.site.facts import Site, spans, subject_address
+from tensorcopy.site.facts import ShownHistory, Site, spans, subject_address
 from tensorcopy.site.views import Page, Values
 
 KINDS = {"with_grad": "x requires grad", "plain": "x requires no grad"}
@@ -30,7 +30,8 @@ def pages(site: Site, engine: Mapping[str, Page]) -> Iterator[Page]:
         tables[device] = [recommend.table(evidence, request) for request in recommend.requests(device)]
     for page in engine.values():
         if page.template == "subject.html" and page.values["subject"] in site.methods:
-            about = _about(site, page.values["subject"], page.values["device"], drawings, tables.get(page.values["device"], []))
+            history, device = page.values["history"], page.values["device"]
+            about = _about(history, page.values["subject"], device, drawings, tables[device] if device in history.answers_for else [])
             yield page._replace(template="method.html", values={**page.values, **about})
         elif page.template == "compare.html":
             blocks = [{**block, "behaviour": [*_behaviour(block)]} for block in page.values["blocks"]]
@@ -56,9 +57,8 @@ def _observed(site: Site) -> Iterator[Values]:
             yield {"title": f"{device.upper()}, {title}", "release": result.version, "hardware": result.hardware(device), "rows": rows}
 
 
-def _about(site: Site, method: str, device: str, drawings: Mapping[str, str], tables: Sequence[Table]) -> Values:
+def _about(history: ShownHistory, method: str, device: str, drawings: Mapping[str, str], tables: Sequence[Table]) -> Values:
     """Return what a method was observed to do with each release on a device, its memory, and what is recommended in its place."""
-    history = site.answering.get(device) or site.histories[0]
     results = history.results
     seen = {
         title: spans((result.version, describe(outcome, device)) for result in results if (outcome := result.outcome(method, kind, device)))
