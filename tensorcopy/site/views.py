@@ -306,7 +306,7 @@ def launches(history: ShownHistory, case: Case) -> Values:
             instructions = result.count_of(case) if case.spec.timed else None
             releases[release] = {
                 "value": float(f"{measured.value:.6g}"),
-                "launches": [float(f"{time:.6g}") for time in times],
+                "launches": [float(f"{time:.4g}") for time in times],
                 "instructions": round(instructions.value) if instructions else None,
             }
     return {"unit": of_case.unit, "releases": releases}
