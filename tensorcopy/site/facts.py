@@ -98,8 +98,9 @@ class ShownHistory:
 
     @cached_property
     def open(self) -> dict[Case, OpenSince]:
-        """Since when each open case is slower than it was."""
-        return {case: meaning.open_since(each, self.instructions(case)) for case, each in self.standings.items() if each.is_open}
+        """Since when each open case is slower than it was, on the devices whose first history it is."""
+        found = {case: each for case, each in self.standings.items() if each.is_open and case.device in self.answers_for}
+        return {case: meaning.open_since(each, self.instructions(case)) for case, each in found.items()}
 
     def on(self, device: str) -> list[Result]:
         """Return the results with times on a device, in order of release."""

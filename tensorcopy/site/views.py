@@ -491,7 +491,14 @@ def _pairs(site: Site) -> Iterator[Values]:
                     rows.append((results[index].version, before, newest))
             if rows:
                 place = f"{history.name}, Python {results[-1].python}"
-                yield {"device": device, "hardware": history.hardware(device), "on": place, "newest": results[-1].version, "rows": rows}
+                yield {
+                    "device": device,
+                    "hardware": history.hardware(device),
+                    "on": place,
+                    "is_first": device in history.answers_for,
+                    "newest": results[-1].version,
+                    "rows": rows,
+                }
 
 
 def _of_pair(site: Site, history: ShownHistory, device: str, before: Any, after: Any) -> Values | None:
