@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
-from tensorcopy.judge.case_history import Age, CaseHistory, Standing, Step, direction, releases_of
+from tensorcopy.judge.case_history import Age, CaseHistory, Standing, Step, releases_of
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import Case
+from tensorcopy.results.kinds import TIME, Kind
 from tensorcopy.results.suite_specs import NUMEL, SECONDS, N
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
@@ -29,6 +30,7 @@ class CaseGroup:
     device: str
     small: bool | None
     unit: str = SECONDS  # in which the cases are measured
+    kind: Kind = TIME
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
         parameters = dict(case.parameters)
         numel = parameters.get(NUMEL, "0" if case.spec.shipped and N not in parameters else "")
         small = int(numel) <= DISPATCHER if numel else None
-        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit), []).append(case)
+        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit, case.kind), []).append(case)
     return groups
 
 
@@ -68,7 +70,7 @@ def _changes_at(release: str, group: CaseGroup, histories: Sequence[CaseHistory]
     at_release = [(history.case, step) for history in histories for step in history.steps if history.releases[step.index] == release]
     at_release.sort(key=lambda each: (bool(each[1].against), -each[1].size))
     for rises in (True, False):
-        verdict = direction(group.unit, rises=rises)
+        verdict = Verdict(group.kind.rises if rises else group.kind.falls)
         changed = [(case, step) for case, step in at_release if step.rises is rises]
         for against in dict.fromkeys(step.against for _, step in changed):
             cases = {case: step for case, step in changed if step.against == against}

@@ -433,7 +433,7 @@ def step_text(step: Step, history: CaseHistory) -> str:
     """
     than, unit = _than(step), history.unit
     if is_tracked(unit):
-        return f"{count_text(CountPair(unit, step.before, step.after, interval=step.interval))}{than}"
+        return f"{count_text(CountPair(unit, step.before, step.after, interval=step.interval, kind=history.case.kind))}{than}"
     if unit != SECONDS:
         return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}{than}"
     direction = "slower" if step.ratio > 1 else "faster"

@@ -14,6 +14,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import suite_specs
+from tensorcopy.results.kinds import Kind
 from tensorcopy.results.launches import TIMED, Suite
 from tensorcopy.results.suite_specs import NUMEL, N, SuiteSpec
 from tensorcopy.worker.devices import DEVICES
@@ -60,6 +61,11 @@ class Case:
     def spec(self) -> SuiteSpec:
         """What its suite is."""
         return suite_specs.find(self.suite, self.tracked)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its values."""
+        return self.spec.of_kind
 
     @cached_property
     def device(self) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from tensorcopy import files
 from tensorcopy.releases import interpreters
+from tensorcopy.results.kinds import BESIDE, KINDS, Kind
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
@@ -43,6 +44,7 @@ class SuiteSpec:
     includes: tuple[str, ...] = ()  # other groups of which it runs some methods
     metric: str = TIME  # "time", "instructions", or which bytes or allocations are counted
     unit: str = SECONDS  # of its values, "seconds" for times and for nothing else
+    kind: str = ""  # of its values, see `kinds`; by default that of times for seconds, else an exact count
     parameters: tuple[str, ...] = ("method", "numel")  # their names, in order
     rank: int = 2  # its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
     torch: bool = True  # whether torch can change its values
@@ -66,9 +68,19 @@ class SuiteSpec:
         return not self.shipped or self.methods == OWN
 
     @property
+    def of_kind(self) -> Kind:
+        """The kind of its values."""
+        return KINDS[self.kind or (TIME if self.unit == SECONDS else "count")]
+
+    @property
     def timed(self) -> bool:
         """Whether its values are times, not counts."""
         return self.unit == SECONDS
+
+    @property
+    def stands_beside(self) -> bool:
+        """Whether its values are counts that stand beside times, and are compared by themselves only where that is asked for."""
+        return self.unit in BESIDE and self.kind != TRACKED
 
     @property
     def compared(self) -> bool:
@@ -125,7 +137,7 @@ def find(name: str, tracked: str = "") -> SuiteSpec:
         return table()[name]
     module, metric = name.partition(".")[0], TRACKED if tracked else TIME
     unit = SHORT_UNITS.get(tracked, tracked) if tracked else SECONDS
-    return SuiteSpec(name, False, name, name, module, module, metric=metric, unit=unit, parameters=())
+    return SuiteSpec(name, False, name, name, module, module, metric=metric, unit=unit, kind=metric, parameters=())
 
 
 def is_tracked(unit: str) -> bool:
