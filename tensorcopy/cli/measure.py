@@ -144,7 +144,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
 
 
 def _publish(own: Campaign, paths: Paths, history: str) -> None:
-    """Run `asv publish`; the pages call the history that was measured this machine's. Raises TensorcopyError with its last line where no site was written."""
+    """Run `asv publish`; the pages call the history that was measured this machine's. Raises TensorcopyError where no site was written."""
     from tensorcopy.releases import interpreters
     from tensorcopy.results import reader
     from tensorcopy.site import build
