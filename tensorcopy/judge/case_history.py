@@ -201,7 +201,7 @@ class Standing:
         return -(self.since.ratio if self.since and self.age is not Age.OLDER else 1.0), -self.ratio
 
     @property
-    def acknowledged(self) -> str:
+    def accepted(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of the release since which it is slower; "" where it does not."""
         history = self.history
         return history.rules.why(history.case.name, self.since_release or history.releases[self.newest])

@@ -45,21 +45,16 @@ class Question:
 
     before: Result
     after: Result
-    rules: VerdictRules = NO_RULES  # margins of cases, and what is acknowledged
-    margin: float = MARGIN  # the smallest change to report, as a share of the time, of cases for which `rules` have none
-    everywhere: bool = False  # whether it is that of all cases
-
-    def margin_of(self, case: Case) -> float:
-        """Return the margin of a case."""
-        return (None if self.everywhere else self.rules.margin(case.name)) or self.margin
+    rules: VerdictRules = NO_RULES  # what is accepted
+    margin: float | None = None  # the smallest change that counts, as a share, that is asked for; None for the usual one of each kind
 
     @property
-    def tolerance(self) -> float | None:
-        """The share by which a count must change that is asked for; None for that of its unit."""
-        return self.margin if self.everywhere or self.margin > MARGIN else None
+    def smallest(self) -> float:
+        """The smallest change of a time to report, as a share."""
+        return self.margin or MARGIN
 
-    def acknowledged(self, case: Case) -> str:
-        """Return why a slowdown of a case is known and stays; "" where it is not, and where torch is not all that differs."""
+    def accepted(self, case: Case) -> str:
+        """Return why a slowdown of a case is accepted; "" where it is not, and where torch is not all that differs."""
         before, after = self.before, self.after
         is_of_torch = before.sha != after.sha and before.revision == after.revision
         return self.rules.why(case.name, after.version) if is_of_torch else ""
@@ -109,8 +104,8 @@ class Comparison:
 
     @property
     def has_slower(self) -> bool:
-        """Whether a case is slower, and not acknowledged."""
-        return any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in self.changes.values())
+        """Whether a case is slower, and not accepted."""
+        return any(change.verdict is Verdict.SLOWER and not change.accepted for change in self.changes.values())
 
     @property
     def has_compared(self) -> bool:
@@ -155,7 +150,7 @@ def between(question: Question) -> Comparison:
 
 def of_counts(before: Result, after: Result, unit: str, *, margin: float | None) -> Comparison:
     """Compare the exact counts of two results, in one unit such as "instructions"; margin : instead of the tolerance of the unit."""
-    question = Question(before, after, margin=margin or MARGIN, everywhere=margin is not None)
+    question = Question(before, after, margin=margin)
     changes = {case: change for case, change in judged(question).items() if case.spec.stands_beside and case.spec.unit == unit}
     return Comparison(question, labels(before, after), changes)
 
@@ -171,7 +166,7 @@ def _times(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
             by_device.setdefault(case.device, {})[case] = difference
     changes = dict(unknown)
     for of_device in by_device.values():  # judged together, so that no other device moves a verdict
-        changes |= paired.judge(of_device, margin=question.margin_of, kind=kind)
+        changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
     for case in cases:
         first, second = before.timings.get(case), after.timings.get(case)
         launches = first.launches if first else 0, second.launches if second else 0
@@ -180,8 +175,8 @@ def _times(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
             change,
             before=first.seconds if first else None,
             after=second.seconds if second else None,
-            count=count_pair(before, after, case, margin=question.tolerance),
-            acknowledged=question.acknowledged(case) if change.verdict is Verdict.SLOWER else "",
+            count=count_pair(before, after, case, margin=question.margin),
+            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
         )
     return {case: changes[case] for case in cases}
 
@@ -191,7 +186,7 @@ def _counts(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
     before, after, changes = question.before, question.after, dict[Case, Change]()
     for case in cases:
         if case in before.counts and case in after.counts:
-            changes[case] = _of_count(before, after, case, question.tolerance)
+            changes[case] = _of_count(before, after, case, question.margin)
         elif not case.spec.stands_beside and (change := _incomparable(before, after, case)):
             changes[case] = replace(change, unit=case.spec.unit, kind=case.kind)
     return changes
@@ -268,7 +263,7 @@ def _means(question: Question, key_of: Callable[[Case], tuple[str, str, str] | N
     changes: dict[tuple[str, str, str], Change] = {}
     for device in dict.fromkeys(device for _, device, _ in measured):
         of_device = {key: difference for key, difference in measured.items() if key[1] == device}
-        changes |= paired.judge(of_device, margin=lambda _: question.margin)
+        changes |= paired.judge(of_device, margin=question.smallest)
     return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
 
 

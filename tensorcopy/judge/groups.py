@@ -14,7 +14,7 @@ from tensorcopy.judge.case_history import Age, CaseHistory, Standing, Step, rele
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import Case
 from tensorcopy.results.kinds import TIME, Kind
-from tensorcopy.results.suite_specs import NUMEL, SECONDS, N
+from tensorcopy.results.suite_specs import NUMEL, SECONDS
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
@@ -23,7 +23,7 @@ DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decid
 class CaseGroup:
     """A group of cases.
 
-    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel, and operations with inputs
+    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel
     """
 
     module: str  # of the suites, such as "copies"
@@ -59,7 +59,7 @@ def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
     groups: dict[CaseGroup, list[Case]] = {}
     for case, history in by_case.items():
         parameters = dict(case.parameters)
-        numel = parameters.get(NUMEL, "0" if case.spec.shipped and N not in parameters else "")
+        numel = parameters.get(NUMEL, "0" if case.spec.shipped else "")
         small = int(numel) <= DISPATCHER if numel else None
         groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit, case.kind), []).append(case)
     return groups
@@ -95,15 +95,15 @@ class OpenRegression:
         return max(self.standings, key=lambda each: (each.since.ratio if each.since else 1.0, each.ratio))
 
     @property
-    def acknowledged(self) -> str:
-        """Why all of its cases are known and stay; "" where one is not acknowledged."""
-        reasons = dict.fromkeys(standing.acknowledged for standing in self.standings)
+    def accepted(self) -> str:
+        """Why all of its cases are known and stay; "" where one is not accepted."""
+        reasons = dict.fromkeys(standing.accepted for standing in self.standings)
         return "; ".join(reasons) if all(reasons) else ""
 
     @property
-    def number_acknowledged(self) -> int:
+    def number_accepted(self) -> int:
         """How many of its cases are known and stay."""
-        return sum(bool(each.acknowledged) for each in self.standings)
+        return sum(bool(each.accepted) for each in self.standings)
 
     @cached_property
     def by_age(self) -> dict[Age, OpenRegression]:

@@ -138,7 +138,7 @@ class Change:
     error: float | None = None  # standard error of the log of the ratio; None where nothing was computed
     threshold: float = 0.0  # log of the smallest ratio that is called slower among all cases
     margin: float = MARGIN
-    acknowledged: str = ""  # why a slowdown is known and stays, as tensorcopy.toml says
+    accepted: str = ""  # why a slowdown is known and stays, as tensorcopy.toml says
     level: float = 1 - ALPHA  # of the interval, or of that of a tracked value's difference
 
     @property
@@ -235,15 +235,15 @@ def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, flo
 def judge(
     differences: Mapping[CaseKey, Difference],
     *,
-    margin: Callable[[CaseKey], float] = lambda _: MARGIN,
+    margin: float = MARGIN,
     kind: Callable[[CaseKey], Hashable] = lambda _: "",
     alpha: float = ALPHA,
 ) -> dict[CaseKey, Change]:
     """Return the change of every case; all are judged together.
 
-    margin : the smallest change of a case to report, as a share of the time
+    margin : the smallest change to report, as a share of the time
     kind : of a case; the variances of one kind, and of one way of comparing, have one prior
-    alpha : chance of a false alarm, smaller where this is one of several looks
+    alpha : chance of a false alarm
     """
     from scipy.special import stdtr, stdtrit
 
@@ -267,7 +267,7 @@ def judge(
     halves, thresholds = (stdtrit(total, 1 - chance / 2) * errors for chance in (alpha, alpha / len(testable)))
     computed = zip(testable.items(), ps, errors.tolist(), halves.tolist(), thresholds.tolist())
     for (case, each), p, error, half, threshold in computed:
-        changes[case] = _verdict(each, p, error, half, threshold, margin(case), alpha)
+        changes[case] = _verdict(each, p, error, half, threshold, margin, alpha)
     return {case: changes[case] for case in differences}
 
 

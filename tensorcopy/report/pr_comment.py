@@ -62,7 +62,7 @@ class CommentRow(Struct, frozen=True, forbid_unknown_fields=True):
     more_launches: Number | None
     margin: Ratio
     level: Annotated[float, Meta(gt=0.5, lt=1)]
-    acknowledged: Annotated[str, Meta(max_length=LINE)]
+    accepted: Annotated[str, Meta(max_length=LINE)]
 
     def __post_init__(self) -> None:
         """Refuse numbers that contradict the reason, and units of counts: a pull request has none."""
@@ -74,8 +74,8 @@ class CommentRow(Struct, frozen=True, forbid_unknown_fields=True):
         }.get(self.reason, True)
         if is_tested is not bool(self.interval) or (is_tested and not (fits and low <= (self.ratio or 0) <= high)):
             raise ValueError("contradicts itself")
-        if self.acknowledged and not (self.reason is Reason.CHANGED and (self.ratio or 0) > 1):
-            raise ValueError("acknowledges no slowdown")
+        if self.accepted and not (self.reason is Reason.CHANGED and (self.ratio or 0) > 1):
+            raise ValueError("accepts no slowdown")
         if self.unit != SECONDS and not is_tracked(self.unit):
             raise ValueError("is a count")
         if self.difference and not (is_tracked(self.unit) and self.difference[0] <= self.difference[1]):

@@ -36,7 +36,7 @@ from tensorcopy.report.sentences import (
     USUAL_SPEED,
     WAYS,
     WORK,
-    acknowledged_text,
+    accepted_text,
     against_earlier,
     against_text,
     age_text,
@@ -155,7 +155,7 @@ def _figures(change: Change) -> str:
     count = ""
     if change.count:
         count = f"   {signed_percent(change.count.ratio) if change.count.changed else 'equal'} {change.count.unit}"
-    return f"{sides}   {time}{count}{acknowledged_text(change)}"
+    return f"{sides}   {time}{count}{accepted_text(change)}"
 
 
 def evidence(comparison: Comparison, case: Case) -> str:
@@ -307,7 +307,7 @@ def open_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> Render
                 size = f" ({step_size(each.since, SECONDS)}{against_text(each.since)})" if each.since else ""
                 lines += [
                     f"  {_name(each.history.case)}",
-                    f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
+                    f"    {before} → {after}   {cost_text(each)}{accepted_text(each)}",
                     f"    since {each.since_release}{size}" if each.since else "    crept",
                 ]
             more = 0 if all_cases else len(regression.standings) - LARGEST

@@ -21,9 +21,8 @@ TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks fo
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
 TRACKED = "tracked"  # the metric of what a third-party suite tracks, in the unit that it declares
 SHORT_UNITS = {SECONDS: "s", BYTES: "B"}  # of tracked values: theirs is another unit than that of a time, or of an exact count
-OWN = "own"  # the kind of methods that users define
 OF_BASELINES = ("memory", "nbytes", "way", "device")  # parameters that `cases.baseline_case` tells, beside those of a case
-NUMEL, N = "numel", "n"  # the parameter that is the size: elements of a tensor, or n in the shapes of an operation's inputs
+NUMEL = "numel"  # the parameter that is the size: elements of a tensor
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class SuiteSpec:
     @property
     def packages(self) -> bool:
         """Whether the packages that a campaign requires can change its values."""
-        return not self.shipped or self.methods == OWN
+        return not self.shipped
 
     @property
     def of_kind(self) -> Kind:
@@ -159,36 +158,14 @@ def sections() -> dict[str, str]:
 
 
 @cache
-def headline_groups() -> tuple[str, ...]:
-    """Return the groups of methods whose suites by size summaries count, in order."""
-    return tuple(spec.methods for spec in table().values() if spec.rank == 0 and spec.headline)
-
-
-@cache
-def section_of(methods: str) -> str:
-    """Return the module of the suites by size of a group of methods; "" for a group that is not the registry's."""
-    return next((spec.module for spec in table().values() if spec.methods == methods and spec.rank == 0), "")
-
-
-@cache
-def timed_by_size(methods: str, device: str = "cpu", *, axes: tuple[str, ...] = (), by: str = NUMEL) -> str:
+def timed_by_size(methods: str, device: str = "cpu", *, axes: tuple[str, ...] = ()) -> str:
     """Return the suite that times a group of methods by size: on a device, or on the CPU with parameters such as "requires_grad".
 
-    by : the parameter of the size; only own operations have `N`
-
-    The suite on the CPU without others stands for one that does not exist. A group that is not the registry's is the user's own.
+    The suite on the CPU without others stands for one that does not exist; "" for a group that no suite times.
     """
-    kind = methods if section_of(methods) and by == NUMEL else OWN
-    of_group = [spec for spec in table().values() if kind in (spec.methods, *spec.includes) and not (spec.latency or spec.newest)]
-    wanted = ("method", by, *(axes if device == "cpu" else ("device",)))
-    return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
-
-
-@cache
-def timed_between(methods: str, device: str = "cpu") -> str:
-    """Return the suite that times other sizes of the cases of `timed_by_size`, with the newest release only; "" where none does."""
-    of_newest = [spec for spec in table().values() if spec.newest and spec.methods == methods]
-    return next((spec.name for spec in of_newest if ("device" in spec.parameters) is (device != "cpu")), "")
+    of_group = [spec for spec in table().values() if methods in (spec.methods, *spec.includes) and not (spec.latency or spec.newest)]
+    wanted = ("method", NUMEL, *(axes if device == "cpu" else ("device",)))
+    return next((spec.name for spec in of_group if spec.parameters == wanted), of_group[0].name if of_group else "")
 
 
 def counting(metric: str) -> list[SuiteSpec]:

@@ -417,7 +417,7 @@ def changed(history: ShownHistory, comparison: Comparison) -> list[ChangedCase]:
                 duration(change.after) if change.after else "",
                 text,
                 OpenSince.BACK.value if is_back(history, case, comparison) else "",
-                change.acknowledged,
+                change.accepted,
             )
         )
     return rows
