@@ -77,7 +77,7 @@ def add(commands: Any) -> None:
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
     taken.set_defaults(command=_measure)
 
-    init = commands.add_parser("init", help="begin a dashboard of your own operations or asv suites in this folder")
+    init = commands.add_parser("init", help="begin a dashboard of an asv suite in this folder: of one that is there, or of an example")
     init.add_argument("--name", default="", help="the project's name; default: the folder's")
     init.add_argument("--title", default="", help='the heading of its landing page; default: "NAME over torch releases"')
     init.add_argument("--suites", default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
@@ -144,7 +144,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
 
 
 def _publish(own: Campaign, paths: Paths, history: str) -> None:
-    """Run `asv publish`; the pages call the history that was measured this machine's. Raises TensorcopyError with its last line where no site was written."""
+    """Run `asv publish`; the pages call the history that was measured this machine's. Raises TensorcopyError where no site was written."""
     from tensorcopy.releases import interpreters
     from tensorcopy.results import reader
     from tensorcopy.site import build
@@ -218,7 +218,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         for each in filter(None, (missing, missing_of_newest)):
             for line in taking.outlook(each, size, parallel, twice=whole and each is missing):
                 console.print(line, soft_wrap=True)
-        with_functions = not options.bench or own.is_shipped  # another campaign's are those of all its operations, whatever is selected
+        with_functions = not options.bench or own.is_shipped  # another campaign has none
         for line in [] if options.no_counts else run.outlook_of_counts(missing, counts, with_functions=with_functions):
             console.print(line, soft_wrap=True)
         taken = run.take(

@@ -6,6 +6,7 @@ from enum import Enum
 
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.paired import Verdict, has_changed
+from tensorcopy.results.kinds import TOLERANCES
 
 
 class OpenSince(Enum):
@@ -65,4 +66,4 @@ def count_ratio(instructions: CaseHistory | None, before: str, after: str) -> fl
 
 def are_same(ratio: float) -> bool:
     """Return whether the instructions of two releases agree within 1 %."""
-    return not has_changed(1.0, ratio)
+    return not has_changed(1.0, ratio, TOLERANCES["instructions"])

@@ -12,7 +12,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import Change, Reason
+from tensorcopy.judge.paired import MARGIN, Change, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.side_benchmarks import Benchmark
@@ -37,8 +37,7 @@ def judged(
     *,
     title: str = "",
     most: int = STAGES[-1],
-    margin: float,
-    everywhere: bool = False,
+    margin: float | None = None,
     resumes: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> Comparison | None:
@@ -47,7 +46,7 @@ def judged(
     job : selects the cases of the first stage; one launch is taken even if its time is over
     title : ends each step of the progress
     most : launches
-    margin, everywhere : see `Question`
+    margin : see `Question`
     resumes : whether stored launches of both sides count
     say : called with a sentence on how many launches there may be, and after each stage on the cases that get more
 
@@ -72,7 +71,7 @@ def judged(
         loaded = job.read()
         by_place = {result.place: result for history in job.own() for result in history.results}
         if before in by_place and after in by_place:
-            question = Question(by_place[before], by_place[after], job.campaign.rules, margin, everywhere)
+            question = Question(by_place[before], by_place[after], job.campaign.rules, margin)
             return comparisons.between(question)
         if loaded.problems:
             raise loaded.problems[0]
@@ -85,7 +84,7 @@ def judged(
         say(f"up to {counted(most, 'launch')} of {len(sides)} sides: {'at most ' if is_known else ''}{minutes}{early}")
     if not _take_values(sides, job):
         return compared()
-    return in_stages(stages, take, compared, margin, lambda stage, cases: say(_left(stage, cases)))
+    return in_stages(stages, take, compared, margin or MARGIN, lambda stage, cases: say(_left(stage, cases)))
 
 
 def in_stages(

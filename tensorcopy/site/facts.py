@@ -84,7 +84,7 @@ class ShownHistory:
     @cached_property
     def shown(self) -> dict[Case, CaseHistory]:
         """The cases that pages list: timed and tracked ones; a count stands beside its time or in the text of its method."""
-        return {case: of_case for case, of_case in self.cases.items() if case.spec.timed or case.tracked}
+        return {case: of_case for case, of_case in self.cases.items() if not case.spec.stands_beside}
 
     @cached_property
     def devices(self) -> list[str]:
@@ -166,7 +166,7 @@ class ShownHistory:
                     value=quantity(value.value, of_case.unit),
                     change=step_text(case, step) + _against(step) if step else signed_percent(sized.size) if sized else "",
                     interval=signed_interval(sized.interval) if sized and sized.interval else "",
-                    verdict=case_history.direction(of_case.unit, rises=step.rises).value if step and case.spec.timed else "",
+                    verdict=case.kind.verdict(step.before, step.after) if step and case.kind.decides else "",
                     meaning=self.meaning(case, step) if step and case.spec.timed else "",
                     detectable=percent(change.detectable, 1) if change and change.detectable is not None else "",
                     instructions=quantity(instructions.value, INSTRUCTIONS) if instructions else "",
@@ -246,7 +246,7 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
 
 def step_text(case: Case, step: Step) -> str:
     """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
-    return quantity(step.after - step.before, case.spec.unit) if case.tracked else signed_percent(step.ratio)
+    return case.kind.size(step.before, step.after, case.spec.unit)
 
 
 def _against(step: Step) -> str:
@@ -422,7 +422,7 @@ def changed(history: ShownHistory, comparison: Comparison) -> list[ChangedCase]:
                 duration(change.after) if change.after else "",
                 text,
                 OpenSince.BACK.value if is_back(history, case, comparison) else "",
-                change.acknowledged,
+                change.accepted,
             )
         )
     return rows

@@ -441,7 +441,7 @@ def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
         "cost_interval": signed_interval(cost.interval) if cost and cost.interval else "",
         "best": worst.best_release,
         "first": worst.history.releases[0],
-        "accepted": "; ".join(dict.fromkeys(reason for each in method.cases if (reason := history.standings[each].acknowledged))),
+        "accepted": "; ".join(dict.fromkeys(reason for each in method.cases if (reason := history.standings[each].accepted))),
         "why": _why(history, of_case.case, step.index) if step else None,
         "cases": [_open_case(history, each) for each in method.cases],
     }
