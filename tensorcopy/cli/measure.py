@@ -132,7 +132,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory)
         report_progress(0.8, "publishing the site")
-        _publish(own, paths)
+        _publish(own, paths, machine)
     print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results, own.releases).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
@@ -144,18 +144,19 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     return 2 if problems or failed else 0
 
 
-def _publish(own: Campaign, paths: Paths) -> None:
-    """Run `asv publish`. Raises TensorcopyError with its last line where no site was written."""
+def _publish(own: Campaign, paths: Paths, machine: str) -> None:
+    """Run `asv publish`; the pages call one machine this one. Raises TensorcopyError with its last line where no site was written."""
     from tensorcopy.releases import interpreters
     from tensorcopy.results import reader
-    from tensorcopy.site import publisher
+    from tensorcopy.site import build
 
-    with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT) as process:
+    environment = {**os.environ, build.OWN: machine}
+    with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT, env=environment) as process:
         assert process.stdout is not None
         lines = process.stdout.read().split("\n")
     # exit code 2 is also that of a site without what cannot be read
     loaded = reader.load_results(paths.results, own.releases)
-    is_whole = process.returncode == 0 or (process.returncode == 2 and publisher.unreadable(loaded))
+    is_whole = process.returncode == 0 or (process.returncode == 2 and build.unreadable(loaded))
     if not (is_whole and (paths.html / "index.html").is_file()):
         raise TensorcopyError(
             "asv publish failed",

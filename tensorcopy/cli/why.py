@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -50,11 +49,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     elif options.script:
         sys.stdout.write(explanation.script(cause))
     elif options.issue:
-        from tensorcopy import configuration
-        from tensorcopy.site import addresses
-
-        web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
-        text = explanation.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
+        text = explanation.issue(cause, "")
         print_line(f"search PyTorch's issues for the same slowdown first, then open one: {explanation.NEW_ISSUE}")
         sys.stdout.write(text)
     elif options.format == "json":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing
-from tensorcopy.judge.paired import ALPHA, LEAST_COUNT, Verdict, has_changed
+from tensorcopy.judge.paired import LEAST_COUNT, Verdict, has_changed
 
 
 class OpenSince(Enum):
@@ -20,8 +20,8 @@ class OpenSince(Enum):
 def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) -> bool:
     """Return whether a slowdown only loses what the release before had gained.
 
-    The release before was significantly faster than the one before that, by whatever amount; against the latter the slower one is unchanged,
-    its whole interval within the margin, or faster, and does not execute more instructions, where they were counted.
+    The release before was faster than the one before that, its whole interval; against the latter the slower one is unchanged, its whole
+    interval within the margin, or faster, and does not execute more instructions, where they were counted.
 
     index : of the slower release
     instructions : the counts of the case over the releases, None without any
@@ -33,7 +33,7 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
     lost, gained, total = history.neighbours[index], history.neighbours[before], history.change(earlier, index)
     if not (lost and gained and total) or lost.verdict is not Verdict.SLOWER:
         return False
-    if gained.p is None or gained.p > ALPHA or gained.size >= 1:
+    if not gained.interval or gained.interval[1] >= 1:
         return False
     ratio = count_ratio(instructions, history.releases[earlier], history.releases[index])
     return total.verdict in (Verdict.UNCHANGED, Verdict.FASTER) and not (ratio and has_changed(1.0, ratio) and ratio > 1)

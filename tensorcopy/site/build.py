@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tensorcopy import __version__, configuration
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
-from tensorcopy.numbers import counted, duration, ratio_text, unbroken
+from tensorcopy.numbers import count, counted, duration, unbroken
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
@@ -72,8 +72,9 @@ def unreadable(loaded: reader.Results) -> tuple[TensorcopyError, ...]:
 
 
 def documents(checkout: Path = Path()) -> dict[str, str]:
-    """Return the Markdown of docs/, by file name without ending."""
-    return {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in sorted((checkout / "docs").glob("*.md"))}
+    """Return the Markdown of docs/ by file name without ending, and its figures by file name."""
+    paths = [path for ending in ("md", "svg") for path in sorted((checkout / "docs").glob(f"*.{ending}"))]
+    return {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in paths}
 
 
 def web_addresses(environment: Mapping[str, str]) -> tuple[str, str]:
@@ -122,7 +123,7 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
     yield SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n"
 
 
-def _html(templates: Environment, page: Page, root: str, translate: Callable[..., str]) -> str:
+def _html(templates: Environment, page: Page, root: str, translate: Callable[..., Markup]) -> str:
     """Return the HTML of a page. The one of a missing address is shown at any depth, so its links begin at the site's root."""
     is_missing = page.address == "404.html"
     folder = urlsplit(root).path or "/" if is_missing else "../" * page.address.count("/")
@@ -137,9 +138,9 @@ def _html(templates: Environment, page: Page, root: str, translate: Callable[...
     )
 
 
-def _english(language: str, text: str, **values: object) -> str:
+def _english(language: str, text: str, **values: object) -> Markup:
     """Return a text with its placeholders filled in: a campaign without pages of its own has no translation."""
-    return text.format(**values)
+    return Markup(text).format(**values) if values else escape(text)  # noqa: S704 - of a template; values are escaped
 
 
 def environment(content: Site, navigation: Mapping[str, str], root: str) -> Environment:
@@ -147,12 +148,12 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
     own = [content.campaign.pages.rpartition(".")[0]] if content.campaign.pages else []  # has the folder of their templates
     made = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in (*own, "tensorcopy.site")]),
-        autoescape=lambda name: name != "",
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(duration=duration, told=told, slug=slug, unbroken=unbroken, ratio=ratio_text, breakable=breakable)
+    made.filters.update(duration=duration, told=told, slug=slug, unbroken=unbroken, power=count, breakable=breakable, coded=coded)
     made.globals.update(
         campaign=content.campaign,
         site_name=content.campaign.name,
@@ -182,7 +183,7 @@ def _table(history: History) -> Iterator[list[object]]:
 def entries(content: Site) -> Iterator[dict[str, str]]:
     """Yield an entry of the feed for each device on which the newest release brought slowdowns; those that are back are no news.
 
-    Its id has the device and the release alone, and its day is that of the first launch that timed the cases, so that a reader shows it once.
+    Its id has the device and the release alone, and its day is that of the first launch that timed the cases: a reader shows it once.
     """
     for device, history in content.answering.items():
         new = [each for each in facts.open_methods(history, device) if each.since is facts.OpenSince.NEW]
@@ -221,3 +222,11 @@ def breakable(code: str) -> Markup:
     """Allow a line break before each call but the first."""
     head, *calls = code.split(".")
     return Markup("<wbr>.").join([".".join([head, *calls[:1]]), *calls[1:]])
+
+
+def coded(text: str) -> Markup:
+    """Return a text whose parts between backticks are code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(breakable(part)) if index % 2 else escape(part) for index, part in enumerate(parts)
+    )

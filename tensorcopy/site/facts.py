@@ -25,6 +25,8 @@ from tensorcopy.results.result import Result, answering_machine, by_history, sho
 from tensorcopy.results.suite_specs import INSTRUCTIONS, SECONDS
 from tensorcopy.worker.devices import DEVICES
 
+__all__ = ["LAST", "Case", "Change", "Comparison", "OpenSince", "Verdict"]  # that other modules of the site name
+
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
@@ -414,6 +416,13 @@ def earlier(history: History, back: Iterable[Case], comparison: Comparison) -> s
     return releases.pop() if len(releases) == 1 else ""
 
 
+def are_not_more(history: History, cases: Iterable[Case], before: str, after: str) -> bool:
+    """Return whether the instructions of some cases were counted with two releases, and are the same or fewer with the later one."""
+    ratios = [meaning.count_ratio(history.instructions(case), before, after) for case in cases]
+    counted = [ratio for ratio in ratios if ratio]
+    return bool(counted) and all(ratio < 1 or meaning.are_same(ratio) for ratio in counted)
+
+
 class ChangedCase(NamedTuple):
     """A case of a comparison that is slower, faster or likely so, as texts."""
 
@@ -526,7 +535,7 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
     for case, cell in sorted(cells.items(), key=_order):
         suites.setdefault((case.spec.label, case.device), {})[case] = cell
     found = []
-    for (label, device), of_suite in suites.items():
+    for (label, _), of_suite in suites.items():
         names = [name for name, values in _values(of_suite).items() if len(values) > 1 and name != "method"] or ["numel"]
         by_case = {case: tuple(each for each in case.parameters if each[0] in names) for case in of_suite}
         columns = sorted(
@@ -540,7 +549,8 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
             for row in rows.values()
         )
         shared = [named(name, *values) for name, values in _values(of_suite).items() if name not in (*names, "method", "device")]
-        title = ", ".join([f"{label}{f' on {device}' if device != 'cpu' else ''}{waiting(next(iter(of_suite)))}", *shared])
+        first = next(iter(of_suite))
+        title = ", ".join([f"{first.spec.title or label}{waiting(first)}", *shared])
         heads = [", ".join(count(int(value)) if name == "numel" else named(name, value) for name, value in column) for column in columns]
         found.append(Grid(title, tuple(head or "value" for head in heads), of_rows))
     return found
@@ -588,7 +598,9 @@ def charted(history: History, device: str) -> dict[tuple[str, str], list[Case]]:
     """Return the cases that are drawn together, by group and size: those of a suite that differ in the method alone."""
     found: dict[tuple[str, str], list[Case]] = {}
     shown = [case for case in history.cases if case.spec.timed and case.device == device and len(history.cases[case].releases) > 1]
-    for case in sorted(shown, key=lambda case: (_order((case, None)), int(dict(case.parameters).get("numel", 0)) if case.spec.shipped else 0)):
+    for case in sorted(
+        shown, key=lambda case: (_order((case, None)), int(dict(case.parameters).get("numel", 0)) if case.spec.shipped else 0)
+    ):
         spec, values = case.spec, dict(case.parameters)
         if spec.rank < 2 or device != "cpu" or not spec.shipped:
             size = named("numel", values["numel"]) if "numel" in values else ""

@@ -81,9 +81,11 @@ def pages(site: Site) -> Iterator[Page]:
 def overview(site: Site, device: str, history: History) -> Values:
     """Return what the first page shows of a device: the newest release, what is slower than before, a chart and all times by size."""
     axis = [result for result in history.axes[0] if any(case.device == device for case in result.timings)] or history.axes[0]
-    latest = history.compare(*axis[-2:], device) if len(axis) > 1 else None
+    latest = history.compare(axis[-2], axis[-1], device) if len(axis) > 1 else None
     by_group = facts.charted(history, device)
-    headline = [cases for cases in by_group.values() if any(case.spec.headline for case in cases) and cases[0].spec.rank == 0]
+    headline = [
+        of for of in by_group.values() if of[0].spec.headline and not of[0].spec.latency and "requires_grad" not in dict(of[0].parameters)
+    ]
     drawn = min(headline or [*by_group.values()], key=_from_middle, default=[])
     return {
         "device": device,
@@ -97,17 +99,16 @@ def overview(site: Site, device: str, history: History) -> Values:
         "open_cases": sum(each.device == device and since is not OpenSince.BACK for each, since in history.open.items()),
         "shown": SHOWN,
         "chart": _chart(site, history, drawn) if drawn else "",
-        "grids": _grids(history, [case for case in history.cases if case.device == device and case.spec.timed and case.spec.rank < 2]),
+        "grids": grids(history, [case for case in history.cases if case.device == device and case.spec.timed and case.spec.rank < 2]),
     }
 
 
 def _latest(site: Site, history: History, comparison: Comparison) -> Values:
     """Return how the newest release compares with the one before it on a device."""
-    seen = facts.sensitivity(comparison)
     before, after = (side.version for side in comparison.sides)
     return {
         **_tally(history, comparison),
-        "seen": [(percent(share, 1), size) for size, share in seen.items()],
+        "seen": _seen(comparison),
         "launches": extent(facts.launches_of(comparison)),
         "few": facts.not_judged(comparison),
         "is_published": (before, after) in site.pairs,
@@ -127,7 +128,11 @@ def _tally(history: History, comparison: Comparison) -> Values:
         "before": before,
         "after": after,
         "slower": of(tally.slower),
-        "back": {**of(tally.back), "earlier": facts.earlier(history, tally.back, comparison)},
+        "back": {
+            **of(tally.back),
+            "earlier": (earlier := facts.earlier(history, tally.back, comparison)),
+            "not_more": facts.are_not_more(history, tally.back, earlier or before, after),
+        },
         "faster": of(tally.faster),
         "unchanged": tally.unchanged,
         "unknown": tally.unknown,
@@ -135,6 +140,12 @@ def _tally(history: History, comparison: Comparison) -> Values:
         "cases": tally.cases,
         "address": pair_address(before, after),
     }
+
+
+def _seen(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return the smallest slowdown that would be noticed 9 times in 10 by size; that of cases without a size comes last."""
+    sizes = sorted(facts.sensitivity(comparison).items(), key=lambda each: not each[0])
+    return [(percent(share, 1), f"{size} elements" if size else "without a size") for size, share in sizes]
 
 
 def _range(ratios: Sequence[float]) -> str:
@@ -193,11 +204,11 @@ def _line(history: History, case: Case, *, detailed: bool = False) -> Line:
     return Line(history.code(case), values, ends, dots, steps, max((joint.index for joint in of_case.joints), default=0))
 
 
-def _grids(history: History, cases: Sequence[Case]) -> list[facts.Grid]:
-    return facts.grids({case: _cell(history, case) for case in cases})
+def grids(history: History, cases: Sequence[Case]) -> list[facts.Grid]:
+    return facts.grids({case: cell(history, case) for case in cases})
 
 
-def _cell(history: History, case: Case) -> Values:
+def cell(history: History, case: Case) -> Values:
     """Return a case in a table of times: its newest time, its line, and what it is slower than it was, or its newest change."""
     of_case, standing = history.cases[case], history.standings.get(case)
     steps = of_case.all_steps
@@ -207,6 +218,7 @@ def _cell(history: History, case: Case) -> Values:
     step = steps[-1] if steps else None
     size = signed_percent(step.ratio) if step and not case.tracked else ""
     return {
+        "css": "",
         "address": history.address(case),
         "value": "fails" if case in newest.failures else value,
         "line": spark(of_case.values, max(0, len(of_case.values) - LAST)),
@@ -228,7 +240,7 @@ def _history(site: Site, history: History, device: str) -> Values:
         "device": device,
         "hardware": history.hardware(device),
         "groups": groups,
-        "grids": _grids(history, [case for case in history.shown if case.device == device]),
+        "grids": grids(history, [case for case in history.shown if case.device == device]),
     }
 
 
@@ -267,7 +279,7 @@ def _of_subject(site: Site, history: History, subject: str, device: str) -> Valu
         "device": device,
         "conditions": _conditions(history, device),
         "counts": [(told(case), facts.spans((row.release, row.value) for row in history.rows(case)[::-1])) for case in counted_cases],
-        "grids": _grids(history, cases),
+        "grids": grids(history, cases),
         "cases": [_case(history, case, case == main) for case in cases],
         "json": json_address(history, subject, device),
         "shares": shares
@@ -505,7 +517,7 @@ def _compared(site: Site, history: History, comparison: Comparison) -> Values:
     with_counts = [change for change in timed.values() if change.count]
     rows = facts.changed(history, comparison)
     changed_subjects = {history.subject(row.case) for row in rows}
-    grids = facts.grids(
+    tables = facts.grids(
         {case: {**facts.compact(change), "address": history.address(case)} for case, change in timed.items() if case in history.cases}
     )
     return {
@@ -515,7 +527,7 @@ def _compared(site: Site, history: History, comparison: Comparison) -> Values:
         "after": after,
         "on": f"{after.hardware(device)} ({history.name}, Python {after.python})",
         "tally": _tally(history, comparison),
-        "seen": [(percent(share, 1), size) for size, share in facts.sensitivity(comparison).items()],
+        "seen": _seen(comparison),
         "launches": extent(facts.launches_of(comparison)),
         "few": facts.not_judged(comparison),
         "counted": len(with_counts),
@@ -525,8 +537,8 @@ def _compared(site: Site, history: History, comparison: Comparison) -> Values:
             {**row._asdict(), "code": history.code(row.case), "told": told(row.case), "address": history.address(row.case)} for row in rows
         ],
         "grids": {
-            True: [each for grid in grids if (each := _part(grid, lambda case: history.subject(case) in changed_subjects)).rows],
-            False: [each for grid in grids if (each := _part(grid, lambda case: history.subject(case) not in changed_subjects)).rows],
+            True: [each for grid in tables if (each := _part(grid, lambda case: history.subject(case) in changed_subjects)).rows],
+            False: [each for grid in tables if (each := _part(grid, lambda case: history.subject(case) not in changed_subjects)).rows],
         },
         "causes": _causes(history, comparison),
         "tracked": [(case.name, *texts) for case, *texts in facts.tracked(comparison)],

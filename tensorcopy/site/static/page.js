@@ -17,6 +17,7 @@ function stored(theme) {
   }
 }
 
+root.classList.add("js");
 root.dataset.theme = stored();
 const theme = document.getElementById("theme");
 theme.hidden = false;
@@ -43,37 +44,56 @@ for (const table of document.querySelectorAll("table[data-filter]")) {
   table.parentElement.before(input);
 }
 
-/* A select for each attribute of some parts, of which the chosen one is shown: [data-choice] holds [data-part="device, kind, …"]. */
+/* A choice among parts, of which one is shown: [data-choice="device, size"] holds parts such as [data-part="CPU; 2¹⁴ elements"]. */
+class Choice {
+  /* A control with a name: buttons for up to three options, a select for more. */
+  constructor(name, onchange) {
+    this.select = element("select");
+    this.box = element("fieldset", {}, element("label", {}, `${name} `, this.select));
+    this.select.onchange = onchange;
+    this.onchange = onchange;
+  }
+
+  offer(options, wanted) {
+    this.select.replaceChildren(...options.map((word) => element("option", { textContent: word })));
+    if (options.includes(wanted)) this.select.value = wanted;
+    this.box.hidden = options.length < 2;
+    this.box.querySelectorAll("button").forEach((button) => button.remove());
+    const areButtons = options.length <= 3;
+    this.select.hidden = areButtons;
+    for (const word of areButtons ? options : []) {
+      const button = element("button", { type: "button", textContent: word });
+      button.setAttribute("aria-pressed", String(word === this.select.value));
+      button.onclick = () => {
+        this.select.value = word;
+        this.onchange();
+      };
+      this.box.append(button);
+    }
+  }
+}
+
 for (const holder of document.querySelectorAll("[data-choice]")) {
-  const names = holder.dataset.choice.split(", ");
-  const parts = [...holder.querySelectorAll("[data-part]")];
+  const parts = [...holder.querySelectorAll(":scope > [data-part]")];
   const words = parts.map((part) => part.dataset.part.split("; "));
-  const controls = element("div", { className: "controls" });
-  const selects = names.map((name) => {
-    const select = element("select");
-    controls.append(element("label", {}, `${name} `, select));
-    return select;
-  });
+  const choices = holder.dataset.choice.split(", ").map((name) => new Choice(name, () => show(choices.map((choice) => choice.select.value))));
   const show = (wanted) => {
     let left = words.map((_, index) => index);
-    selects.forEach((select, place) => {
+    choices.forEach((choice, place) => {
       const options = [...new Set(left.map((index) => words[index][place]).filter(Boolean))];
-      select.replaceChildren(...options.map((word) => element("option", { textContent: word })));
-      if (options.includes(wanted[place])) select.value = wanted[place];
-      select.parentElement.hidden = options.length < 2;
-      left = left.filter((index) => !options.length || words[index][place] === select.value);
+      choice.offer(options, wanted[place]);
+      left = left.filter((index) => !options.length || words[index][place] === choice.select.value);
     });
     parts.forEach((part, index) => {
       part.hidden = index !== left[0];
-      if (part.localName === "details") part.open = index === left[0];
+      if (part.localName === "details") part.open = true;
     });
   };
   const target = location.hash.slice(1) && document.getElementById(location.hash.slice(1));
-  const first = parts.findIndex((part) => target && (part === target || part.contains(target)));
-  const opened = parts.findIndex((part) => part.dataset.first !== undefined);
-  controls.onchange = () => show(selects.map((select) => select.value));
-  holder.prepend(controls);
-  show(words[first >= 0 ? first : Math.max(opened, 0)] ?? []);
+  const named = parts.findIndex((part) => target && part.contains(target));
+  const first = parts.findIndex((part) => part.dataset.first !== undefined);
+  holder.prepend(element("div", { className: "controls" }, ...choices.map((choice) => choice.box)));
+  show(words[named >= 0 ? named : Math.max(first, 0)] ?? []);
 }
 
 /* A chart: the values of the release under the pointer stand below it, and an entry of the key hides its line. */
