@@ -27,7 +27,6 @@ from tensorcopy.site.facts import History, Site
 
 SIZES = [2**exponent for exponent in range(15)]  # of the article's figures
 FIGURES = {"copies": ("copy", "detach_clone"), "conversions": ("conversion", "detach_numpy_copy")}  # a group, and its recommended method
-FOLDER = Path("docs/drawings")
 
 
 def ordered(history: History) -> list[Result]:
@@ -156,7 +155,7 @@ def figure(name: str, site: Site) -> str:
     on = f"torch {shown.release} on {history.hardware('cpu')}, machine {history.name}, {history.day('cpu')}"
     about = f"{escaped(on)}; float32, no grad, one thread, {launches[0]} to {launches[-1]} launches."
     table = markdown_table(["", f"against {code(shown.recommended)}, of {len(SIZES)} sizes"], rows, "ll")
-    return f"![{shown.title}.]({FOLDER.name}/{name}.svg)\n\n{about}\n\n{table}"
+    return f"![{shown.title}.]({name}.svg)\n\n{about}\n\n{table}"
 
 
 def _factor(ratios: Sequence[Ratio]) -> str:
@@ -191,8 +190,8 @@ def _amounts(peaks: Iterable[tuple[str, Sequence[str]]]) -> str:
 
 def drawings(site: Site) -> dict[Path, str]:
     """Return the figures and the article's first graph as files."""
-    figures = {FOLDER / f"{name}.svg": measured(site, name).svg() for name in FIGURES}
-    return {**figures, FOLDER / "graph.svg": standalone.standalone(draw_graph(drawn_graph()))}
+    figures = {Path(f"docs/{name}.svg"): measured(site, name).svg() for name in FIGURES}
+    return {**figures, Path("docs/graph.svg"): standalone.standalone(draw_graph(drawn_graph()))}
 
 
 PARTS: dict[str, Callable[[Site], str]] = {

@@ -67,12 +67,12 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     parts: dict[str, Part] = {**PARTS, "newer_numpy": partial(newer_numpy, results)}
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     every = "".join(pages.values())
-    drawings = {name: svg for name, svg in draw_methods(site.methods).items() if f"]({article.FOLDER.name}/{name}.svg)" in every}
+    drawings = {name: svg for name, svg in draw_methods(site.methods).items() if f"](drawings/{name}.svg)" in every}
     return {
         **{path: with_parts(text, site, parts) for path, text in pages.items() if PART.search(text)},
         advise.SHIPPED: msgspec.json.encode(evidence(site)).decode() + "\n",
         words.CODES: codes(),
-        **{article.FOLDER / f"{name}.svg": standalone(svg) for name, svg in drawings.items()},
+        **{Path(f"docs/drawings/{name}.svg"): standalone(svg) for name, svg in drawings.items()},
         **article.drawings(site),
     }
 

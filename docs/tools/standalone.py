@@ -31,7 +31,8 @@ def chart(figure: str) -> str:
     entries = []
     for number, (css, code) in enumerate(KEY.findall(figure)):
         x, y = LEFT + number % 2 * COLUMN, HEIGHT + 18 + number // 2 * ROW
-        entries.append(f'<text class="key" x="{x}" y="{y}"><tspan class="{css}">●</tspan> {code}</text>')
+        mark = f'<path class="p" d="M{x} {y - 4}h0"/>'
+        entries.append(f'<g class="{css}">{mark}<text x="{x + 10}" y="{y}" font-family="monospace">{code}</text></g>')
     height = HEIGHT + 4 + ROW * ((len(entries) + 1) // 2)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title[1]}">'
     return standalone(f"{head}{drawn}{''.join(entries)}</svg>")
