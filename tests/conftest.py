@@ -35,8 +35,8 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
-from tensorcopy.site import publisher, render, writer
-from tensorcopy.site.content import Content
+from tensorcopy.site import build, facts
+from tensorcopy.site.facts import Site
 from tensorcopy.worker import operations
 from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
@@ -75,7 +75,7 @@ def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFact
     with made_once(tmp_path_factory, "templates") as (folder, _):
         folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
+        patch.setattr(build, "Environment", partial(build.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
         patch.setattr(json5, "loads", lru_cache(json5.loads))  # of asv.conf.json, which no test changes in memory
         yield
@@ -224,19 +224,6 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
     return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
-def write_pages(directory: Path, content: Content, *modules: str) -> Path:
-    """Write the pages of some modules below `directory`, with the stylesheets and scripts of all, and return it."""
-    directory.mkdir(exist_ok=True)
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        every = [each for each in render.page_modules(content) if each.__name__.rpartition(".")[2] in modules]
-        patch.setattr(render, "page_modules", lambda _: every)
-        for address, text in render.files(content):
-            (directory / address).parent.mkdir(parents=True, exist_ok=True)
-            (directory / address).write_text(text, encoding="utf-8")
-    return directory
-
-
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
@@ -245,9 +232,9 @@ def shipped_results() -> Results:
 
 
 @pytest.fixture(scope="session")
-def shipped_content(shipped_results: Results) -> Content:
-    """The content of the pages of the shipped results, judged once: its files run in one test process. No test changes it."""
-    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
+def shipped_site(shipped_results: Results) -> Site:
+    """What the site shows of the shipped results. No test changes it."""
+    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")
@@ -291,7 +278,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published_site(shipped_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the shipped history; the first test process that needs it writes it for all.
 
     No test changes it.
@@ -299,7 +286,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()
-            writer.write(shipped(), shipped_results.results, publisher.documentation(ROOT), site)
+            build.write(shipped_site, site)
     return site
 
 

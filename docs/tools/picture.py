@@ -42,9 +42,9 @@ def sources() -> list[Path]:
     return [*found.values(), Path("tensorcopy/site/static/tensorcopy.css")]
 
 
-def hash_of_sources() -> str:
-    """Return a hash of what `sources` names."""
-    return sha256(b"\0".join(path.read_bytes() for path in sorted(sources()))).hexdigest()
+def taken_of() -> str:
+    """Return what stands beside a picture of the first page as it is: a hash of what `sources` names, as JSON."""
+    return json.dumps({"of": sha256(b"\0".join(path.read_bytes() for path in sorted(sources()))).hexdigest()}) + "\n"
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
         address = (site / "index.html").as_uri()
         subprocess.run([program, *options, f"--screenshot={taken}", address], check=True, capture_output=True)
         shutil.copy(taken, PICTURE)
-    files.replace(TAKEN, json.dumps({"of": hash_of_sources()}) + "\n")
+    files.replace(TAKEN, taken_of())
 
 
 if __name__ == "__main__":
