@@ -4,14 +4,18 @@ import ast
 import json
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import cache
-from itertools import takewhile
+from itertools import product, takewhile
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 
+from docs.tools import article
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.site import facts
 from tests import recompute
 from tests.conftest import ROOT
 from tests.recompute import Machine
@@ -223,3 +227,67 @@ def test_the_times_in_the_readme_follow_from_the_launch_files(recommended, suite
                 assert [float(end) for end in interval.split(" to ")] == pytest.approx(judged[method][2], abs=0.006)
             checked += 1
     assert checked == 2 * (5 if recommended == "detach_clone" else 3)
+
+
+def peaks(name, suite, device):
+    """Return by method the peaks in MiB that the launch files of a machine have for a tensor of 4 MiB, with their releases."""
+    found = defaultdict(lambda: defaultdict(set))
+    for path in (ROOT / "results" / name).glob("*.json"):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        suite_of = document["suites"].get(suite, {})
+        cases = [*product(*[[value.strip("'") for value in values] for values in suite_of.get("params", [])])]
+        for index, value in suite_of.get("values", {}).items():
+            method, numel, on = cases[int(index)]
+            assert numel == str(2**20)
+            if on == device:
+                found[method][f"{value / 2**20:g}"].add(recompute.releases()[document["sides"][0]["sha"]])
+    return found
+
+
+IN_TABLE = {**CODES, "detach_to_cpu_copy_numpy": 'x.detach().to("cpu", copy=True).numpy()'}
+
+
+def test_the_memory_of_conversions_is_that_of_the_launch_files():
+    """On the CPU that of the host; on CUDA that of the device and that of the host."""
+    on_cpu, on_cuda = PARTS["article_memory"].split("\n\nCUDA")
+    of_cpu = peaks("epyc-2core", "memory.Host.track_peak", "cpu")
+    of_device, of_host = (peaks("h200-16core", f"memory.{where}.track_peak", "cuda") for where in ("Device", "Host"))
+    checked = 0
+    for method, code in IN_TABLE.items():
+        if "numpy" not in method:
+            continue
+        on_host = re.search(rf"^\| `{re.escape(code)}` \| (.*?) \|$", on_cpu, re.MULTILINE)[1]
+        assert {*re.findall(r"(\d+) MiB", on_host)} == of_cpu[method].keys()
+        for amount, release in re.findall(r"(\d+) MiB with torch ([\d.]+)", on_host):
+            assert of_cpu[method][amount] == {release}
+        there = code if "copy=True" in code else code.replace(".numpy()", ".cpu().numpy()")
+        device, host = re.search(rf"^\| `{re.escape(there)}` \| (\d+) M?i?B \| (\d+) MiB \|$", on_cuda, re.MULTILINE).groups()
+        assert ({device}, {host}) == ({*of_device[method]}, {*of_host[method]})
+        checked += 1
+    assert checked == 4
+    assert of_device["detach"].keys() == of_cpu["detach"].keys() == {"0"}
+
+
+def test_a_value_that_differs_stands_beside_the_printed_one(shipped_results):
+    """With its release and its device; the score counts it, and the values beside it are the same."""
+    other = ["detach: w is 1.0, printed 2.0"]
+
+    def changed(result):
+        fails = result.machine == "epyc-2core" and (result.version, result.python) == ("2.15.0", "3.11")
+        return replace(result, article={"cpu": {"statements": 99, "hold": 98, "fail": other}}) if fails else result
+
+    site = facts.site(shipped(), [changed(result) for result in shipped_results.results])
+    table = article.values("detach", site)
+    assert "| `w, z` | `2.0, 2.0` | `w` is `1.0` with torch 2.15.0 | same |" in table.splitlines()
+    assert table.count("same") == 3
+    score, _ = article.score(site).splitlines()
+    assert "99 of 99 printed values are the same with 21 releases, torch 1.9.0 to 2.14.1" in score
+    assert "98 of 99 printed values are the same with torch 2.15.0" in score
+
+
+def test_the_article_stands_without_a_gpu(shipped_results):
+    """What is about two devices has a dash, and nothing names CUDA."""
+    site = facts.site(shipped(), [result for result in shipped_results.results if result.machine == "epyc-2core"])
+    texts = {name: part(site) for name, part in article.PARTS.items()}
+    assert "– |" in texts["article_cpu"]
+    assert not any("CUDA" in text for text in texts.values())
