@@ -117,7 +117,7 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
         for history in histories:
             cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
             document = {case.name: views.launches(history, case) for case in cases}
-            yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+            yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
     yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)
     yield SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n"

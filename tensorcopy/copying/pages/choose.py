@@ -36,6 +36,7 @@ def _requests(evidence: Evidence, device: str) -> Iterator[Values]:
             "part": "; ".join([device.upper(), *_asked(request)]),
             "anchor": "-".join([device, *("".join(filter(str.isalnum, word)) for word in _asked(request))]),
             "title": ", ".join(_asked(request)),
+            "is_first": request == recommend.common_request("tensor", device),
             "evidence": evidence,
             "table": _table(table),
             "others": [(f"{other.request.dtype}, {other.request.layout}", _table(other)) for other in timed],

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tensorcopy.copying import memory, recommend
-from tensorcopy.copying.recommend import CopyRequest, Table
+from tensorcopy.copying.recommend import CopyRequest, Evidence, Table
 from tensorcopy.judge.methods import AS_FAST_WITHIN, Word
 from tensorcopy.numbers import count, duration, extent, two_digits
 from tensorcopy.numbers import size as bytes_text
@@ -27,7 +27,7 @@ LANGUAGES = {"en": "index.html", "ja": "ja/index.html"}
 
 def pages(site: Site, overview: Page) -> Iterator[Page]:
     """Yield the first page in each language; overview : of the engine, whose blocks it shows below the answers."""
-    blocks = [{**block, **_answers(block["history"], block["device"])} for block in overview.values["blocks"]]
+    blocks = [{**block, **_answers(site, block["history"], block["device"])} for block in overview.values["blocks"]]
     for language, address in LANGUAGES.items():
         yield Page(
             address,
@@ -39,7 +39,7 @@ def pages(site: Site, overview: Page) -> Iterator[Page]:
         )
 
 
-def _answers(history: History, device: str) -> Values:
+def _answers(site: Site, history: History, device: str) -> Values:
     """Return the answers of a device, with its times by size for x with and without grad, and the memory of a clone before `.cpu()`."""
     evidence = recommend.of_result(history.newest(device), device)
     common = recommend.common_request
@@ -48,12 +48,15 @@ def _answers(history: History, device: str) -> Values:
         "… that gradients reach": CopyRequest("tensor", True, True, True, device),
         "an ndarray of its own": common("ndarray", device),
     }
+    others = [each for each in site.histories if each.name == site.own and each is not history and device in each.devices]
+    own = recommend.of_result(others[0].newest(device), device) if others else None
     tables = {wish: recommend.table(evidence, request) for wish, request in wishes.items()}
     asked = [common(to, device) for to in ("tensor", "ndarray")]
     by_grad = {grad: [recommend.table(evidence, replace(request, requires_grad=grad)) for request in asked] for grad in (True, False)}
     timed = {grad: of for grad, of in by_grad.items() if any(table.columns and table.timed.requires_grad is grad for table in of)}
     return {
-        "answers": [_answer(wish, table) for wish, table in tables.items() if table.rows],
+        "answers": [_answer(wish, table, own) for wish, table in tables.items() if table.rows],
+        "own": others[0] if others else None,
         "tables": [(grad, _times(history, device, grad, of)) for grad, of in timed.items()],
         "launches": extent(each.launches for table in tables.values() for each in _ratios(table)),
         "cannot": _cannot(tables.values()),
@@ -61,8 +64,11 @@ def _answers(history: History, device: str) -> Values:
     }
 
 
-def _answer(wish: str, table: Table) -> Values:
-    """Return what to type for a wish: its code, what it was observed to do, its cost, and how others compare."""
+def _answer(wish: str, table: Table, own: Evidence | None) -> Values:
+    """Return what to type for a wish: its code, what it was observed to do, its cost, and how others compare.
+
+    own : of the machine that publishes, where the cost is another machine's
+    """
     row = table.rows[0]
     observed = table.evidence.methods[row.method]["observed"][table.request.device]["with_grad"]
     nearest = [column for numel in (SMALL, LARGE) if (column := table.nearest(numel))]
@@ -77,6 +83,11 @@ def _answer(wish: str, table: Table) -> Values:
         "costs": [
             (duration(column.cells[row.method].seconds), count(column.numel), bytes_text(column.numel * FLOAT32))
             for column in columns.values()
+        ],
+        "own_costs": [
+            (duration(timed.seconds[row.method]), count(timed.numel))
+            for timed in (own.timed if own else ())
+            if timed.numel in columns and timed.requires_grad is table.timed.requires_grad and row.method in timed.seconds
         ],
         "grad": table.timed.requires_grad,
         "instead": [

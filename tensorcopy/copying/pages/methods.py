@@ -11,7 +11,8 @@ from tensorcopy.copying import memory, recommend
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe, error_of
 from tensorcopy.copying.recommend import Table
-from tensorcopy.numbers import ratio_text
+from tensorcopy.judge.methods import Ratio, Word
+from tensorcopy.numbers import count, ratio_text
 from tensorcopy.site.facts import Site, spans, subject_address
 from tensorcopy.site.views import Page, Values
 
@@ -78,16 +79,22 @@ def _compared(tables: Sequence[Table], method: str) -> Iterator[Values]:
         request = table.request
         if table.timed != request or not any(method in column.cells for column in table.columns):
             continue
-        words = [
-            (
-                str(column.numel),
-                cell.against.word.value,
-                " to ".join(map(ratio_text, cell.against.interval)) if cell.against.interval else "",
-            )
-            for column in table.columns
-            if (cell := column.cells.get(method)) and cell.against
-        ]
-        yield {"to": request.to, "own": request.own, "grad": request.requires_grad, "code": table.code, "words": words}
+        against = {column.numel: cell.against for column in table.columns if (cell := column.cells.get(method)) and cell.against}
+        runs = spans((count(numel), each.word.value) for numel, each in against.items())
+        yield {
+            "to": request.to,
+            "own": request.own,
+            "grad": request.requires_grad,
+            "code": table.code,
+            "runs": runs,
+            "ratios": _range(against),
+        }
+
+
+def _range(against: Mapping[int, Ratio]) -> str:
+    """Return the smallest and the largest ratio of the sizes at which a method is slower or faster; "" without any."""
+    ratios = sorted(each.ratio for each in against.values() if each.word in (Word.SLOWER, Word.FASTER))
+    return " to ".join(dict.fromkeys(map(ratio_text, (ratios[0], ratios[-1])))) if ratios else ""
 
 
 def _behaviour(block: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
