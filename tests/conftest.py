@@ -34,6 +34,8 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
+from tensorcopy.site import build, facts
+from tensorcopy.site.facts import Site
 from tensorcopy.worker import operations
 from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
@@ -74,6 +76,7 @@ GOLDEN = ROOT / "tests" / "golden"
 def _arguments_are_made_once() -> Generator[None, None, None]:
     """Describing all arguments takes longer than a small command."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "Environment", partial(build.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
         patch.setattr(json5, "loads", lru_cache(json5.loads))  # of asv.conf.json, which no test changes in memory
         yield
@@ -222,19 +225,6 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
     return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
-def write_pages(directory: Path, content: Content, *modules: str) -> Path:
-    """Write the pages of some modules below `directory`, with the stylesheets and scripts of all, and return it."""
-    directory.mkdir(exist_ok=True)
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        every = [each for each in render.page_modules(content) if each.__name__.rpartition(".")[2] in modules]
-        patch.setattr(render, "page_modules", lambda _: every)
-        for address, text in render.files(content):
-            (directory / address).parent.mkdir(parents=True, exist_ok=True)
-            (directory / address).write_text(text, encoding="utf-8")
-    return directory
-
-
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
@@ -244,9 +234,9 @@ def shipped_results() -> Results:
 
 
 @pytest.fixture(scope="session")
-def shipped_content(shipped_results: Results) -> Content:
-    """The content of the pages of the shipped results, judged once: its files run in one test process. No test changes it."""
-    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
+def shipped_site(shipped_results: Results) -> Site:
+    """What the site shows of the shipped results. No test changes it."""
+    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")
@@ -290,7 +280,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published_site(shipped_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the shipped history; the first test process that needs it writes it for all.
 
     No test changes it.
@@ -298,7 +288,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()
-            writer.write(shipped(), shipped_results.results, publisher.documentation(ROOT), site)
+            build.write(shipped_site, site)
     return site
 
 

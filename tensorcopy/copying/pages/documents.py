@@ -111,4 +111,5 @@ def _drawing(token: Token, drawings: Mapping[str, str], docs: Mapping[str, str])
     """Return a drawing of a method or a figure of docs/ with its label, or nothing where neither is there."""
     source = str(token.attrs["src"])
     drawing = drawings.get(source.removeprefix("drawings/").removesuffix(".svg"), "") or docs.get(source, "")
-    return re.sub(r'aria-label="[^"]*"', lambda _: f'aria-label="{escape(token.content)}"', drawing, count=1)
+    labelled = re.sub(r'aria-label="[^"]*"', lambda _: f'aria-label="{escape(token.content)}"', drawing, count=1)
+    return re.sub(r"<style>.*?</style>", "", labelled, flags=re.DOTALL)  # its colours are those of the page, whose policy forbids others
