@@ -238,7 +238,7 @@ class Cause(NamedTuple):
 def _smallest(names: Iterable[str]) -> dict[str, str]:
     """Return the profiled case of each method's smallest contiguous tensor of float32, without grad where there is one."""
     smallest: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: (name.endswith(" grad"), int(name.split()[1]))):
+    for name in sorted(names, key=lambda name: (name.endswith(" grad"), int(name.split()[1]), name)):
         if " float32 contiguous" in name:
             smallest.setdefault(name.split()[0], name)
     return smallest
