@@ -8,7 +8,6 @@ from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.paired import Verdict, has_changed
 from tensorcopy.results.kinds import TOLERANCES
 
-
 MOST_BACK = 0.05  # relative, the largest slowdown that is back: the layouts of two released binaries differ by 2 to 3 % each
 
 
