@@ -11,7 +11,7 @@ from pathlib import Path
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import size, unbroken
-from tensorcopy.report.formats import code, escaped, markdown_table
+from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results.cases import memory_case
 from tensorcopy.results.result import Result, in_order
 from tensorcopy.site.machine import Machine

@@ -27,12 +27,11 @@ from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, duration, multiple
+from tensorcopy.numbers import count, duration, multiple, signed
 from tensorcopy.releases.release_table import WITH_NUMPY_2
-from tensorcopy.report import explanation, sentences, words
-from tensorcopy.report.formats import code, escaped, markdown_table
-from tensorcopy.report.words import translate
+from tensorcopy.report import comparison as reports
+from tensorcopy.report import why
+from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import reader
 from tensorcopy.results.effects import Timing
 from tensorcopy.results.result import Result
@@ -40,11 +39,18 @@ from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import addresses, render
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.machine import HISTORY_NUMELS, DeviceResults, Machine
-from tensorcopy.site.page import circumstances
 from tensorcopy.site.svg import STYLESHEET, colours
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
 PART = re.compile(f"{BEGIN.format('([a-z_]+)')}\n(.*?)\n{END}", re.DOTALL)
+GUIDE = (
+    "A test runs the code blocks below as one session, from top to bottom, with torch {torch} on the CPU. "
+    "The drawings show what this release does."
+)
+GUIDE_JA = (
+    "以下のコードは全体で一つのセッションになっており、テストが上から順に、CPU 上の torch {torch} で実行しています。"
+    "図も、このリリースでの観測結果から生成しています。"
+)
 WANTS = {
     "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
     "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
@@ -72,7 +78,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     return {
         **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
         advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
-        words.CODES: codes(),
+        campaign.CODES: codes(),
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
     }
 
@@ -82,7 +88,7 @@ def codes() -> str:
     try:
         from tensorcopy.copying.inside.methods import METHODS
     except ModuleNotFoundError:
-        return words.CODES.read_text(encoding="utf-8")
+        return campaign.CODES.read_text(encoding="utf-8")
     return json.dumps({name: method.code for name, method in METHODS.items()}, indent=2) + "\n"
 
 
@@ -192,17 +198,16 @@ def _timed(timing: Timing | None, fastest: float) -> str:
 
 
 def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:
-    """Return the first sentences of `tensorcopy why` about a case; None where the functions of a release were not counted."""
+    """Return what `tensorcopy why` says of a case, with its groups; None where the functions of a release were not counted."""
     results = {(result.provenance["torch"].partition("+")[0], result.python): result for result in machine.results}
     if not {(before, python), (after, python)} <= results.keys():
         return None
     try:
-        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().rules)
+        report = why.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().rules)
     except TensorcopyError:
         return None
-    said = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]
-    quoted = "\n".join(f"> {sentence}" for sentence in said if sentence)
-    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {explanation.case_text(explained.name)}:\n\n{quoted}"
+    groups = ", ".join(f"{row.name} {signed(row.after - row.before)}" for row in report.rows if row.change is None)
+    return f"{escaped(report.lines[0])}\n\n> {escaped(report.heading)}: {escaped(groups)}."
 
 
 def newer_numpy(machine: Machine) -> str | None:
@@ -215,17 +220,16 @@ def newer_numpy(machine: Machine) -> str | None:
     if before is None:
         return None
     comparison = comparisons.between(Question(before, after, machine.rules))
-    rows = [(f"{code(machine.case_code(case))}, {circumstances(case)}", change) for case, change in comparison.changes.items()]
-    fastest = [(case, change) for case, change in rows if change.verdict is Verdict.FASTER]
     numpys = " → ".join(str(each.provenance["numpy"]) for each in (before, after))
     on = escaped(f"torch {after.version}, numpy {numpys}, in the same launches on {after.processors}, {after.provenance['started'][:10]}")
-    return " ".join([f"{on}.", *sentences.headline(comparison.changes.values()), sentences.largest(rows), sentences.largest(fastest)])
+    changes = comparison.changes.values()
+    return " ".join([f"{on}: {reports.moved(changes)}.", *reports.still(changes)])
 
 
 PARTS: dict[str, Callable[[Machine], str | None]] = {
     "methods": methods,
-    "torch": lambda machine: translate("guide_torch", "en", torch=machine.newest.version),
-    "torch_ja": lambda machine: translate("guide_torch", "ja", torch=machine.newest.version),
+    "torch": lambda machine: GUIDE.format(torch=machine.newest.version),
+    "torch_ja": lambda machine: GUIDE_JA.format(torch=machine.newest.version),
     "detach": partial(finding, "detach", "3.11", "2.9.1", "2.10.0"),
     "cpu": partial(finding, "cpu", "3.11", "2.9.1", "2.10.0"),
     "numpy": partial(finding, "numpy", "3.9", "1.12.1", "1.13.1"),

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Mapping
 from itertools import groupby
-from string import ascii_lowercase
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
@@ -76,11 +76,9 @@ def add(commands: Any) -> None:
 
 
 def _advise(options: argparse.Namespace, console: Console) -> int:
-    from rich.text import Text
-
     from tensorcopy.copying.advise import advise, against_fastest, can_measure, cost, origin
     from tensorcopy.numbers import count, duration
-    from tensorcopy.report.terminal import Prose, terminal_table
+    from tensorcopy.report.table import Report, of_cells
 
     numel = options.numel.numel(options.dtype)
     names = ("independent", "keep_graph", "requires_grad", "device", "dtype", "layout")
@@ -95,33 +93,36 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.choices else 1
     if not advice.choices:
-        console.print(Prose(advice.why))
+        output.show(Report(advice.why, [], []), console)
         return 1
     first = advice.choices[0]
     place = f"on {advice.on} ({options.device})" if advice.measured == "shipped" else ""
     figures = ", ".join(filter(None, [cost(first), place]))
-    console.print(Text.assemble("use     ", (first.code, "bold"), f"   {figures}".rstrip()), soft_wrap=True)
-    console.print(Prose(f"        {advice.why}"))
-    for caveat in first.caveats:
-        console.print(Prose(f"caveat  {caveat}"))
-    if len(advice.choices) > 1:
-        console.print("")
-        # each caveat once, by a letter in the table, and without the text of a warning
-        notes = dict.fromkeys(caveat.partition(":")[0] for choice in advice.choices for caveat in choice.caveats)
-        letters = {note: ascii_lowercase[number % 26] for number, note in enumerate(notes)}
-        rows = []
-        for choice in advice.choices:
-            caveats = " ".join(sorted(letters[caveat.partition(":")[0]] for caveat in choice.caveats)) or "none"
-            rows.append([choice.code, duration(choice.seconds) if choice.seconds else "–", against_fastest(choice), caveats])
-        console.print(terminal_table(("matching methods", "time", "vs fastest", "caveats"), rows, "lrll"))
-        for note, letter in letters.items():
-            console.print(Prose(f"{letter}  {note}"))
-    nearest = f"nearest measured size: {count(advice.numel)} elements; " if advice.numel != numel else ""
+    rows = [
+        [each.code, duration(each.seconds) if each.seconds else "–", against_fastest(each), "; ".join(map(_in_a_table, each.caveats))]
+        for each in advice.choices
+    ]
+    nearest = []
+    if advice.numel != numel:
+        nearest.append(f"Nearest measured size: {count(advice.numel)} elements.")
     if (advice.request.dtype, advice.request.layout) != (options.dtype, options.layout):
-        asked = f"{options.dtype}, {options.layout}"
-        nearest = f"nearest measured case, not the same as {asked}: {advice.request.dtype}, {advice.request.layout}; {nearest}"
-    console.print(Prose(f"\n{nearest}{origin(advice)}"))
+        measured = f"{advice.request.dtype}, {advice.request.layout}"
+        nearest.append(f"Nearest measured tensor, not the same as {options.dtype}, {options.layout}: {measured}.")
+    report = of_cells(
+        f"Use {first.code}{f': {figures}' if figures else ''}",
+        ("matching methods", "time", "vs fastest", ""),
+        rows if len(rows) > 1 else [],
+        "lrll",
+        lines=[advice.why, *(f"Note: {caveat}." for caveat in first.caveats)],
+        notes=[*nearest, f"Times {origin(advice)}."],
+    )
+    output.show(report, console)
     return 0
+
+
+def _in_a_table(caveat: str) -> str:
+    """Return a caveat without the text of a warning."""
+    return caveat.partition(": ")[0] if caveat.startswith("warns") else caveat
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
@@ -129,7 +130,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.campaign import TAKEN
     from tensorcopy.copying.inside.semantics import describe, describe_differences, error_of
     from tensorcopy.releases import interpreters
-    from tensorcopy.report.terminal import terminal_table
+    from tensorcopy.report.table import Column, Report, Section
 
     own = campaign()
     report = interpreters.run_probe(
@@ -146,17 +147,27 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
         return 1 if differing or failing or own.left_out else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
+    sections = []
     for device in devices:
-        if len(devices) > 1:
-            console.print(device)
         cells = []
         for _, (plain, with_grad) in groupby((row for row in rows if row["device"] == device), key=lambda row: row["method"]):
             sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
-            seen = [row["observed"] for row in (plain, with_grad)]  # of an error its name; the rest is below the table
-            cells.append([sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in seen)])
-        table = terminal_table(["", "", "plain tensor", "tensor that requires grad"], cells, "llll")
-        console.print(table)
-        console.print("")
+            # of an error its name; the rest is below the table
+            seen = [str(row["observed"]["raises"]).partition(":")[0] or describe(dict(row["observed"])) for row in (plain, with_grad)]
+            tensors = ("",) if seen[0] == seen[1] else ("plain tensor", "requires grad")
+            cells += [(sign, plain["code"], tensor, text) for tensor, text in zip(tensors, seen)]
+        sections.append(Section(device if len(devices) > 1 else "", cells, limited=False))
+    table = Report(
+        "",
+        [Column("", itemgetter(3), left=True)],
+        sections,
+        title="",
+        name=lambda row: ", ".join(filter(None, row[1:3])),
+        short=lambda row: (row[1], row[2]) if row[2] else ("", row[1]),
+        mark=itemgetter(0),
+    )
+    output.show(table, console)
+    console.print("")
     codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
         observed = row["observed"]
@@ -208,7 +219,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
     elif options.out is not None:
         console.print(f"Picture written to {options.out}", soft_wrap=True)
     else:
-        console.print(sweep.table(document, options.relative_to))
+        output.show(sweep.table(document, options.relative_to), console)
         grad = ", a leaf that requires grad" if options.requires_grad else ""
         how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
         console.print(f"\n{how}: medians of turns of a millisecond", soft_wrap=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.cli import output
 from tensorcopy.cli.arguments import add_machine, campaign, results_folder
-from tensorcopy.cli.output import print_errors, print_line, print_warnings
+from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.measure.settings import expression
 
 if TYPE_CHECKING:
@@ -24,41 +23,19 @@ def add(commands: Any) -> None:
     why.add_argument("before", metavar="A", help="a result as compare takes it, such as 2.14.1 or 1.13.1@3.9")
     why.add_argument("after", metavar="B", help="in the same form")
     add_machine(why)
-    instead = why.add_mutually_exclusive_group()
-    instead.add_argument("--format", choices=("text", "json"), default="text", help="text or json; default: text")
-    instead.add_argument("--script", action="store_true", help="print a script that shows the change with only torch and numpy")
-    instead.add_argument("--issue", action="store_true", help="print an issue for PyTorch's tracker, of a case that runs more instructions")
+    why.add_argument("--format", choices=("text", "markdown", "json", "csv"), default="text", help="default: text")
     why.set_defaults(command=_why)
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import explanation, terminal
+    from tensorcopy.report import why
     from tensorcopy.results import select
 
     own = campaign()
     sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
     pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
     print_warnings(pair.warnings)
-    has_parts = pair.device not in ("", "cpu") and not (options.script or options.issue)
-    cause = (explanation.parts_of_pair if has_parts else explanation.of_pair)(pair, options.case, own.rules)
+    report = why.of_pair(pair, options.case, own.rules)
     print_errors(pair.problems)
-    if isinstance(cause, explanation.PartsChange):
-        if options.format == "json":
-            sys.stdout.write(explanation.parts_as_json(cause))
-        else:
-            console.print(terminal.Prose(explanation.parts_text(cause).rstrip()))
-    elif options.script:
-        sys.stdout.write(explanation.script(cause))
-    elif options.issue:
-        from tensorcopy import configuration
-        from tensorcopy.site import addresses
-
-        web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
-        text = explanation.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
-        print_line(f"search PyTorch's issues for the same slowdown first, then open one: {explanation.NEW_ISSUE}")
-        sys.stdout.write(text)
-    elif options.format == "json":
-        sys.stdout.write(explanation.as_json(cause))
-    else:
-        console.print(terminal.Prose(explanation.text(cause, console.width).rstrip()))
+    output.show(report, console, options.format)
     return 2 if pair.problems else 0

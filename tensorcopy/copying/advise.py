@@ -22,13 +22,12 @@ from msgspec import Struct
 
 from tensorcopy import files
 from tensorcopy.campaign import LAYOUTS
-from tensorcopy.copying import recommend
+from tensorcopy.copying import reasons, recommend
 from tensorcopy.copying.recommend import CopyRequest, Option
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, percent, signed_interval, two_digits
 from tensorcopy.releases import interpreters
-from tensorcopy.report.words import translate
 from tensorcopy.results.cases import ITEMSIZE, Case, baseline_case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.result import Result
@@ -264,13 +263,12 @@ def of_options(request: CopyRequest, numel: int, options: Sequence[Option], meas
             multiple=option.multiple,
             verdict=option.rank,
             interval=option.change.interval if option.change else None,
-            caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
+            caveats=tuple(reasons.caveat(*each) for each in option.caveats),
         )
         for option in options
     )
-    key, placeholders = recommend.reason(request, options)
-    why = translate(key, **placeholders)
-    return Advice(request, numel, choices, why, measured, source["torch"], source["on"], source["day"], source.get("left_out", {}))
+    why, left_out = reasons.reason(request, options), source.get("left_out", {})
+    return Advice(request, numel, choices, why, measured, source["torch"], source["on"], source["day"], left_out)
 
 
 class _Source(Struct, frozen=True):

@@ -7,14 +7,25 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from tensorcopy import campaign
+import msgspec
+
+from tensorcopy import campaign, files
 from tensorcopy.campaign import Campaign
 from tensorcopy.releases import interpreters, release_table
-from tensorcopy.report import words
 from tensorcopy.results import suite_specs
 from tensorcopy.worker.operations import BASELINE, OWN_ONLY
 
+CODES = Path(__file__).with_name("codes.json")
 OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
+
+
+@cache
+def codes() -> dict[str, str]:
+    """Return the expression of each method of this package by its name, without torch. Raises TensorcopyError for a damaged file."""
+    try:
+        return msgspec.json.decode(files.read_bytes(CODES), type=dict[str, str])
+    except (OSError, ValueError, RecursionError) as error:
+        raise files.damaged(CODES, error, "the file of the package") from error
 
 
 @cache
@@ -36,7 +47,7 @@ def shipped() -> Campaign:
         measured=("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml"),
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
-        methods=frozenset([*words.codes(), BASELINE]),
+        methods=frozenset([*codes(), BASELINE]),
     )
 
 

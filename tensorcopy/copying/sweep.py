@@ -6,22 +6,20 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import log, log10
 from pathlib import Path
 from typing import Any
-
-from rich.console import RenderableType
-from rich.text import Text
 
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
-from tensorcopy.report.terminal import terminal_table
+from tensorcopy.report.table import Report, Section, of_cells
 from tensorcopy.worker.processes import installing
 
 BARS = "▁▂▃▄▅▆▇█"
-COLUMNS = 4  # sizes whose times are shown
+COLUMNS = 3  # sizes whose times are shown
 
 # colours that colour-blind readers can distinguish (after Okabe and Ito, 2008), dark enough for text; the marks serve prints without colour
 COLOURS = ("#0072B2", "#C94F00", "#00805C", "#A8447F", "#A36F00", "#2E7FB0", "#000000", "#7A7400")
@@ -78,32 +76,36 @@ def divisors(curves: Sequence[Document], relative_to: str) -> dict[int, float]:
     return next({point["numel"]: point["usual"] for point in curve["points"]} for curve in curves if curve["name"] == relative_to)
 
 
-def table(document: Document, relative_to: str = "") -> RenderableType:
-    """Return a row for each method with its curve and its time at some sizes.
+def table(document: Document, relative_to: str = "") -> Report:
+    """Return a row for each method with its curve and its time at some sizes, the fastest first, and last the memcpy baseline.
 
-    A curve has eight steps of a logarithmic scale. Of several groups of own operations, each has a row with its name above it.
-    The scale spans the methods' times; the memcpy baseline may be below it. The fastest time at each size is bold.
+    A curve has eight steps of a logarithmic scale, which spans the methods' times; the memcpy baseline may be below it.
+    Of several groups of own operations, each has a section.
     """
-    curves = [*document["curves"], document["baseline"]]
-    by = divisors(curves, relative_to)
-    values = [[point["usual"] / by[point["numel"]] for point in curve["points"]] for curve in curves]
-    low, high = (log(extreme(value for row in values[:-1] for value in row)) for extreme in (min, max))
+    curves, by = document["curves"], divisors([*document["curves"], document["baseline"]], relative_to)
+    values = {curve["name"]: [point["usual"] / by[point["numel"]] for point in curve["points"]] for curve in curves}
+    low, high = (log(extreme(value for row in values.values() for value in row)) for extreme in (min, max))
     numels = [point["numel"] for point in curves[0]["points"]]
     shown = sorted({round(step * (len(numels) - 1) / (COLUMNS - 1)) for step in range(COLUMNS)})
-    fastest = {index: min(row[index] for row in values[:-1]) for index in shown}
-    rows: list[list[RenderableType]] = []
-    groups = [curve.get("group", "") for curve in curves]
-    for number, (curve, row) in enumerate(zip(curves, values)):
-        is_baseline = curve is curves[-1]
-        if len(set(filter(None, groups))) > 1 and groups[number] not in ("", groups[number - 1]):
-            rows.append([Text(groups[number], "dim"), "", *([""] * len(shown))])
+
+    def cells(name: str, curve: Document) -> list[str]:
+        row = [point["usual"] / by[point["numel"]] for point in curve["points"]]
         bars = "".join(BARS[min(7, max(0, round(7 * (log(value) - low) / ((high - low) or 1))))] for value in row)
-        texts = {index: multiple(row[index]) if relative_to else duration(row[index]) for index in shown}
-        styles = {index: "bold" if row[index] == fastest[index] and not is_baseline else "" for index in shown}
-        name = Text(f"memcpy baseline: {curve['code']}", "dim") if is_baseline else Text(curve["code"])
-        rows.append([name, bars, *(Text(text, styles[index]) for index, text in texts.items())])
-    header = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
-    return terminal_table(header, rows, "ll" + "r" * len(shown))
+        return [name, bars, *(multiple(row[index]) if relative_to else duration(row[index]) for index in shown)]
+
+    ordered = sorted(curves, key=lambda curve: sum(map(log, values[curve["name"]])))
+    groups = {group: [cells(each["code"], each) for each in ordered if each.get("group", "") == group] for group in _groups(curves)}
+    baseline = cells(f"memcpy baseline: {document['baseline']['code']}", document["baseline"])
+    titles = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
+    whole = of_cells("", titles, [*(row for rows in groups.values() for row in rows), baseline], "ll" + "r" * len(shown))
+    if len({*filter(None, groups)}) < 2:
+        return whole
+    return replace(whole, sections=[*(Section(group, rows) for group, rows in groups.items()), Section("memcpy", [baseline])])
+
+
+def _groups(curves: Sequence[Document]) -> list[str]:
+    """Return the groups of methods, in order."""
+    return [*dict.fromkeys(curve.get("group", "") for curve in curves)]
 
 
 def plot(

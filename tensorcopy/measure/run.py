@@ -30,10 +30,7 @@ from tensorcopy.worker import hardware
 # first halves the undecided cases up to 2^14, which take a third of the time
 WIDE, WIDE_LARGE = 0.011, 0.02
 
-UNPAIRED = (
-    "unpaired: measured alone, and compared with unpaired launches only; tensorcopy measure takes turns with a reference, and several "
-    "--interpreter with each other"
-)
+UNPAIRED = "measured alone, so not compared with releases that took turns; for that: tensorcopy measure RELEASE, or several --interpreter"
 
 
 @dataclass(frozen=True)

@@ -276,7 +276,7 @@ def test_a_launch_without_another_side_is_unpaired_and_says_so(machine, capsys):
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
     assert machine.sides == [["2.15.0@3.11"]]
     printed = capsys.readouterr()
-    assert "unpaired: measured alone" in printed.out
+    assert "measured alone, so not compared" in printed.out
     assert "warning: torch 2.8.0 was not installed" in printed.err
 
 
@@ -630,7 +630,7 @@ def test_the_dashboard_measures_the_newest_release_alone(machine, dashboard, cap
         assert dashboard(*arguments) == 0
         assert machine.sides == [[f"{newest}@3.11"]] * expected
         printed = capsys.readouterr().out
-        assert ("unpaired: measured alone" in printed) == (expected > before)
+        assert ("measured alone, so not compared" in printed) == (expected > before)
         assert ("was measured on this machine; --again adds launches" in printed) == (expected == before)
     assert machine.counted == [newest]
 
