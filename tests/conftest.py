@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ import json5
 import numpy as np
 import pytest
 from filelock import FileLock
-from jinja2 import FileSystemBytecodeCache
 from xdist.scheduler import LoadFileScheduling
 
 from tensorcopy import cli
@@ -35,8 +34,6 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
-from tensorcopy.site import publisher, render, writer
-from tensorcopy.site.content import Content
 from tensorcopy.worker import operations
 from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
@@ -70,12 +67,9 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
-    """Compiling the templates takes longer than writing a small site, and describing all arguments longer than a small command."""
-    with made_once(tmp_path_factory, "templates") as (folder, _):
-        folder.mkdir(exist_ok=True)
+def _arguments_are_made_once() -> Generator[None, None, None]:
+    """Describing all arguments takes longer than a small command."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
         patch.setattr(json5, "loads", lru_cache(json5.loads))  # of asv.conf.json, which no test changes in memory
         yield
@@ -224,8 +218,10 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
     return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
-def write_pages(directory: Path, content: Content, *modules: str) -> Path:
+def write_pages(directory: Path, content: Any, *modules: str) -> Path:
     """Write the pages of some modules below `directory`, with the stylesheets and scripts of all, and return it."""
+    from tensorcopy.site import render, writer
+
     directory.mkdir(exist_ok=True)
     writer.write_assets(directory)
     with pytest.MonkeyPatch.context() as patch:
@@ -245,8 +241,10 @@ def shipped_results() -> Results:
 
 
 @pytest.fixture(scope="session")
-def shipped_content(shipped_results: Results) -> Content:
+def shipped_content(shipped_results: Results) -> Any:
     """The content of the pages of the shipped results, judged once: its files run in one test process. No test changes it."""
+    from tensorcopy.site import publisher, render
+
     return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
 
 
@@ -296,6 +294,8 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
 
     No test changes it.
     """
+    from tensorcopy.site import publisher, writer
+
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()

@@ -204,7 +204,6 @@ def _pair(document: Document, pair: Pair) -> str:
     torch = f" with torch {before}" if of_code else ""
     report = of_rows(
         rows,
-        labels,
         heading=moved([row.change for row in rows]),
         lines=[f"{labels[1]} against {labels[0]}{torch} on {pair.on}."],
         notes=[*([noticed(percent(pair.seen, 1))] if pair.seen else []), *([OWN_SUITES] if pair.own_suites else [])],

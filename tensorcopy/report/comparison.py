@@ -167,7 +167,6 @@ def report(comparison: Comparison) -> Report:
     )
     return of_rows(
         rows,
-        comparison.labels,
         heading=f"{after} against {shared} on {processors}: {moved(changes)}",
         lines=[f"On {'; '.join(filter(None, [comparison.on, in_launches]))}."],
         means=means,
@@ -188,9 +187,7 @@ def report(comparison: Comparison) -> Report:
     )
 
 
-def of_rows(
-    rows: Sequence[Row], labels: tuple[str, str], *, heading: str, lines: Sequence[str], means: Sequence[Row] = (), **fields: Any
-) -> Report:
+def of_rows(rows: Sequence[Row], *, heading: str, lines: Sequence[str], means: Sequence[Row] = (), **fields: Any) -> Report:
     """Return the report of the cases of a comparison: those that fail now first, then those that changed; others are folded.
 
     fields : of the report
@@ -211,7 +208,7 @@ def of_rows(
             Section("", failing),
             *(Section("", [row for row in rows if row.change.verdict is verdict]) for verdict in MOVED),
             Section("likely, not significant among all cases", likely),
-            Section(f"not with {labels[0]} and {labels[1]} both", alone),
+            Section("failed before, or on one side only", alone),
             Section("geometric mean of all", means),
             Section(f"{len(undecided)} undecided", undecided, folded=True),
             Section(f"{len(apart)} not compared ({reasons(row.change for row in apart)})", apart, folded=True),

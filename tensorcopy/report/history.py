@@ -291,8 +291,11 @@ def of_case(history: CaseHistory, device: str) -> Report:
     def cell(title: str, name: str, *, left: bool = False) -> Column:
         return Column(title, lambda row: row.get(name, ""), left=left)
 
-    number = Counter(direction(unit, rises=step.rises).value for step in history.all_steps)
-    counts = ", ".join(f"{word} with {many}" for word, many in number.items()) or "no change found"
+    changed: dict[str, list[str]] = {}
+    for step in history.all_steps:
+        changed.setdefault(direction(unit, rises=step.rises).value, []).append(history.releases[step.index])
+    texts = (f"{word} with {' and '.join(of) if len(of) < 3 else len(of)}" for word, of in changed.items())
+    counts = ", ".join(texts) or "no change found"
     measured = sum(value is not None for value in history.values)
     unknown = f"; {len(history.unknown)} could not be decided" if history.unknown else ""
     usual = "± is half the 95 % interval. Use these times to compare releases of one case, not two methods."

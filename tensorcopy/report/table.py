@@ -198,19 +198,20 @@ def markdown(report: Report) -> str:
     sign = next((f"{sign} " for mark, sign in EMOJI.items() if mark in marks), "")
     alarm = f", **{escaped(report.alarm)}**" if report.alarm else ""
     lines = [f"### {sign}{escaped(report.heading)}{alarm}", *(f"\n{escaped(line)}" for line in report.lines)]
-    for section in (each for each in report.sections if each.rows):
-        columns = report.filled(section.rows)
+    shown = [each for each in report.sections if each.rows]
+    for (title, is_folded), alike in groupby(shown, key=lambda each: (escaped(each.title), each.folded)):  # those without a title together
+        of_title = [row for section in alike for row in section.rows]
+        columns = report.filled(of_title)
         rows = [
             [
                 f"{EMOJI.get(report.mark(row), '')} {code(report.name(row))}".strip(),
                 *(INSIDE.sub("&nbsp;", escaped(each.text(row))) for each in columns if each.text),
             ]
-            for row in section.rows
+            for row in of_title
         ]
         align = "".join("l" if each.left else "r" for each in columns)
         text = markdown_table([report.title, *(each.title for each in columns)], rows, f"l{align}")
-        title = escaped(section.title)
-        if section.folded:
+        if is_folded:
             lines.append(f"\n<details><summary>{title}</summary>\n\n{text}\n\n</details>")
         else:
             lines.append(f"\n**{title}**\n\n{text}" if title else f"\n{text}")
