@@ -232,6 +232,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.judge import case_history
     from tensorcopy.judge.case_history import standing
     from tensorcopy.report import history as reports
+    from tensorcopy.report.comparison import not_included
     from tensorcopy.results import reader, select
     from tensorcopy.results.cases import kinds_of_cases, matching, some, spelling
     from tensorcopy.results.reader import concerning
@@ -259,6 +260,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         report = reports.of_case(next(iter(selected.values())), device)
     else:
         report = reports.of_many(selected, device, everything=options.all)
+    report = replace(report, notes=[*report.notes, *not_included(problems)])
     output.show(report, console, options.format, everything=options.all)
     is_open = any(each.is_open and not each.acknowledged for each in standings)
     return 2 if problems else int(is_open and options.fail_on == "slower")

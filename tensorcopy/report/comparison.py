@@ -84,7 +84,7 @@ def note(change: Change) -> str:
         more = f"~{counted(change.more_launches, 'more launch')}" if change.more_launches else f">{MOST_LAUNCHES} more launches"
         return f"{word(change)}, " * bool(change.likely) + more
     if change.verdict is Verdict.UNKNOWN:
-        return f"likely {change.likely.value}" if change.likely else "varies between launches"
+        return word(change) if change.likely else "varies between launches"
     return f"acknowledged: {change.acknowledged}" if change.acknowledged else ""
 
 

@@ -183,7 +183,7 @@ def group_name(change: ReleaseChange) -> str:
     """Return the name of a group of cases: "copies ≤ 2¹⁴"."""
     group = change.group
     size = "" if group.small is None else f" {'≤' if group.small else '>'} {count(DISPATCHER)}"
-    unit = "" if group.unit == SECONDS or is_tracked(group.unit) or group.unit == group.module else f" {group.unit}"
+    unit = "" if group.unit in (SECONDS, group.module, "unit") else f" {group.unit}"  # what declares none is in "unit"
     return f"{group.module}{unit}{size}"
 
 

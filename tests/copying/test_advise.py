@@ -14,9 +14,9 @@ from tensorcopy import cli
 from tensorcopy.copying import advise, recommend
 from tensorcopy.copying.inside import timing
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, LAYOUTS, NAMES, make_tensor
+from tensorcopy.copying.reasons import REASONS
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.words import translate
 from tests import launch_files
 
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
@@ -56,7 +56,7 @@ def test_without_a_matching_method_there_is_no_code():
     """The reason explains that."""
     advice = advise.of_benchmark(benchmark({"a": 200}), replace(REQUEST, own=False), 64)
     assert (advice.code, advice.choices) == ("", ())
-    assert advice.why == translate("no_match")
+    assert advice.why == REASONS["no_match"]
 
 
 def test_a_slower_method_has_the_interval_of_its_difference():
@@ -128,18 +128,18 @@ def test_an_impossible_request_is_an_error(worker_here, arguments, text):
 
 def test_the_command_says_which_size_was_measured_instead(capsys):
     assert cli.main(["advise", "--numel", "5e9", "--shipped"]) == 0
-    assert "nearest measured size: 2²⁴ elements; from the shipped results" in " ".join(capsys.readouterr().out.split())
+    assert "Nearest measured size: 2²⁴ elements. Times from the shipped results" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--dtype", "complex64"], "nearest measured case, not the same as complex64, contiguous: int64, contiguous; from"),
+        (["--dtype", "complex64"], "Nearest measured tensor, not the same as complex64, contiguous: int64, contiguous. Times"),
         (
             ["--dtype", "float16", "--layout", "strided", "--numel", "1e4"],
-            "not the same as float16, strided: float32, strided; nearest measured",
+            "Nearest measured size: 2¹⁴ elements. Nearest measured tensor, not the same as float16, strided: float32, strided.",
         ),
-        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous; from"),
+        (["--device", "cuda", "--layout", "strided"], "Nearest measured tensor, not the same as float32, strided: float32, contiguous. Times"),
         (["--dtype", "int64"], "2¹⁷ int64 on cpu"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -149,7 +149,7 @@ def test_the_command_says_which_tensor_was_measured_instead(capsys, arguments, t
     assert cli.main(["advise", "--shipped", *arguments]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert told in printed
-    assert ("nearest measured case" in printed) is ("nearest" in told or "not the same" in told)
+    assert ("Nearest measured tensor" in printed) is ("not the same" in told)
 
 
 @pytest.mark.parametrize(("to", "dtype", "layout"), [("tensor", "bool", "strided"), ("numpy", "float16", "channels_last")])
@@ -200,9 +200,9 @@ def test_shipped_results_have_no_interpreter(capsys):
 def test_the_command_prints_code_reason_and_caveats(capsys):
     assert cli.main(["advise", "--to", "numpy", "--numel", "2**17", "--requires-grad", "--shipped"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("use     x.detach().numpy().copy()   ")
+    assert lines[0].startswith("Use x.detach().numpy().copy(): ")
     (caveat,) = advise.advise("numpy", requires_grad=True, shipped=True).choices[0].caveats
-    assert lines[2] == f"caveat  {caveat}"
+    assert lines[2] == f"Note: {caveat}."
     origin = " ".join("\n".join(lines).rpartition("\n\n")[2].split())
-    assert origin.startswith("from the shipped results, not measured here: torch ")
+    assert origin.startswith("Times from the shipped results, not measured here: torch ")
     assert "2¹⁷ float32 on cpu, requires grad, one thread" in origin

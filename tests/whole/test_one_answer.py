@@ -29,7 +29,7 @@ from asv.config import Config
 
 from tensorcopy.asv_plugin import comparing, projection
 from tensorcopy.campaign import Campaign
-from tensorcopy.ci import pull_request
+from tensorcopy.ci import pr_comment, pull_request, sentences
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
@@ -37,7 +37,6 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question, word
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.measure import now, revisions
-from tensorcopy.report import pr_comment, sentences
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, data_files, feeds, render
