@@ -91,7 +91,7 @@ class Campaign:
     """What is measured, and how it is judged.
 
     name : of asv's project, in the head of every page
-    title : the heading of a project's landing page; that of the shipped one is `question` in words.toml
+    title : the heading of a project's landing page
     folder : of tensorcopy.toml
     releases : those of the package's table, and of `table`, whose rows replace those of the same version
     table : the file that a user adds releases to; it may not exist yet

@@ -30,7 +30,7 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.numbers import count, duration, multiple, signed
 from tensorcopy.releases.release_table import WITH_NUMPY_2
 from tensorcopy.report import comparison as reports
-from tensorcopy.report import why
+from tensorcopy.report import causes
 from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import reader
 from tensorcopy.results.effects import Timing
@@ -203,11 +203,13 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
     if not {(before, python), (after, python)} <= results.keys():
         return None
     try:
-        report = why.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().rules)
+        report = causes.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().rules)
     except TensorcopyError:
         return None
-    groups = ", ".join(f"{row.name} {signed(row.after - row.before)}" for row in report.rows if row.change is None)
-    return f"{escaped(report.lines[0])}\n\n> {escaped(report.heading)}: {escaped(groups)}."
+    groups = [f"{row.name} {signed(row.after - row.before)}" for row in report.rows if row.change is None]
+    named = ", ".join([*groups[:4], *([f"and {len(groups) - 4} more groups"] if groups[4:] else [])])
+    code_of, line = report.fields["code"], escaped(report.lines[0])
+    return f"{line}\n\n> {code(code_of)} {escaped(report.heading.removeprefix(code_of))}: {escaped(named)}."
 
 
 def newer_numpy(machine: Machine) -> str | None:

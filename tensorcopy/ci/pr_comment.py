@@ -19,7 +19,7 @@ from tensorcopy import files
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
-from tensorcopy.report.comparison import Row, code_of, grouped, moved, noticed, of_rows
+from tensorcopy.report.comparison import ComparedCase, code_of, grouped, moved, noticed, of_rows
 from tensorcopy.report.table import code, cut, markdown
 from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
@@ -125,7 +125,7 @@ def rows(comparison: Comparison) -> list[CommentRow]:
     """Return the cases of a comparison, with names and units that are shown: those of a third party's suite may have any character."""
     made = []
     names = readable(comparison)
-    for shown, change, *_ in grouped(Row(names[case], change, case) for case, change in comparison.changes.items()):
+    for shown, change, *_ in grouped(ComparedCase(names[case], change, case) for case, change in comparison.changes.items()):
         fields = {name: getattr(change, name) for name in CommentRow.__struct_fields__ if name not in OF_A_ROW}
         fields["difference"] = change.count.interval if change.count and not change.timed else None
         fields["unit"] = re.sub(f"[^{IN_UNITS}]", " ", change.unit)[:LONGEST_UNIT]
@@ -200,7 +200,7 @@ def _pair(document: Document, pair: Pair) -> str:
         failures += [*(f"- {code(line)}" for line in lines), ""]
     if pair.rows is None:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
-    rows = [Row(row.case, row.change) for row in pair.rows]
+    rows = [ComparedCase(row.case, row.change) for row in pair.rows]
     torch = f" with torch {before}" if of_code else ""
     report = of_rows(
         rows,

@@ -130,7 +130,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.campaign import TAKEN
     from tensorcopy.copying.inside.semantics import describe, describe_differences, error_of
     from tensorcopy.releases import interpreters
-    from tensorcopy.report.table import Column, Report, Section
+    from tensorcopy.report.table import Report, ReportColumn, ReportSection
 
     own = campaign()
     report = interpreters.run_probe(
@@ -156,10 +156,10 @@ def _check(options: argparse.Namespace, console: Console) -> int:
             seen = [str(row["observed"]["raises"]).partition(":")[0] or describe(dict(row["observed"])) for row in (plain, with_grad)]
             tensors = ("",) if seen[0] == seen[1] else ("plain tensor", "requires grad")
             cells += [(sign, plain["code"], tensor, text) for tensor, text in zip(tensors, seen)]
-        sections.append(Section(device if len(devices) > 1 else "", cells, limited=False))
+        sections.append(ReportSection(device if len(devices) > 1 else "", cells, limited=False))
     table = Report(
         "",
-        [Column("", itemgetter(3), left=True)],
+        [ReportColumn("", itemgetter(3), left=True)],
         sections,
         title="",
         name=lambda row: ", ".join(filter(None, row[1:3])),

@@ -28,14 +28,14 @@ def add(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import why
+    from tensorcopy.report import causes
     from tensorcopy.results import select
 
     own = campaign()
     sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
     pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command)
     print_warnings(pair.warnings)
-    report = why.of_pair(pair, options.case, own.rules)
+    report = causes.of_pair(pair, options.case, own.rules)
     print_errors(pair.problems)
     output.show(report, console, options.format)
     return 2 if pair.problems else 0

@@ -15,7 +15,7 @@ from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
-from tensorcopy.report.table import Report, Section, of_cells
+from tensorcopy.report.table import Report, ReportSection, of_cells
 from tensorcopy.worker.processes import installing
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -100,7 +100,7 @@ def table(document: Document, relative_to: str = "") -> Report:
     whole = of_cells("", titles, [*(row for rows in groups.values() for row in rows), baseline], "ll" + "r" * len(shown))
     if len({*filter(None, groups)}) < 2:
         return whole
-    return replace(whole, sections=[*(Section(group, rows) for group, rows in groups.items()), Section("memcpy", [baseline])])
+    return replace(whole, sections=[*(ReportSection(group, rows) for group, rows in groups.items()), ReportSection("memcpy", [baseline])])
 
 
 def _groups(curves: Sequence[Document]) -> list[str]:

@@ -13,7 +13,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change, Reason, Verdict
 from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_interval, signed_percent, tracked_difference
-from tensorcopy.report.table import KEPT, Column, Report, Section, common, data
+from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED, points
 from tensorcopy.results.result import Result
@@ -38,7 +38,7 @@ WAYS = {
 AXIS = 46  # columns
 
 
-class Row(NamedTuple):
+class ComparedCase(NamedTuple):
     """A case of a comparison, or the mean of a group of cases."""
 
     name: str
@@ -88,7 +88,7 @@ def note(change: Change) -> str:
     return f"acknowledged: {change.acknowledged}" if change.acknowledged else ""
 
 
-def mark(row: Row) -> str:
+def mark(row: ComparedCase) -> str:
     """Return the sign of a verdict."""
     change = row.change
     return KNOWN if change.acknowledged else FAILS if change.reason is Reason.FAILED_AFTER else SIGNS[change.verdict]
@@ -97,36 +97,36 @@ def mark(row: Row) -> str:
 # The table
 
 
-def column(key: str, of: str = "") -> Column:
+def column(key: str, of: str = "") -> ReportColumn:
     """Return a column of data with a field of the change, or of the count beside it; None where there is none."""
-    return Column(key=key, value=lambda row: reduce(lambda each, name: getattr(each, name, None), (of or key).split("."), row.change))
+    return ReportColumn(key=key, value=lambda row: reduce(lambda each, name: getattr(each, name, None), (of or key).split("."), row.change))
 
 
 COLUMNS = (
-    Column(key="case", value=lambda row: row.case.name if row.case else row.name),
-    Column(key="suite", value=lambda row: row.case.suite if row.case else ""),
-    Column(key="parameters", value=lambda row: dict(row.case.parameters) if row.case else {}),
-    Column(key="device", value=lambda row: row.case.device if row.case else ""),
-    Column(key="metric", value=lambda row: "time" if row.change.timed else row.change.unit),
+    ReportColumn(key="case", value=lambda row: row.case.name if row.case else row.name),
+    ReportColumn(key="suite", value=lambda row: row.case.suite if row.case else ""),
+    ReportColumn(key="parameters", value=lambda row: dict(row.case.parameters) if row.case else {}),
+    ReportColumn(key="device", value=lambda row: row.case.device if row.case else ""),
+    ReportColumn(key="metric", value=lambda row: "time" if row.change.timed else row.change.unit),
     column("verdict", "verdict.value"),
     column("likely", "likely.value"),
     column("reason", "reason.value"),
-    Column("before", lambda row: quantity(row.change.before, row.change.unit), "before", lambda row: row.change.before),
-    Column("after", lambda row: quantity(row.change.after, row.change.unit), "after", lambda row: row.change.after),
-    Column("change", lambda row: size(row.change), "ratio", lambda row: row.change.ratio),
-    Column("95 % interval", lambda row: interval(row.change)),
-    Column(key="low", value=lambda row: (row.change.interval or [None])[0]),
-    Column(key="high", value=lambda row: (row.change.interval or [None])[-1]),
-    Column(key="level", value=lambda row: row.change.level if row.change.has_interval else None),
+    ReportColumn("before", lambda row: quantity(row.change.before, row.change.unit), "before", lambda row: row.change.before),
+    ReportColumn("after", lambda row: quantity(row.change.after, row.change.unit), "after", lambda row: row.change.after),
+    ReportColumn("change", lambda row: size(row.change), "ratio", lambda row: row.change.ratio),
+    ReportColumn("95 % interval", lambda row: interval(row.change)),
+    ReportColumn(key="low", value=lambda row: (row.change.interval or [None])[0]),
+    ReportColumn(key="high", value=lambda row: (row.change.interval or [None])[-1]),
+    ReportColumn(key="level", value=lambda row: row.change.level if row.change.has_interval else None),
     column("p"),
     column("margin"),
     column("detectable"),
     column("factor"),
-    Column(key="launches_before", value=lambda row: row.change.launches[0]),
-    Column(key="launches_after", value=lambda row: row.change.launches[1]),
+    ReportColumn(key="launches_before", value=lambda row: row.change.launches[0]),
+    ReportColumn(key="launches_after", value=lambda row: row.change.launches[1]),
     column("more_launches"),
-    Column(key="way", value=lambda row: row.change.way if row.change.timed and row.change.ratio else None),
-    Column("instr.", lambda row: instructions(row.change)),
+    ReportColumn(key="way", value=lambda row: row.change.way if row.change.timed and row.change.ratio else None),
+    ReportColumn("instr.", lambda row: instructions(row.change)),
     column("count_unit", "count.unit"),
     column("count_verdict", "count.verdict.value"),
     column("count_before", "count.before"),
@@ -136,8 +136,8 @@ COLUMNS = (
     column("count_repeatability", "count.repeatability"),
     column("acknowledged"),
     column("failure"),
-    Column(key="differences", value=lambda row: [each._asdict() for each in row.change.differences]),
-    Column("", lambda row: word(row.change) if row.is_mean else note(row.change), "note", lambda row: note(row.change), left=True),
+    ReportColumn(key="differences", value=lambda row: [each._asdict() for each in row.change.differences]),
+    ReportColumn("", lambda row: word(row.change) if row.is_mean else note(row.change), "note", lambda row: note(row.change), left=True),
 )
 
 
@@ -147,9 +147,9 @@ def report(comparison: Comparison) -> Report:
     names = {
         case: case.name.replace(case.spec.label, case.spec.page) if number[case.name] > 1 else case.name for case in comparison.changes
     }
-    rows = grouped(Row(names[case], change, case) for case, change in comparison.changes.items())
+    rows = grouped(ComparedCase(names[case], change, case) for case, change in comparison.changes.items())
     means = [
-        Row(f"{sections()[mean.module].lower()}, {counted(len(mean.cases), 'case')}", mean.change, is_mean=True)
+        ComparedCase(f"{sections()[mean.module].lower()}, {counted(len(mean.cases), 'case')}", mean.change, is_mean=True)
         for mean in comparisons.group_means(comparison)
     ]
     changes = [row.change for row in rows]
@@ -187,7 +187,9 @@ def report(comparison: Comparison) -> Report:
     )
 
 
-def of_rows(rows: Sequence[Row], *, heading: str, lines: Sequence[str], means: Sequence[Row] = (), **fields: Any) -> Report:
+def of_rows(
+    rows: Sequence[ComparedCase], *, heading: str, lines: Sequence[str], means: Sequence[ComparedCase] = (), **fields: Any
+) -> Report:
     """Return the report of the cases of a comparison: those that fail now first, then those that changed; others are folded.
 
     fields : of the report
@@ -203,17 +205,17 @@ def of_rows(rows: Sequence[Row], *, heading: str, lines: Sequence[str], means: S
         heading=heading,
         alarm=f"{len(failing)} {'fails' if len(failing) == 1 else 'fail'}" if failing else "",
         lines=[*still(changes), *lines],
-        columns=[Column(title, each.text) if each.title == "95 % interval" else each for each in COLUMNS],
+        columns=[ReportColumn(title, each.text) if each.title == "95 % interval" else each for each in COLUMNS],
         sections=[
-            Section("", failing),
-            *(Section("", [row for row in rows if row.change.verdict is verdict]) for verdict in MOVED),
-            Section("likely, not significant among all cases", likely),
-            Section("failed before, or on one side only", alone),
-            Section("geometric mean of all", means),
-            Section(f"{len(undecided)} undecided", undecided, folded=True),
-            Section(f"{len(apart)} not compared ({reasons(row.change for row in apart)})", apart, folded=True),
+            ReportSection("", failing),
+            *(ReportSection("", [row for row in rows if row.change.verdict is verdict]) for verdict in MOVED),
+            ReportSection("likely, not significant among all cases", likely),
+            ReportSection("failed before, or on one side only", alone),
+            ReportSection("geometric mean of all", means),
+            ReportSection(f"{len(undecided)} undecided", undecided, folded=True),
+            ReportSection(f"{len(apart)} not compared ({reasons(row.change for row in apart)})", apart, folded=True),
             *(
-                Section(f"{len(unchanged)} {text}", unchanged, folded=True)
+                ReportSection(f"{len(unchanged)} {text}", unchanged, folded=True)
                 for verdict, text in STILL.items()
                 if (unchanged := [row for row in rows if row.change.verdict is verdict])
             ),
@@ -248,7 +250,7 @@ def words(case: Case, name: str) -> tuple[list[str], list[str]]:
     return head, [f"{name}={value}" for name, value in values.items() if name != "method"]
 
 
-def grouped(rows: Iterable[Row]) -> list[Row]:
+def grouped(rows: Iterable[ComparedCase]) -> list[ComparedCase]:
     """Return rows in order of the verdicts, the suite and method with the largest change first; what is unchanged by name."""
     order, largest = [*MOVED, Verdict.UNKNOWN, *STILL], defaultdict[tuple[int, bool, str], float](float)
     ranked = []
@@ -374,8 +376,8 @@ def evidence(comparison: Comparison, case: Case) -> Report:
         heading=f"{case.name}: {word(change)}",
         lines=[f"{' → '.join(comparison.labels)}, on {comparison.on}", *statistics(comparison, change)],
         title="launch",
-        columns=[Column(f"difference {sides}, │ none", axis, left=True), Column("", lambda row: row[2])],
-        sections=[Section("", rows, limited=False)],
+        columns=[ReportColumn(f"difference {sides}, │ none", axis, left=True), ReportColumn("", lambda row: row[2])],
+        sections=[ReportSection("", rows, limited=False)],
         name=lambda row: row[0],
         notes=[
             "What differs between the sides:",
@@ -388,7 +390,10 @@ def evidence(comparison: Comparison, case: Case) -> Report:
 def statistics(comparison: Comparison, change: Change) -> list[str]:
     """Return the numbers behind a verdict."""
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
-    lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio else [f"  {note(change)}"]
+    lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and not is_tracked(change.unit) else []
+    if is_tracked(change.unit) and change.count:
+        between = f", {level(change.level)} interval {interval(change)}" if change.count.interval else ""
+        lines.append(f"  {sides}, {size(change)}{between}")
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
         least = f"{percent(change.margin)} (faster: {signed_percent(1 / (1 + change.margin))})"
@@ -399,7 +404,7 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
             f"  margin {least}: a smaller change is not called slower or faster",
             f"  9 times in 10, a slowdown of {percent(change.detectable, 1)} would be noticed",
         ]
-    lines += [f"  {note(change)}"] if change.ratio and note(change) else []
+    lines += [f"  {note(change)}"] if note(change) else []
     if change.count and change.timed:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = change.count.repeatability

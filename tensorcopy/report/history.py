@@ -16,7 +16,7 @@ from tensorcopy.judge.groups import DISPATCHER, OpenRegression, ReleaseChange, b
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent, tracked_difference, value_range
 from tensorcopy.report.comparison import SIGNS, code_of, noticed, words
-from tensorcopy.report.table import Column, Report, Section, common
+from tensorcopy.report.table import Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import UNPAIRED
 from tensorcopy.results.result import Result
@@ -63,25 +63,25 @@ def since_document(history: CaseHistory, step: Step) -> dict[str, object]:
 
 
 OPEN = (
-    Column(key="case", value=lambda row: row.worst.history.case.name),
-    Column(key="method", value=lambda row: row.method),
-    Column(key="age", value=lambda row: row.worst.age.value),
-    Column(key="machine", value=lambda row: row.worst.history.results[-1].machine),
-    Column("cases", lambda row: str(len(row.standings))),
-    Column("since", lambda row: since(row)[0]),
-    Column("by", lambda row: since(row)[1]),
-    Column(key="release", value=lambda row: row.worst.history.releases[row.worst.newest]),
-    Column("fastest", lambda row: row.worst.best_release, "best", lambda row: row.worst.best_release),
-    Column("time", lambda row: duration(row.worst.times[0]), "before", lambda row: row.worst.times[0]),
-    Column("now", lambda row: duration(row.worst.times[1]), "after", lambda row: row.worst.times[1]),
-    Column("in all", lambda row: percent(row.worst.ratio - 1, 1), "ratio", lambda row: row.worst.ratio),
-    Column("95 % interval", lambda row: signed_interval(row.worst.cost.interval).replace("+", "")),
-    Column(key="low", value=lambda row: row.worst.cost.interval[0]),
-    Column(key="high", value=lambda row: row.worst.cost.interval[1]),
-    Column(key="since", value=lambda row: [since_document(row.worst.history, step) for step in row.worst.open]),
-    Column(key="unpaired", value=lambda row: row.worst.is_unpaired),
-    Column(key="acknowledged", value=lambda row: row.worst.acknowledged),
-    Column("", known, left=True),
+    ReportColumn(key="case", value=lambda row: row.worst.history.case.name),
+    ReportColumn(key="method", value=lambda row: row.method),
+    ReportColumn(key="age", value=lambda row: row.worst.age.value),
+    ReportColumn(key="machine", value=lambda row: row.worst.history.results[-1].machine),
+    ReportColumn("cases", lambda row: str(len(row.standings))),
+    ReportColumn("since", lambda row: since(row)[0]),
+    ReportColumn("by", lambda row: since(row)[1]),
+    ReportColumn(key="release", value=lambda row: row.worst.history.releases[row.worst.newest]),
+    ReportColumn("fastest", lambda row: row.worst.best_release, "best", lambda row: row.worst.best_release),
+    ReportColumn("time", lambda row: duration(row.worst.times[0]), "before", lambda row: row.worst.times[0]),
+    ReportColumn("now", lambda row: duration(row.worst.times[1]), "after", lambda row: row.worst.times[1]),
+    ReportColumn("in all", lambda row: percent(row.worst.ratio - 1, 1), "ratio", lambda row: row.worst.ratio),
+    ReportColumn("95 % interval", lambda row: signed_interval(row.worst.cost.interval).replace("+", "")),
+    ReportColumn(key="low", value=lambda row: row.worst.cost.interval[0]),
+    ReportColumn(key="high", value=lambda row: row.worst.cost.interval[1]),
+    ReportColumn(key="since", value=lambda row: [since_document(row.worst.history, step) for step in row.worst.open]),
+    ReportColumn(key="unpaired", value=lambda row: row.worst.is_unpaired),
+    ReportColumn(key="acknowledged", value=lambda row: row.worst.acknowledged),
+    ReportColumn("", known, left=True),
 )
 OF_METHODS, OF_CASES = ("cases", "since", "by"), ("time", "now")  # columns that only these have
 
@@ -117,7 +117,7 @@ def of_open(by_case: Mapping[Case, CaseHistory], device: str, *, everything: boo
         order = sorted(range(len(rows)), key=lambda index: heads.index(heads[index]))
         short |= common(named[index] for index in order)
         title = f"{TITLES[age].format(newest)}{as_before(of_age) if age is Age.NEW else ''}"
-        sections.append(Section(title, [rows[index] for index in order] if everything else rows, limited=False))
+        sections.append(ReportSection(title, [rows[index] for index in order] if everything else rows, limited=False))
     hidden = OF_METHODS if everything else OF_CASES
     crept = any(since(row)[0] == CREPT for row in cases)
     of_many = "" if everything else " Of a method's cases, the largest slowdown of its age and the largest in all; --all has each case."
@@ -202,18 +202,18 @@ def median(change: ReleaseChange) -> str:
 
 
 CHANGES = (
-    Column(key="release", value=lambda row: row.release),
-    Column(key="case", value=lambda row: row.cases[0].name),
-    Column(key="group", value=group_name),
-    Column(key="device", value=lambda row: row.group.device),
-    Column(key="unit", value=lambda row: row.group.unit),
-    Column("cases", lambda row: f"{len(row.cases)} of {row.of}" if row.of else ""),
-    Column("", lambda row: row.verdict.value, "verdict", lambda row: row.verdict.value, left=True),
-    Column("median", median, "ratio", lambda row: row.ratio),
-    Column("extent", spread, "interval", lambda row: next(iter(row.steps.values())).interval),
-    Column("", lambda row: beside(next(iter(row.steps.values()))).strip(), "against", lambda row: row.against or None, left=True),
-    Column(key="only_on", value=lambda row: row.only_on or None),
-    Column(key="by_levels", value=lambda row: next(iter(row.steps.values())).by_levels),
+    ReportColumn(key="release", value=lambda row: row.release),
+    ReportColumn(key="case", value=lambda row: row.cases[0].name),
+    ReportColumn(key="group", value=group_name),
+    ReportColumn(key="device", value=lambda row: row.group.device),
+    ReportColumn(key="unit", value=lambda row: row.group.unit),
+    ReportColumn("cases", lambda row: f"{len(row.cases)} of {row.of}" if row.of else ""),
+    ReportColumn("", lambda row: row.verdict.value, "verdict", lambda row: row.verdict.value, left=True),
+    ReportColumn("median", median, "ratio", lambda row: row.ratio),
+    ReportColumn("extent", spread, "interval", lambda row: next(iter(row.steps.values())).interval),
+    ReportColumn("", lambda row: beside(next(iter(row.steps.values()))).strip(), "against", lambda row: row.against or None, left=True),
+    ReportColumn(key="only_on", value=lambda row: row.only_on or None),
+    ReportColumn(key="by_levels", value=lambda row: next(iter(row.steps.values())).by_levels),
 )
 
 
@@ -240,7 +240,7 @@ def of_many(by_case: Mapping[Case, CaseHistory], device: str, *, everything: boo
         heading=heading,
         lines=[f"On {on}."],
         columns=CHANGES,
-        sections=[Section(f"torch {release}", rows, limited=False) for release, rows in of_release.items()],
+        sections=[ReportSection(f"torch {release}", rows, limited=False) for release, rows in of_release.items()],
         notes=[
             *[f"{unknown} of {counted(len(by_case), 'case')} could not be decided with some release."] * bool(unknown),
             *["--all has each case with its interval."] * bool(changes and not everything),
@@ -288,8 +288,8 @@ def of_case(history: CaseHistory, device: str) -> Report:
         rows.append(row)
         launches += [{**row, "launch": started, "of_launch": each} for started, each in launches_of(case, result)] or [row]
 
-    def cell(title: str, name: str, *, left: bool = False) -> Column:
-        return Column(title, lambda row: row.get(name, ""), left=left)
+    def cell(title: str, name: str, *, left: bool = False) -> ReportColumn:
+        return ReportColumn(title, lambda row: row.get(name, ""), left=left)
 
     changed: dict[str, list[str]] = {}
     for step in history.all_steps:
@@ -307,12 +307,12 @@ def of_case(history: CaseHistory, device: str) -> Report:
         heading=heading if history.is_compared else f"{case.name}: no two releases could be compared",
         lines=[f"On {history.on}{'; times as measured, bars scaled' * any(joint.factor != 1 for joint in history.joints)}."],
         columns=(
-            Column(key="release", value=itemgetter("release")),
-            Column(key="python", value=itemgetter("python")),
-            Column(key="launch", value=lambda row: row.get("launch")),
-            Column(key="value", value=lambda row: row.get("of_launch")),
-            Column(key="unit", value=lambda _: unit),
-            Column(key="note", value=itemgetter("note")),
+            ReportColumn(key="release", value=itemgetter("release")),
+            ReportColumn(key="python", value=itemgetter("python")),
+            ReportColumn(key="launch", value=lambda row: row.get("launch")),
+            ReportColumn(key="value", value=lambda row: row.get("of_launch")),
+            ReportColumn(key="unit", value=lambda _: unit),
+            ReportColumn(key="note", value=itemgetter("note")),
             cell("time" if timed else "value", "time"),
             cell("from launch to launch" if is_tracked(unit) else "±", "±"),
             cell("", "bar", left=True),
@@ -321,7 +321,7 @@ def of_case(history: CaseHistory, device: str) -> Report:
             cell("until", "until"),
             cell("", "note", left=True),
         ),
-        sections=[Section("", rows, limited=False)],
+        sections=[ReportSection("", rows, limited=False)],
         title="torch",
         name=itemgetter("name"),
         notes=[usual] * timed + [ALONE] * any(history.unpaired) + [BY_LEVELS] * any(step.by_levels for step in history.all_steps),

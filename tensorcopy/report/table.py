@@ -41,7 +41,7 @@ ESCAPES = str.maketrans(
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportColumn:
     """A column: `text` gives a row's cell, under `title`; `value` its data, under `key`. One of them may be missing."""
 
     title: str = ""
@@ -52,7 +52,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """Rows under a title."""
 
     title: str
@@ -66,8 +66,8 @@ class Report:
     """What a command answers."""
 
     heading: str  # a sentence
-    columns: Sequence[Column]
-    sections: Sequence[Section]
+    columns: Sequence[ReportColumn]
+    sections: Sequence[ReportSection]
     alarm: str = ""  # the end of the heading, which is emphasised
     lines: Sequence[str] = ()  # below the heading: what the numbers are of
     notes: Sequence[str] = ()  # below the table
@@ -88,7 +88,7 @@ class Report:
         """The rows of all sections."""
         return [row for section in self.sections for row in section.rows]
 
-    def filled(self, rows: Iterable[Any]) -> list[Column]:
+    def filled(self, rows: Iterable[Any]) -> list[ReportColumn]:
         """Return the columns that have a cell in any of some rows."""
         rows = [*rows]
         return [each for each in self.columns if each.text and any(map(each.text, rows))]
@@ -96,8 +96,8 @@ class Report:
 
 def of_cells(heading: str, titles: Sequence[str], rows: Sequence[Sequence[str]], align: str, **fields: Any) -> Report:
     """Return a report of cells that are texts already; align : a letter for each column, l for left or r for right."""
-    columns = [Column(title, itemgetter(index), left=align[index] == "l") for index, title in enumerate(titles) if index]
-    return Report(heading, columns, [Section("", rows, limited=False)], title=titles[0], name=itemgetter(0), **fields)
+    columns = [ReportColumn(title, itemgetter(index), left=align[index] == "l") for index, title in enumerate(titles) if index]
+    return Report(heading, columns, [ReportSection("", rows, limited=False)], title=titles[0], name=itemgetter(0), **fields)
 
 
 def common(names: Iterable[tuple[Any, Sequence[str], Sequence[str]]]) -> dict[Any, tuple[str, str]]:
@@ -112,7 +112,8 @@ def common(names: Iterable[tuple[Any, Sequence[str], Sequence[str]]]) -> dict[An
         varies = varies if any(varies) else [index == 0 for index in range(len(varies))]
         for row, words in of_group:
             above = [*head, *(word for word, is_own in zip(words, varies) if not is_own)]
-            short[row] = " ".join(above), " ".join(word for word, is_own in zip(words, varies) if is_own)
+            own = " ".join(word for word, is_own in zip(words, varies) if is_own)
+            short[row] = (" ".join(above), own) if own else ("", " ".join(above))
     return short
 
 
@@ -133,7 +134,7 @@ def terminal(report: Report, width: int, *, everything: bool = False) -> Iterato
     yield from (Text(folded(note, width)) for note in (["", *notes] if notes else []))
 
 
-def _table(report: Report, sections: Sequence[Section], width: int, *, everything: bool) -> Iterator[Text]:
+def _table(report: Report, sections: Sequence[ReportSection], width: int, *, everything: bool) -> Iterator[Text]:
     """Yield the titles, and the rows of each section below its own."""
     shown = [each.rows[: None if everything or not each.limited else MOST] for each in sections]
     rows = [row for of_section in shown for row in of_section]
@@ -210,7 +211,7 @@ def markdown(report: Report) -> str:
             for row in of_title
         ]
         align = "".join("l" if each.left else "r" for each in columns)
-        text = markdown_table([report.title, *(each.title for each in columns)], rows, f"l{align}")
+        text = markdown_table([report.title, *(escaped(each.title) for each in columns)], rows, f"l{align}")
         if is_folded:
             lines.append(f"\n<details><summary>{title}</summary>\n\n{text}\n\n</details>")
         else:
@@ -219,9 +220,10 @@ def markdown(report: Report) -> str:
 
 
 def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
-    """Return a table of Markdown; its cells are Markdown, its titles text. align : a letter for each column, l for left or r for right."""
-    rule = ["---" if letter == "l" else "--:" for letter in align]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [[escaped(title) for title in titles], rule, *rows])
+    """Return a table of cells that are Markdown; align : a letter for each column, l for left or r for right."""
+    lines = ["".join(f"| {cell} " if cell else "| " for cell in cells) + "|" for cells in (titles, *rows)]
+    rule = "|".join("---" if letter == "l" else "--:" for letter in align)
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
 
 
 def cut(text: str, longest: int) -> str:
@@ -257,7 +259,7 @@ def document(report: Report) -> Any:
     return six({"heading": report.answer, **report.fields, "rows": data(report.columns, rows), "notes": report.notes})
 
 
-def data(columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
+def data(columns: Sequence[ReportColumn], rows: Iterable[Any]) -> list[dict[str, Any]]:
     """Return the data of rows."""
     return [{each.key: each.value(row) for each in columns if each.value} for row in rows]
 

@@ -139,7 +139,7 @@ def test_the_command_says_which_size_was_measured_instead(capsys):
             ["--dtype", "float16", "--layout", "strided", "--numel", "1e4"],
             "Nearest measured size: 2¹⁴ elements. Nearest measured tensor, not the same as float16, strided: float32, strided.",
         ),
-        (["--device", "cuda", "--layout", "strided"], "Nearest measured tensor, not the same as float32, strided: float32, contiguous. Times"),
+        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous. Times"),
         (["--dtype", "int64"], "2¹⁷ int64 on cpu"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -10,7 +10,7 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.report import comparison as reports
 from tensorcopy.report import table
-from tensorcopy.report.comparison import Row
+from tensorcopy.report.comparison import ComparedCase
 from tensorcopy.results.conditions import FieldDifference
 from tests import launch_files
 
@@ -70,7 +70,7 @@ ROWS = [
 @pytest.mark.parametrize(("change", "cells"), ROWS, ids=[cells for _, cells in ROWS])
 def test_a_row_has_the_sign_of_its_verdict_and_what_is_known(change, cells):
     """In the terminal as in Markdown."""
-    report = reports.of_rows([Row("f", change)], heading="", lines=[])
+    report = reports.of_rows([ComparedCase("f", change)], heading="", lines=[])
     (line,) = [line for line in map(str, table.terminal(report, 1000, everything=True)) if line.startswith(cells[0])]
     assert line.split() == [cells[0], "f", *cells[2:].split()]
     (row,) = [line for line in table.markdown(report).replace("&nbsp;", " ").replace("&#62;", ">").splitlines() if "`f`" in line]
@@ -82,7 +82,7 @@ def test_a_row_has_the_sign_of_its_verdict_and_what_is_known(change, cells):
 def test_what_fails_now_comes_first_and_ends_the_heading():
     """Before what is slower; of what failed before too, nothing is told."""
     changes = {"quiet": UNCHANGED, "gain": FASTER, "loss": SLOWER, "broken": unknown(Reason.FAILED_AFTER, failure="KeyError: 3")}
-    rows = [Row(name, change) for name, change in changes.items()]
+    rows = [ComparedCase(name, change) for name, change in changes.items()]
     report = reports.of_rows(rows, heading=reports.moved(changes.values()), lines=[])
     lines = table.markdown(report).splitlines()
     assert lines[0] == "### 🔴 1 of 4 cases slower (12.0 %), 1 faster (20.0 %), **1 fails**"

@@ -254,7 +254,7 @@ def counting_gpu(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("machine", [[], ["--machine", "with-gpu"]], ids=["", "with-gpu"])
 @pytest.mark.parametrize(
-    ("device", "result"), [("cpu", "1 of 1 case with more bytes"), ("cuda", "none of 1 case with more bytes"), ("", "1 of 1 case with more bytes")]
+    ("device", "result"), [("cpu", "1 of 1 case with more"), ("cuda", "none of 1 case with more"), ("", "1 of 1 case with more")]
 )
 def test_the_machine_of_counts_is_one_that_has_them_on_the_device(counting_gpu, capsys, device, result, machine):
     """Whatever it has timed there: host bytes are counted on a machine that times its GPU alone. Times have another machine."""

@@ -1,4 +1,4 @@
-"""Which functions make a change, as a report."""
+"""Which functions make a change: what `tensorcopy why` answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tensorcopy.judge.function_changes import FunctionChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import counted, duration, level, number, percent, signed, signed_interval, signed_percent
 from tensorcopy.report.comparison import side
-from tensorcopy.report.table import Column, Report, Section, data
+from tensorcopy.report.table import Report, ReportColumn, ReportSection, data
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case, only_match
 from tensorcopy.results.select import SelectedPair
 
 
 @dataclass(frozen=True)
-class Row:
+class FunctionRow:
     """A group of functions, or a named function of it; instructions of one call."""
 
     name: str
@@ -32,16 +32,16 @@ class Row:
 
 
 COLUMNS = (
-    Column(key="function", value=lambda row: row.change.function[1] if row.change else None),
-    Column(key="library", value=lambda row: row.change.function[0] if row.change else None),
-    Column(key="group", value=lambda row: row.group),
-    Column("before", lambda row: number(row.before), "before", lambda row: row.before),
-    Column("after", lambda row: number(row.after), "after", lambda row: row.after),
-    Column("change", lambda row: signed(row.after - row.before)),
-    Column("calls", lambda row: calls(row.change), left=True),
-    Column(key="calls_before", value=lambda row: row.change.before.calls if row.change else None),
-    Column(key="calls_after", value=lambda row: row.change.after.calls if row.change else None),
-    Column(key="status", value=lambda row: row.change.status if row.change else None),
+    ReportColumn(key="function", value=lambda row: row.change.function[1] if row.change else None),
+    ReportColumn(key="library", value=lambda row: row.change.function[0] if row.change else None),
+    ReportColumn(key="group", value=lambda row: row.group),
+    ReportColumn("before", lambda row: number(row.before), "before", lambda row: row.before),
+    ReportColumn("after", lambda row: number(row.after), "after", lambda row: row.after),
+    ReportColumn("change", lambda row: signed(row.after - row.before)),
+    ReportColumn("calls", lambda row: calls(row.change), left=True),
+    ReportColumn(key="calls_before", value=lambda row: row.change.before.calls if row.change else None),
+    ReportColumn(key="calls_after", value=lambda row: row.change.after.calls if row.change else None),
+    ReportColumn(key="status", value=lambda row: row.change.status if row.change else None),
 )
 
 
@@ -89,13 +89,13 @@ def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None
     device = case.device if case else "cpu"
     groups = [group for group in difference.groups if group.named or abs(group.difference) >= 1]
     several = Counter(name for _, name in {change.function for change in difference.functions})
-    rows: list[Row] = []
+    rows: list[FunctionRow] = []
     for group in groups:
-        rows.append(Row(group.group, group.group, group.before, group.after))
+        rows.append(FunctionRow(group.group, group.group, group.before, group.after))
         for each in group.named:
             library, function = each.function
             shown = f"{function} ({library})" if several[function] > 1 else function
-            rows.append(Row(f"  {shown}", group.group, each.before.own, each.after.own, each))
+            rows.append(FunctionRow(f"  {shown}", group.group, each.before.own, each.after.own, each))
     moved = time is not None and time.verdict in (Verdict.SLOWER, Verdict.FASTER)
     only = ["The time changed and the instructions did not: memory, caches or the machine."] if moved and not difference.changed else []
     tensor = f"n={numel}" if rest[:1] == ["n"] else ", ".join([f"numel={numel}", *rest])
@@ -106,7 +106,7 @@ def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None
             *only,
         ],
         columns=COLUMNS,
-        sections=[Section("", rows, limited=False)],
+        sections=[ReportSection("", rows, limited=False)],
         notes=parts(difference),
         title="instructions, without callees",
         name=lambda row: row.name,
@@ -126,10 +126,10 @@ def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None
             "python_calls": {"before": dict(difference.before.python), "after": dict(difference.after.python)},
             "share_named": difference.share_named,
             "unnamed": difference.unnamed,
-            "groups": data(COLUMNS[2:5], (Row("", each.group, each.before, each.after) for each in difference.groups)),
+            "groups": data(COLUMNS[2:5], (FunctionRow("", each.group, each.before, each.after) for each in difference.groups)),
             "time": time and {"verdict": time.verdict.value, "before": time.before, "after": time.after, "ratio": time.ratio},
         },
-        data=[Row(each.function[1], each.group, each.before.own, each.after.own, each) for each in difference.functions],
+        data=[FunctionRow(each.function[1], each.group, each.before.own, each.after.own, each) for each in difference.functions],
     )
 
 

@@ -13,7 +13,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.releases import release_table
-from tensorcopy.report import table, why
+from tensorcopy.report import causes, table
 from tensorcopy.results import function_profiles, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import FunctionCost, Profile
@@ -37,7 +37,7 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
 
 @pytest.fixture(scope="module")
 def reports():
-    return {pair: why.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0], NO_RULES) for pair in PAIRS}
+    return {pair: causes.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0], NO_RULES) for pair in PAIRS}
 
 
 def number(text):
@@ -78,7 +78,7 @@ def test_the_heading_has_the_time_and_the_instructions(reports):
 def of(before, after, time=None):
     """Return the report of two profiles of a case."""
     pair = select.pair("2.5.1", "2.15.0", RESULTS, release_table.load())
-    return why.report(pair, "detach 1 float32 contiguous", None, time, function_changes.of_profiles(1, before, after))
+    return causes.report(pair, "detach 1 float32 contiguous", None, time, function_changes.of_profiles(1, before, after))
 
 
 def test_what_is_named_is_said_of_a_change_only():
@@ -120,7 +120,7 @@ def test_a_case_is_found_by_the_name_that_compare_prints(case, name):
 def test_the_method_that_an_error_names_is_one_of_the_project():
     """Where no case matches: "detach" is none of another's."""
     with pytest.raises(TensorcopyError) as raised:
-        why.selected({"sparse_copy 1 float32 contiguous": []}, "nosuch")
+        causes.selected({"sparse_copy 1 float32 contiguous": []}, "nosuch")
     assert raised.value.next == "a method alone, such as sparse_copy, or a whole name"
 
 
