@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,9 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             _write(options.out, request, measured)  # after each pair: a later one may fail
     for pair in measured:
         if pair.comparison is not None:
-            output.show(comparison.report(pair.comparison), console, everything=True)
+            report = comparison.report(pair.comparison)
+            sections = [replace(each, limited=False) for each in report.sections if not each.folded]  # the comment has the others
+            output.show(replace(report, sections=sections), console)
         if pair.note:
             console.print(pair.note, soft_wrap=True)
         for name, lines in pair.failures.items():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tensorcopy.results.cases import Case
 
 NOTHING_COMPARED = 3
+FORMATS = ("text", "markdown", "json", "csv")
 BUDGET = 300.0  # seconds of --now
 RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@BUILD such as 2.15.0@cuda-numpy2, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
 
@@ -48,10 +49,10 @@ def add(commands: Any) -> None:
         help="the smallest change that counts; default: that in tensorcopy.toml, or 3; 1 for counts",
     )
     shown = compare.add_mutually_exclusive_group()
-    shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
+    shown.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     evidence = "show the evidence for one verdict instead: launches, interval, test, environments"
     shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; CASE is a name or a regular expression")
-    compare.add_argument("--all", action="store_true", help="also list the unchanged and unknown cases (text only)")
+    compare.add_argument("--all", action="store_true", help="also list the unchanged and undecided cases (text only)")
     now = "measure both beside each other here, until every case is decided; stored launches are not used"
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
@@ -66,9 +67,9 @@ def add(commands: Any) -> None:
     history.add_argument(
         "--python", action=StoreName, default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured"
     )
-    history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
-    history.add_argument("--open", action="store_true", help="list what is slower with the newest release than at its lowest level")
-    history.add_argument("--format", choices=("text", "markdown", "json", "csv"), default="text", help="default: text")
+    history.add_argument("--all", action="store_true", help="list every changed case, not only groups or methods")
+    history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with an earlier one")
+    history.add_argument("--format", choices=FORMATS, default="text", help="default: text; CSV and JSON of one case have its launches")
     failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
     history.add_argument("--fail-on", choices=("slower",), help=failing)
     history.set_defaults(command=_history)
@@ -77,13 +78,8 @@ def add(commands: Any) -> None:
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.judge.paired import Reason
     from tensorcopy.report import comparison as reports
-    from tensorcopy.report import table
     from tensorcopy.results.cases import only_match
 
-    if options.format not in ("text", *table.FORMATS):
-        raise TensorcopyError(
-            "unknown format", got=repr(options.format), allowed=", ".join(["text", *table.FORMATS]), next="--format markdown"
-        )
     whole = _compared(options)
     comparison = whole.selected(options.case)
     if options.explain is not None:

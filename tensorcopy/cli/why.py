@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import add_machine, campaign, results_folder
+from tensorcopy.cli.compare import FORMATS
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.measure.settings import expression
 
@@ -23,7 +24,7 @@ def add(commands: Any) -> None:
     why.add_argument("before", metavar="A", help="a result as compare takes it, such as 2.14.1 or 1.13.1@3.9")
     why.add_argument("after", metavar="B", help="in the same form")
     add_machine(why)
-    why.add_argument("--format", choices=("text", "markdown", "json", "csv"), default="text", help="default: text")
+    why.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     why.set_defaults(command=_why)
 
 

@@ -233,7 +233,7 @@ def of_many(by_case: Mapping[Case, CaseHistory], device: str, *, everything: boo
     unknown = sum(bool(each.unknown) for each in by_case.values())
     changed = {case for change in changes for case in change.cases}
     of = f"{len(changed) or 'None'} of {counted(len(by_case), 'case')} on {on.partition(' (')[0]}"
-    heading = f"{of} changed, with {counted(len(of_release), 'release')} of torch"
+    heading = f"{of} changed" + f", with {counted(len(of_release), 'release')} of torch" * bool(of_release)
     if not any(each.is_compared for each in by_case.values()):
         heading = f"No two releases could be compared for {counted(len(by_case), 'case')}"
     return Report(
