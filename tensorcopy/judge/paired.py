@@ -141,7 +141,7 @@ class CountPair:
 class Change:
     """The verdict on one case, with its reason and the numbers behind it.
 
-    `report.sentences` has the texts.
+    `report.comparison` has the texts.
 
     ratio : time after / time before; None, like the interval and p, if it could not be computed
     interval : of the ratio, for this case alone; level : of it, or of a tracked value's difference, 1 - alpha, see `judge`

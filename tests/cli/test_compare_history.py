@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from datetime import timedelta
 from io import StringIO
 
 import pytest
@@ -141,6 +142,23 @@ def test_the_changes_of_many_cases_are_csv_and_json(folder, capsys, form):
         assert float(row["ratio"]) == pytest.approx(CHANGES[row["case"].split()[1]][2], rel=0.02)
 
 
+def test_a_method_has_the_largest_slowdown_and_the_largest_cost_of_its_cases(folder, capsys):
+    """Of two cases that the newest release slowed, each has one of the two; with --all, each has its own."""
+    versions = [release.version for release in release_table.load().select("2.8.0..2.15.0")]
+    times = {1: [1.0] * 7 + [1.3], 1024: [1.0] * 3 + [1.5] * 4 + [1.5 * 1.1]}
+    cases = {f"copies.BySize.time_copy new_tensor {numel}": dict(zip(versions, row)) for numel, row in times.items()}
+    launch_files.write(folder, cases, start=launch_files.START + timedelta(days=1))
+    assert main(["history", "--open"]) == 0
+    cells = next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("new_tensor"))
+    assert cells[1:3] == ["2", "2.15.0"]
+    assert (float(cells[3]), float(cells[6])) == pytest.approx((30, 65), abs=1)
+    assert main(["history", "--open", "new_tensor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    of_case = {line.split()[0]: float(re.search(r"([\d.]+) %", line)[1]) for line in lines if line.startswith("  numel=")}
+    assert of_case == pytest.approx({"numel=1": 30, "numel=1024": 65}, abs=1)
+    assert sum("since 2.11.0 by" in line and "2.15.0 by" in line for line in lines) == 1
+
+
 @pytest.fixture
 def folder_of_two_pythons(tmp_path, monkeypatch):
     """Results of a case that becomes slower on Python 3.9, and is faster on 3.11."""
@@ -159,6 +177,8 @@ def test_the_heading_says_which_times_are_scaled(folder_of_two_pythons, capsys):
         shown = capsys.readouterr().out
         assert heading in " ".join(shown.split())
         assert re.search(time, shown)
+        if option == "tensor":
+            assert [line.count("█") for line in shown.splitlines() if "█" in line] == [6, 12, 12]
 
 
 def test_a_comparison_of_two_pythons_says_what_the_history_leaves_out(folder_of_two_pythons, capsys):

@@ -128,6 +128,38 @@ def test_the_line_below_counts_what_did_not(changes, line):
     assert reports.still(changes) == line
 
 
+def test_a_row_of_a_document_has_every_field_of_its_change():
+    """Under names of their own where two sides have one each; what is about a count has its prefix."""
+    change = Change(
+        Verdict.UNKNOWN,
+        Reason.INTERVAL_TOO_WIDE,
+        ratio=1.2,
+        interval=(1.1, 1.3),
+        p=0.2,
+        before=1e-6,
+        after=1.2e-6,
+        launches=(3, 7),
+        more_launches=5,
+        failure="KeyError: 3",
+        count=COUNT,
+        way="by way of other releases",
+        error=0.05,
+        threshold=0.1,
+        margin=0.04,
+        level=0.98,
+    )
+    (row,) = json.loads(table.as_json(reports.of_rows([ComparedCase("f", change)], heading="", lines=[])))["rows"]
+    assert row == {
+        **{"case": "f", "suite": "", "parameters": {}, "device": "", "metric": "time"},
+        **{"verdict": "unknown", "likely": "slower", "reason": "interval_too_wide", "acknowledged": "", "failure": "KeyError: 3"},
+        **{"before": 1e-6, "after": 1.2e-6, "ratio": 1.2, "low": 1.1, "high": 1.3, "level": 0.98, "p": 0.2, "margin": 0.04},
+        **{"detectable": float(f"{change.detectable:.6g}"), "factor": float(f"{change.factor:.6g}")},
+        **{"launches_before": 3, "launches_after": 7, "more_launches": 5, "way": "by way of other releases"},
+        **{"count_unit": "instructions", "count_verdict": "more", "count_before": 1000, "count_after": 1052, "count_ratio": 1.052},
+        **{"count_interval": None, "count_repeatability": 0.002, "differences": [], "note": "likely slower, ~5 more launches"},
+    }
+
+
 def test_cases_that_share_a_name_are_told_apart(tmp_path):
     """Two functions of one class may count the same case in one unit: the text has the function, the data the suite."""
     for release, nbytes in (("2.14.1", 64), ("2.15.0", 128)):
