@@ -32,7 +32,7 @@ from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, duration
 from tensorcopy.releases.release_table import WITH_NUMPY_2
 from tensorcopy.report import explanation, sentences, words
-from tensorcopy.report.formats import code, escaped, markdown_table
+from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import reader
 from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair

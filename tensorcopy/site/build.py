@@ -22,11 +22,11 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
 from tensorcopy.numbers import count, counted, duration, unbroken
-from tensorcopy.report.formats import csv_text
+from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.site import facts, views
-from tensorcopy.site.facts import OPEN, Row, ShownHistory, Site, slug, told
+from tensorcopy.site.facts import Row, ShownHistory, Site, slug, told
 from tensorcopy.site.views import Page
 
 STATIC = Path(__file__).with_name("static")
@@ -185,18 +185,18 @@ def entries(content: Site) -> Iterator[dict[str, str]]:
     Its id has the device and the release alone, and its day is that of the first launch that timed the cases: a reader shows it once.
     """
     for device, history in content.answering.items():
-        new = [each for each in facts.open_methods(history, device) if each.since is facts.OpenSince.NEW]
+        new = [each for each in history.open_methods(device) if each.since is facts.OpenSince.NEW]
         if not new:
             continue
         result = history.newest(device)
-        sizes = {each: max(history.standings[case].ratio for case in each.cases) for each in new}
         texts = [
-            f"{history.code(each.cases[0])}: up to +{100 * (sizes[each] - 1):.1f} % in {counted(len(each.cases), 'case')}" for each in new
+            f"{history.code(each.cases[0].case)}: up to +{100 * (each.worst.ratio - 1):.1f} % in {counted(len(each.cases), 'case')}"
+            for each in new
         ]
         yield {
             "id": f"{content.source or 'urn:tensorcopy'}/feed/new/{device}/{result.version}",
             "title": f"torch {result.version} on {device}: {counted(len(new), 'method')} slower",
-            "day": result.first_day_of(case for each in new for case in each.cases),
+            "day": result.first_day_of(of.case for each in new for of in each.cases),
             "summary": f"{result.hardware(device)} ({history.name}); {'; '.join(texts)}",
         }
 
@@ -205,11 +205,10 @@ def open_message(content: Site) -> str:
     """Return for each device how many methods are slower than with an earlier release, and not accepted as such."""
     texts = []
     for device, history in content.answering.items():
-        slower = {history.subject(case) for case, since in history.open.items() if case.device == device and since in OPEN}
+        opened = [each for case, each in history.open.items() if case.device == device]
+        slower = {history.subject(each.case) for each in opened if each.since is not facts.OpenSince.BACK}
         accepted = {
-            subject
-            for subject in slower
-            if all(history.standings[case].accepted for case in history.open if history.subject(case) == subject and case.device == device)
+            subject for subject in slower if all(each.standing.accepted for each in opened if history.subject(each.case) == subject)
         }
         texts.append(f"{len(slower - accepted)} on torch {history.newest(device).version} ({device})")
     return ", ".join(texts) or "nothing measured yet"

@@ -17,13 +17,11 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import plan
 from tensorcopy.numbers import signed_interval, signed_percent
-from tensorcopy.report import sentences
 from tensorcopy.results.effects import between
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.worker.devices import DEVICES
 from tests import launch_files
-from tests.conftest import ROOT, assert_golden
-from tests.pages import site_of
+from tests.conftest import assert_golden
 from tests.repositories import commit_all, sha
 from tests.repositories import run as git
 
@@ -80,12 +78,13 @@ def test_the_mean_of_a_group_is_that_of_all_its_compared_cases(folder, capsys):
     low, high = exp(within.mean() - half), exp(within.mean() + half)
     assert main(["compare", *NAMES, "--format", "json"]) == 0
     (mean,) = json.loads(capsys.readouterr().out)["means"]
-    assert (mean["group"], mean["device"], mean["cases"], mean["verdict"]) == ("copies", "cpu", 4, "unchanged")
+    assert (mean["case"], mean["verdict"]) == ("copies, 4 cases", "unchanged")
     assert [mean[name] for name in ("ratio", "low", "high")] == pytest.approx([exp(within.mean()), low, high], rel=1e-5)
-    told = f"all copies: {signed_percent(mean['ratio'])} ({signed_interval((low, high))}), unchanged; geometric mean of 4 cases"
+    cells = ["copies, 4 cases", signed_percent(mean["ratio"]), signed_interval((low, high)), "unchanged"]
     for form in ("text", "markdown"):
         main(["compare", *NAMES, "--format", form])
-        assert told in capsys.readouterr().out
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if "copies, 4 cases" in line]
+        assert [cell for cell in cells if cell not in line.replace("&nbsp;", " ")] == []
         for options in (["--case", "new_tensor"], ["--metric", "instructions"]):
             main(["compare", *NAMES, "--format", form, *options])
             assert "geometric mean" not in capsys.readouterr().out
@@ -126,7 +125,7 @@ def test_the_exit_code(folder, capsys, arguments, code):
     assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3))
 
 
-@pytest.mark.parametrize("option", [["--margin", "0"], ["--margin", "much"], ["--case", "("]], ids=" ".join)
+@pytest.mark.parametrize("option", [["--margin", "0"], ["--margin", "much"], ["--case", "("], ["--format", "xml"]], ids=" ".join)
 def test_an_invalid_option_is_an_error(folder, capsys, option):
     """Whose message contains the value."""
     with pytest.raises(SystemExit, match="2"):
@@ -137,7 +136,6 @@ def test_an_invalid_option_is_an_error(folder, capsys, option):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--format", "xml"], "unknown format: got 'xml'; allowed: text, markdown, json, csv"),
         (["--metric", "bytes"], "no bytes were counted on both sides"),
         (["--explain", "tensor"], "copies.BySize new_tensor numel=16"),
         (["--explain", "no such case"], "copies.BySize new_tensor numel=16"),
@@ -148,7 +146,6 @@ def test_an_invalid_option_is_an_error(folder, capsys, option):
         (["--for", "5m"], "--for limits --now"),
     ],
     ids=[
-        "format",
         "not counted",
         "several cases",
         "no case",
@@ -164,18 +161,18 @@ def test_a_refused_option_is_a_line_that_lists_what_there_is(folder, capsys, opt
     assert message in capsys.readouterr().err
 
 
-ACKNOWLEDGED = '[[accepted]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price of a check"\n'
+ACCEPTED = '[[accepted]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price of a check"\n'
 
 
 @pytest.mark.parametrize(
     ("declared", "arguments", "code", "shown"),
     [
-        ('[margin]\n"new_tensor" = 30\n', [], 0, "2 unchanged: within ±3 % or 30 %"),
+        ('[margin]\n"new_tensor" = 30\n', [], 0, "2 unchanged (within ±3 % or 30 %)"),
         ('[margin]\n"new_tensor" = 30\n', ["--margin", "3"], 1, "▲ copies.BySize new_tensor"),
-        (ACKNOWLEDGED.format("new_tensor", "2.15.0"), [], 0, "+20.0 % instructions; accepted: the price of a check"),
-        (ACKNOWLEDGED.format("new_tensor", "2.14.1"), [], 1, "▲ copies.BySize new_tensor"),
+        (ACCEPTED.format("new_tensor", "2.15.0"), [], 0, "+20.0 %  accepted: the price of a check"),
+        (ACCEPTED.format("new_tensor", "2.14.1"), [], 1, "▲ copies.BySize new_tensor"),
         (
-            ACKNOWLEDGED.format("other", "2.15.0"),
+            ACCEPTED.format("other", "2.15.0"),
             [],
             1,
             "warning: a row of [[accepted]] in tensorcopy.toml matches no case: got other;",
@@ -268,15 +265,14 @@ def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, mo
     for form in ("text", "markdown", "json"):
         assert main(["compare", *NAMES, "--fail-on", "slower", "--format", form]) == 0
         printed[form] = capsys.readouterr().out
-    assert "1 likely: beyond the margin, not significant among all 21 cases" in printed["text"]
-    assert "<summary>1 likely slower or faster, not significant among all cases</summary>" in printed["markdown"]
-    (first, *_) = json.loads(printed["json"])["changes"]
-    assert (first["time_verdict"], first["likely"], first["reason"]) == ("unknown", "slower", "interval_too_wide")
-    pages = site_of(launch_files.load(tmp_path / "results"))
-    assert any("Likely slower or faster: the whole interval lies beyond the margin" in page for page in pages.values())
+    for form in ("text", "markdown"):
+        assert "likely, not significant among all cases" in printed[form]
+        assert re.search(r"tensor numel=1048576\b.*likely slower, \\?[~>]\d+ more launch", printed[form])
+    (first, *_) = json.loads(printed["json"])["rows"]
+    assert (first["verdict"], first["likely"], first["reason"]) == ("unknown", "slower", "interval_too_wide")
 
 
-def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
+def test_the_heading_says_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
     """Of cases whose sides took turns, of those that are compared by way of another release, and of those that are not judged, apart."""
     monkeypatch.chdir(tmp_path)
     first, second = "copies.BySize.time_copy tensor 16", "conversions.BySize.time_conversion detach_numpy_copy 16"
@@ -286,15 +282,13 @@ def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path,
     launch_files.write(
         tmp_path / "results", {"alternatives.BySize.time_alternative asarray_copy 16": dict.fromkeys(NAMES, 1.0)}, launches=2
     )
-    lines = [
-        "12 launches for 1 case: both sides took turns in the same launches",
-        "4 and 8 launches for 1 case: compared by way of other releases in their launches",
+    parts = [
+        "12 launches for 1 case: fresh processes of both, which took turns",
+        "4 and 8 launches for 1 case: of each beside other releases, which both are compared with",
         "fewer than 3 launches for 1 case: not judged",
     ]
     assert main(["compare", *NAMES]) == 0
-    assert "\n".join(lines) in capsys.readouterr().out
-    pages = site_of(launch_files.load(tmp_path / "results"))
-    assert any(f"with its interval. {'; '.join(lines)}." in page for page in pages.values())
+    assert f"; {'; '.join(parts)}.\n" in capsys.readouterr().out
 
 
 def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkeypatch, capsys):
@@ -305,14 +299,14 @@ def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkey
         begin = launch_files.START + timedelta(days=start)
         launch_files.write(tmp_path / "results", {case: {"2.8.0": 1.0, release: time}}, start=begin, reference="2.8.0")
     assert main(["compare", *NAMES, "--format", "json"]) == 0
-    (change,) = json.loads(capsys.readouterr().out)["changes"]
-    assert (change["time_verdict"], change["way"], change["launches"]) == ("slower", OTHER_WAY, [12, 12])
-    assert change["time_ratio"] == pytest.approx(1.25, rel=0.02)
+    (change,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (change["verdict"], change["way"], change["launches_before"], change["launches_after"]) == ("slower", OTHER_WAY, 12, 12)
+    assert change["ratio"] == pytest.approx(1.25, rel=0.02)
     assert main(["compare", *NAMES]) == 0
-    assert "12 launches: compared by way of other releases in their launches" in capsys.readouterr().out
+    assert "12 launches: of each beside other releases, which both are compared with" in capsys.readouterr().out
     assert main(["compare", *NAMES, "--explain", "tensor"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if re.match(r"  11-\d\d", line)]
-    assert [set(line) & {*"AB"} for line in lines] == [{"A"}] * 12 + [{"B"}] * 12
+    lines = [line for line in capsys.readouterr().out.splitlines() if re.match(r"11-\d\d", line)]
+    assert [line.split()[2] for line in lines] == ["A"] * 12 + ["B"] * 12
 
 
 def test_folders_of_results_can_be_compared(folder, tmp_path, capsys):
@@ -321,11 +315,11 @@ def test_folders_of_results_can_be_compared(folder, tmp_path, capsys):
     other = str(tmp_path / "other")
     assert main(["compare", str(folder), other, "--format", "json", "--case", "new_tensor"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["changes"][0]["time_ratio"] == pytest.approx(3 / 2.5, rel=0.05)
-    assert document["changes"][0]["way"] == "unpaired"
+    assert document["rows"][0]["ratio"] == pytest.approx(3 / 2.5, rel=0.05)
+    assert document["rows"][0]["way"] == "unpaired"
     assert (document["before"]["label"], document["after"]["label"]) == ("torch 2.15.0+cu132, results", "torch 2.15.0+cu132, other")
     assert main(["compare", f"{folder}:2.14.1", f"{other}:2.15.0", "--format", "json", "--case", "new_tensor"]) == 0
-    assert json.loads(capsys.readouterr().out)["changes"][0]["time_ratio"] == pytest.approx(3 / 2.0, rel=0.05)
+    assert json.loads(capsys.readouterr().out)["rows"][0]["ratio"] == pytest.approx(3 / 2.0, rel=0.05)
 
 
 def test_an_interpreter_s_build_is_named(tmp_path, monkeypatch, capsys):
@@ -342,11 +336,11 @@ def test_only_two_machines_may_have_different_hardware(folder, capsys):
     case = "copies.BySize.time_copy detach_clone 16"
     launch_files.write(folder, {case: {"2.15.0": 0.5}}, machine="fast", cpu="Faster 1", identity="fa57fa57fa57")
     assert main(["compare", "2.15.0@box", "2.15.0@fast", "--case", "detach_clone", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["changes"][0]["time_verdict"] == "faster"
+    assert json.loads(capsys.readouterr().out)["rows"][0]["verdict"] == "faster"
     launch_files.write(folder, {case: {"2.14.1": 1.0}}, start=launch_files.START + timedelta(days=1), cpu="Faster 1")
     assert main(["compare", "2.14.1@box", "2.15.0@box", "--case", "detach_clone", "--format", "json"]) == 3
-    change = json.loads(capsys.readouterr().out)["changes"][0]
-    assert (change["reason"], change["launches"]) == ("provenance_differs", [12, 12])
+    change = json.loads(capsys.readouterr().out)["rows"][0]
+    assert (change["reason"], change["launches_before"], change["launches_after"]) == ("provenance_differs", 12, 12)
     assert change["differences"] == [{"field": "cpu", "before": "Faster 1", "after": "Box 9000"}]
 
 
@@ -379,12 +373,8 @@ def test_a_benchmark_in_another_version_is_not_only_on_one_side(tmp_path):
     before, after = launch_files.load(tmp_path, *NAMES)
     before = replace(before, skips=dict.fromkeys(before.skips, OTHER_VERSION))
     changes = comparisons.between(Question(before, after)).changes
-    texts = {case["method"]: sentences.sentence(change) for case, change in changes.items()}
-    assert texts["changed"] == "unknown: in another version"
-    assert sentences.headline(changes.values()) == [
-        "Time: 1 unchanged, 1 in another version.",
-        "Of 2 cases: 0 slower, 0 faster, 0 unknown.",
-    ]
+    reasons = {case["method"]: change.reason for case, change in changes.items()}
+    assert reasons == {"changed": Reason.OTHER_VERSION, "kept": Reason.WITHIN_MARGIN}
 
 
 def test_numpy_must_be_equal_for_conversions_only(tmp_path):
@@ -430,13 +420,13 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
     changes = []
     for selection in ([], ["--case", " tensor "], ["--device", "cpu"]):
         assert main(["compare", *NAMES, "--format", "json", *selection]) == 0
-        shown = json.loads(capsys.readouterr().out)["changes"]
+        shown = json.loads(capsys.readouterr().out)["rows"]
         changes += [change for change in shown if change["parameters"]["method"] == "tensor"]
-    assert changes[0]["time_verdict"] == "unknown"
+    assert changes[0]["verdict"] == "unknown"
     assert changes == [changes[0]] * 3
     assert main(["compare", *NAMES, "--explain", " tensor "]) == 0
     evidence = capsys.readouterr().out
-    assert "adjusted for 100 cases (Holm)" in evidence
+    assert "Holm among 100 cases" in evidence
     before, after = launch_files.load(tmp_path / "results", *NAMES)
     (case,) = (case for case in before.timings if case["method"] == "tensor")
     alone = paired.judge({case: between(before.column, after.column)[case]})[case]
@@ -480,9 +470,9 @@ def test_memory_of_a_device_is_compared_as_its(tmp_path, monkeypatch, capsys, ca
     for release, nbytes in zip(NAMES, (64, 128)):
         launch_files.write_counts(tmp_path / "results", release, {case: nbytes})
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", device]) == 0
-    assert "64 B → 128 B" in capsys.readouterr().out
+    assert re.search(r"64 B +128 B +\+100\.0 %", capsys.readouterr().out)
     assert main(["compare", *NAMES, "--metric", "bytes"]) == 0
-    assert f", on {where}, Python 3.11\n" in capsys.readouterr().out
+    assert f"\nOn {where}, Python 3.11.\n" in capsys.readouterr().out
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", other]) == 2
     message = f"no bytes were counted on {other} on both sides: got --device {other}; allowed: {device} (box); next: "
     assert message in capsys.readouterr().err
@@ -520,7 +510,7 @@ def test_a_case_that_was_never_measured_beside_itself_needs_no_more_launches(tmp
 def test_one_of_several_machines_is_named(folder, capsys):
     launch_files.write(folder, VERDICTS, machine="later")
     assert main(["compare", *NAMES, "--machine", "box"]) == 0
-    assert ", on Box 9000 (box, cpu), Python 3.11\n" in capsys.readouterr().out
+    assert "\nOn Box 9000 (box, cpu), Python 3.11;" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["continuous", "compare"])
@@ -560,18 +550,6 @@ def test_sides_without_a_common_case(tmp_path, monkeypatch, capsys):
     assert "the sides have no case in common (cuda, cpu)\n" in printed.err
 
 
-@pytest.mark.parametrize("command", ["compare 2.0.1@3.11 2.15.0", "why numpy 1.12.1@3.9 1.13.1@3.9"])
-def test_no_line_is_wider_than_80_columns(monkeypatch, capsys, command):
-    """Sentences are folded between words; a name stays whole, and a number with its unit."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main([*command.split(), *(["--all"] if "why" not in command else [])]) in (0, 3)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 10
-    assert [line for line in lines if len(line) > 80 or line.strip().startswith(("%", "ns", "µs", "numel="))] == []
-    assert [line for line in lines if line.endswith((".BySize", ".ByGrad", ".ByLayout", ".ByDtype", " ≤"))] == []
-
-
 def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):
     """Every case that was counted in both releases, with the count of each; a row fits into 80 columns."""
     monkeypatch.chdir(tmp_path)
@@ -583,9 +561,9 @@ def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):
         )
     assert main(["compare", *NAMES, "--metric", "instructions"]) == 0
     text = capsys.readouterr().out
-    assert "Instructions: more in 59, fewer in 0 of 60 cases.\n" in text
-    assert "and 49 others with more instructions: --all lists them\n" in text
-    assert len([line for line in text.splitlines() if line.startswith("△")]) == 10
+    assert "59 of 60 cases with more instructions (20.0 %), none with fewer" in " ".join(text.split())
+    assert "  and 35 more: --all\n" in text
+    assert len([line for line in text.splitlines() if line.startswith("△")]) == 24
     assert "faster" not in text
     assert "slower" not in text
     assert max(map(len, text.splitlines())) <= 80
@@ -604,18 +582,6 @@ def test_the_sensitivity_of_a_kind_counts_its_worst_case_too():
     of_each = sorted(change.detectable for change in changes.values())
     assert of_each[0] == pytest.approx(of_each[8]) == pytest.approx(0.0313, abs=1e-4)
     assert of_each[8] < seen < 0.04 < of_each[9]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "text"),
-    [
-        ({"": 0.673, "≤ 2¹⁴": 0.155, "≤ 2¹⁷": 0.148}, "15.5 % (≤ 2¹⁴ elements), 14.8 % (≤ 2¹⁷), 67.3 % (without a size)"),
-        ({"": 0.673}, "67.3 %"),
-        ({}, ""),
-    ],
-)
-def test_the_sensitivity_of_cases_without_a_size_is_named(sizes, text):
-    assert sentences.sensitivity_text(sizes) == text
 
 
 @pytest.mark.parametrize(("launches", "judged"), [(2, []), (3, ["clone_detach", "tensor"])])

@@ -54,8 +54,8 @@ def test_a_margin_that_is_asked_for_holds_for_counts(tmp_path, monkeypatch, caps
     options = ["--margin", str(percent)] if percent else []
     for metric in ("instructions", "time"):
         assert main(["compare", "2.14.1", "2.15.0", "--format", "json", "--metric", metric, *options]) == 0
-        (row,) = json.loads(capsys.readouterr().out)["changes"]
-        assert (row["work_verdict"] == "more") is changed, metric
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        assert (row["count_verdict"] == "more") is changed, metric
 
 
 def test_repeated_counts_give_the_repeatability():

@@ -7,7 +7,6 @@ from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason, Verdict
 from tensorcopy.measure import plan, side_benchmarks
 from tensorcopy.measure.side_benchmarks import Benchmark
-from tensorcopy.report import sentences
 from tensorcopy.results import reader
 from tensorcopy.results.launches import Suite
 from tensorcopy.worker.nvidia import driver_version
@@ -208,19 +207,3 @@ def test_driver_cuda_and_clocks_stand_under_the_charts_of_a_gpu(tmp_path):
     assert f'<p class="note">{" ".join(texts)}' in on_gpu
     assert not any(text in on_cpu for text in texts)
     assert f'<p class="note">NVIDIA H9: {" ".join(texts)}' in site["history/box/index.html"]
-
-
-@pytest.mark.parametrize(
-    ("provenances", "lines"),
-    [
-        ([{"driver": "", "cuda": None, "gpu": None}], []),
-        ([{"driver": "580.1"}, {}, {"driver": "580.1"}], ["Driver 580.1."]),
-        ([{"cuda": "12.4", "gpu": {"clock_mhz": 1980}}], ["CUDA 12.4 with torch 2.8.0.", "Clock 1980 MHz."]),
-        ([{"gpu": {"clock_mhz": "fast", "max_memory_clock_mhz": 3201}}], ["Memory 3201 MHz."]),
-    ],
-    ids=["unknown", "in some launches", "no limit", "no number"],
-)
-def test_what_is_unknown_of_a_device_is_left_out(provenances, lines):
-    by_release = list(zip(("2.8.0", "2.10.0", "2.14.1"), provenances))
-    assert sentences.device_lines(by_release, "cuda") == lines
-    assert sentences.device_lines(by_release, "cpu") == []

@@ -29,15 +29,14 @@ from asv.config import Config
 
 from tensorcopy.asv_plugin import comparing, projection
 from tensorcopy.campaign import Campaign
-from tensorcopy.ci import pull_request
+from tensorcopy.ci import pr_comment, pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question, word
-from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.judge.paired import Change, CountPair, Verdict
 from tensorcopy.measure import now, revisions
-from tensorcopy.report import pr_comment, sentences
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, data_files, feeds, render
@@ -278,7 +277,7 @@ SETS = {
         _of_revisions,
         {"new_tensor": SLOWER},
         (f"{B}#base", f"{B}#head"),
-        ("terminal", "every case", "explain", "markdown", "json", "csv", "asv compare", "page", *OF_SERIES),
+        ("terminal", "narrow terminal", "every case", "explain", "markdown", "json", "csv", "asv compare", "page", *OF_SERIES),
     ),
     "looks that share alpha": LaunchSet(_looked_at, {"new_tensor": UNKNOWN}, looks=True),
     "unequal conditions": LaunchSet(_unequal("threads", 1), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
@@ -335,6 +334,7 @@ class Said:
     within : the greatest change that the interval has
     difference : of a tracked value
     work : of the instructions: "20.0 % more", "equal"
+    sides : the value before and after; None where it says that there is none
     """
 
     verdicts: tuple[str, ...]
@@ -344,6 +344,7 @@ class Said:
     difference: Number = NOT_PRINTED
     work: str = NOT_PRINTED
     accepted: str = NOT_PRINTED
+    sides: tuple[Number | None, Number | None] = NOT_PRINTED
 
 
 @dataclass(frozen=True)
@@ -365,76 +366,57 @@ class Output:
 
 
 SIGNED = r"[+−]?\d+\.\d"
-WORK = re.compile(r"(?:(?P<more>[+−]?\d+\.\d) % )?(?P<word>more |fewer |equal |)instructions")
 DECIDED = re.compile(r"(?P<verdict>slower|faster) by (?P<size>[\d.]+) %(?: \((?P<near>[\d.]+) to (?P<far>[\d.]+) %\))?")
-UNDECIDED = re.compile(rf"(?P<word>unknown|likely slower|likely faster): (?P<low>{SIGNED}) to (?P<high>{SIGNED}) %; (about|over) \d+ more")
-VALUE = re.compile(
-    r"(?P<verdict>(?:likely )?(?:higher|lower)|equal|unknown)(?: by (?P<size>[\d.]+))?"
-    r"[^(−+]*(?:\(?(?P<low>[+−][\d.]+) to (?P<high>[+−]?[\d.]+))?"
-)
-ACKNOWLEDGED = re.compile(r"; accepted: (.*)$")
 CHANGED = ("slower", "faster", "higher", "lower")
 LIKELY = tuple(f"likely {verdict}" for verdict in CHANGED)
+UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+SIGNS = {"▲": ("slower",), "▴": ("slower",), "▼": ("faster",), "=": ("unchanged", "equal"), "△": ("higher",), "▽": ("lower",)}
+NOT_DECIDED = {"?": ("unknown",), "✗": ("unknown",)}
 
 
-def work_of(text: str) -> str:
-    """Return what a text says of the instructions: "20.0 % more", "equal"; "" for nothing."""
-    found = WORK.search(text)
-    if not found:
-        return ""
-    sign = found["more"] or ""
-    word = found["word"].strip() or ("fewer" if sign.startswith("−") else "more")
-    return word if word == "equal" else f"{sign.strip('+−')} % {word}"
+def amount(text: str, *, timed: bool) -> Number | None:
+    """Return a printed quantity, in seconds if it is a time: "2.04 µs", "2.5 GB/s"; None for an empty text."""
+    figure, _, unit = text.partition(" ")
+    return number(figure, UNITS[unit] if timed else 1.0) if figure else None
 
 
-def of_sentence(text: str) -> Said:
-    """Return what a sentence says: "slower by 25.0 % (24.4 to 25.6 %); 20.0 % more instructions"."""
-    accepted = ACKNOWLEDGED.search(text)
-    rest = {"work": work_of(text), "accepted": accepted[1] if accepted else ""}
-    if found := DECIDED.match(text):
-        sign = 0.01 if found["verdict"] == "slower" else -0.01
-        ends = [Number(1 + sign * float(end), 0.0005) for end in (found["near"], found["far"])]
-        low, high = sorted(ends, key=lambda end: end.value)
-        return Said((found["verdict"],), Number(1 + sign * float(found["size"]), 0.0005), (low, high), **rest)
-    if found := re.match(r"unchanged: within ±([\d.]+) %", text):
-        return Said(("unchanged",), within=share(found[1]), **rest)
-    if found := UNDECIDED.match(text):
-        return Said((found["word"],), interval=shares(found["low"], found["high"]), **rest)
-    if re.match(r"unknown: (failed|no result|only|too few|measured under|never)", text):
-        return Said(("unknown",), interval=None, **rest)
-    found = VALUE.match(text)
-    assert found, text
-    ends = (number(found["low"]), number(found["high"])) if found["low"] else None
-    return Said((found["verdict"],), interval=ends, difference=number(found["size"]) if found["size"] else NOT_PRINTED)
+def of_cells(verdicts: tuple[str, ...], cells: Mapping[str, str], change: Change) -> Said:
+    """Return what the cells of a row say of a case, by the titles of their columns; that without a title is a note."""
+    note, size = cells.get("", ""), cells.get("change", "")
+    likely = re.match(r"likely \w+", note)
+    between = next((cell for title, cell in cells.items() if title.endswith(" interval")), "")
+    ends = re.findall(r"[+−]?\d[\d.]*", between)
+    if verdicts == ("unknown",) and likely:
+        verdicts = (likely[0],)
+    rest: dict[str, Any] = {
+        "accepted": note.removeprefix("accepted: ") if note.startswith("accepted") else "",
+        "sides": tuple(amount(cells.get(side, ""), timed=change.timed) for side in ("before", "after")),
+    }
+    if not change.timed:
+        difference = number(size.strip("+−").split(" ")[0]) if size else NOT_PRINTED
+        return Said(verdicts, interval=tuple(map(number, ends)) if ends else None, difference=difference, **rest)
+    work = cells.get("instr.", "")
+    rest["work"] = "equal" if work == "=" else f"{work.strip('+−')} {'fewer' if work.startswith('−') else 'more'}" if work else ""
+    return Said(verdicts, share(size.removesuffix(" %")) if size else None, shares(*ends) if ends else None, **rest)
 
 
-def headline_of(text: str) -> Counter[str]:
-    """Return the numbers of cases of a headline: "Time: 1 slower, 0 faster. Of 6 cases: 4 unchanged, 0 unknown, 1 failed."."""
-    counts: Counter[str] = Counter()
-    for first, total, rest in re.findall(r"(?:Time|Tracked values): (.*?)\..*?\sOf (\d+) cases?: (.*?)\.", text, re.DOTALL):
-        assert len(first.split(", ")) == 2
-        of_kind = Counter({word: int(figure) for figure, word in re.findall(r"(\d+) ([a-z ]+)", f"{first}, {rest}")})
-        assert of_kind.total() == int(total), text
-        counts += of_kind
-    return counts
+KINDS = {  # of the words of a heading and of the line below it
+    **{"undecided": "unknown", "not compared": "unknown", "fails": "failed", "fail": "failed", "failed before": "failed"},
+    **{word: word for word in (*CHANGED, *LIKELY, "unchanged", "equal", "only before", "only after")},
+}
 
 
-SIGNS = {"▲": ("slower",), "▼": ("faster",), "?": ("unknown", *LIKELY), "=": ("unchanged", "equal"), "△": ("higher",), "▽": ("lower",)}
-
-
-def of_figures(sign: str, text: str) -> Said:
-    """Return what a line of the terminal says: "2.03 µs → 2.54 µs   +25.0 % (+24.4 to +25.6 %)   +20.0 % instructions"."""
-    accepted = ACKNOWLEDGED.search(text)
-    rest = {"work": work_of(text), "accepted": accepted[1] if accepted else ""}
-    if found := re.search(rf"({SIGNED}) % \(({SIGNED}) to ({SIGNED}) %\)", text):
-        return Said(SIGNS[sign], share(found[1]), shares(found[2], found[3]), **rest)
-    if found := re.search(rf"(?:(likely \w+): )?({SIGNED}) to ({SIGNED}) %; [~>]\d+ more", text):
-        return Said((found[1] or "unknown",), interval=shares(found[2], found[3]), **rest)
-    if sentence := re.search(r"\b(higher|lower|equal|unknown|likely \w+).*$", text):
-        said = of_sentence(sentence[0])
-        assert set(said.verdicts) & set(SIGNS[sign]), text
-        return said
-    raise AssertionError(text)
+def counts_of(text: str) -> Counter[str]:
+    """Return the numbers of cases of a heading and of the line below it: "1 of 6 cases slower (25.0 %), 1 faster, 1 fails"."""
+    heading, below = re.split(r"\n{1,2}", f"{text}\n\n\n")[:2]
+    answer = re.sub(r"\(.*?\)|\*", "", f"{heading.rpartition(': ')[2]}, {re.split('[.] (?=[A-Z0-9])', below)[0].removesuffix('.')}")
+    total, counts = re.search(r"of (\d+) cases?", answer), Counter[str]()
+    for many, text_of in re.findall(r"(\d+|none)(?: of \d+ cases?)? ([a-z ]+)", answer):
+        if text_of.strip() in KINDS:
+            counts[KINDS[text_of.strip()]] += 0 if many == "none" else int(many)
+    assert total
+    assert counts.total() == int(total[1]), text
+    return +counts
 
 
 # The outputs
@@ -575,74 +557,128 @@ def compare(made: Made, run: Run, *options: str) -> tuple[int, str]:
 
 
 def level_is_named(made: Made, text: str) -> None:
-    """Assert that a text names the level of its intervals where it is not the usual one."""
-    note = f"{100 * (1 - made.comparison.question.alpha):.1f} % intervals: several looks at the launches share the 5 %"
-    assert (note in text) is made.set.looks
+    """Assert that a text names the level of its intervals, and why it is not the usual one where it is not."""
+    level = f"{100 * (1 - made.comparison.question.alpha):.3g} % interval"
+    assert (level in text.replace("&nbsp;", " ")) is any(change.has_interval for change in made.names.values())
+    assert ("Intervals share 5 % among 3 looks at the launches." in text) is made.set.looks
 
 
 def terminal(made: Made, run: Run) -> Output:
-    """Read `compare`."""
+    """Read `compare`, where a row has its whole name."""
     code, text = compare(made, run, "--fail-on", "slower")
-    level_is_named(made, text)
-    return Output(_lines_of(text), (*CHANGED, *LIKELY), headline_of(text), code == 1)
+    return Output(_lines_of(made, text), (*CHANGED, *LIKELY, *APART), counts_of(text), code == 1)
+
+
+def narrow_terminal(made: Made, run: Run) -> Output:
+    """Read `compare` in 80 columns, where names have what they share above them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        code, text = compare(made, run, "--fail-on", "slower")
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    return Output(_lines_of(made, text), (*CHANGED, *LIKELY, *APART), None, code == 1)
 
 
 def every_case(made: Made, run: Run) -> Output:
     """Read `compare --all`."""
     code, text = compare(made, run, "--fail-on", "slower", "--all")
-    return Output(_lines_of(text), (), headline_of(text), code == 1)
+    level_is_named(made, text)
+    return Output(_lines_of(made, text), (), counts_of(text), code == 1)
 
 
-def _lines_of(text: str) -> dict[str, Said]:
-    """Return the cases of a text for the terminal: on a line with a sign, and on the next one or behind the name the figures."""
-    said, lines = {}, text.splitlines()
-    for place, line in enumerate(lines):
-        found = re.match(r"([▲▼=?△▽]) (\S+(?: [\w=]+)*)(?:   +(.*))?$", line)
-        if found:
-            said[found[2]] = of_figures(found[1], found[3] or lines[place + 1])
-    return said
+APART = ("failed", "only before", "only after")
+TOKEN = re.compile(r"\S+(?: \S+)*")  # cells have two spaces between them
+
+
+def _lines_of(made: Made, text: str) -> dict[str, Said]:
+    """Return the cases of a text for the terminal: a sign, the name below what it shares with others, cells, and a note.
+
+    A cell ends where its title does; a long name and a long note have lines of their own.
+    """
+    names = {frozenset(name.split()): name for name in made.names}
+    _, header, table = re.split(r"^(  case .*)$", text, maxsplit=1, flags=re.MULTILINE) if "\n  case " in text else ("", "", "")
+    ends = {token.end(): token[0] for token in TOKEN.finditer(header) if token[0] != "case"}
+    rows: list[tuple[str, str, dict[str, str]]] = []
+    above, is_row = "", False
+    for line in table.splitlines():
+        is_named = bool(re.match(r"\S ", line)) and line[0] in {**SIGNS, **NOT_DECIDED}
+        tokens = [*TOKEN.finditer(line, 2)]
+        cells = {ends[token.end()]: token[0] for token in tokens[is_named:] if token.end() in ends}
+        others = [token[0] for token in tokens[is_named:] if token.end() not in ends]
+        if is_named:
+            is_row = True
+            rows.append((line[0], f"{above if line[2:4] == '  ' else ''} {tokens[0][0]}", {**cells, "": " ".join(others)}))
+        elif is_row and line.startswith("    ") and (cells or line.startswith("      ")):
+            rows[-1][2].update(cells)
+            rows[-1][2][""] = " ".join(filter(None, [rows[-1][2][""], *others]))
+        else:
+            is_row, above = False, line.partition(": ")[0]
+    found = [(sign, names.get(frozenset(name.split()), ""), cells) for sign, name, cells in rows]
+    assert [cells for _, name, cells in found if not name and "before" in cells] == []  # a mean has no sides
+    return {name: of_cells({**SIGNS, **NOT_DECIDED}[sign], cells, made.names[name]) for sign, name, cells in found if name}
 
 
 def explain(made: Made, run: Run) -> Output:
     """Read `compare --explain` of every case."""
     said = {}
     for name, change in made.names.items():
-        text = compare(made, run, "--explain", name)[1]
-        assert text.splitlines()[0] == name
-        said[name] = of_sentence(text.splitlines()[2])
-        if found := re.search(r"^ratio      ([\d.]+) \(", text, re.MULTILINE):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", "1000")
+            text = compare(made, run, "--explain", name)[1]
+        first, *lines = text.split("\n\n")[0].splitlines()
+        cells: dict[str, str] = {"": "; ".join(line.strip() for line in lines if re.match(r"  (accepted|likely)", line))}
+        if found := re.search(r"^  ratio ([\d.]+) \((.*?) → (.*?)\), (.*)$", text, re.MULTILINE):
             assert number(found[1]) == change.ratio
-        if found := re.search(r"^interval   ([\d.]+) to ([\d.]+) \(([\d.]+) %\)", text, re.MULTILINE):
-            assert (number(found[1]), number(found[2])) == change.interval
-            assert number(found[3], 0.01) == 1 - made.comparison.question.alpha
-        else:
-            assert not (change.timed and change.interval)
+            cells |= {"before": found[2], "after": found[3], "change": found[4]}
+        if found := re.search(r"^  ([\d.]+) % interval ([\d.]+) to ([\d.]+), (.*)$", text, re.MULTILINE):
+            assert (number(found[2]), number(found[3])) == change.interval
+            assert number(found[1], 0.01) == 1 - made.comparison.question.alpha
+            cells[" interval"] = found[4]
+        of_value = re.search(r"^  (\S.*?) → (.*?), ([+−]?\d\S*(?: \S+)?)(?:, [\d.]+ % interval (.*))?$", "\n".join(lines[1:]), re.MULTILINE)
+        if not change.timed and (found := of_value):
+            cells |= {"before": found[1], "after": found[2], "change": found[3], " interval": found[4] or ""}
+        if found := re.search(r"^  instructions .* \((.*)\), beside the verdict", text, re.MULTILINE):
+            cells["instr."] = found[1]
+        each = of_cells((first.removeprefix(f"{name}: "),), cells, change)
+        said[name] = each if cells.get("before") else replace(each, sides=NOT_PRINTED)
     return Output(said)
 
 
 def markdown(made: Made, run: Run) -> Output:
     """Read `compare --format markdown`."""
     code, text = compare(made, run, "--format", "markdown", "--fail-on", "slower")
-    return replace(_of_markdown(made, text), fails=code == 1)
-
-
-def _of_markdown(made: Made, text: str) -> Output:
-    """Read the tables of a comment, and the numbers of its headline and of its folds."""
-    text = text.replace("&nbsp;", " ")
     level_is_named(made, text)
-    said = {}
-    for sign, name, ratio, sentence in re.findall(r"^\| (🔴 |🟢 |)`(.*?)` \|.*\|\s(\S*?) ?\| ([^|]*) \|$", text, re.MULTILINE):
-        each = of_sentence(re.sub(r"\\|`", "", sentence))
-        to_look_at = [verdict for verdict in each.verdicts if verdict in ("slower", "faster") and not each.accepted]
-        assert [*filter(None, [{"🔴 ": "slower", "🟢 ": "faster"}.get(sign, "")])] == to_look_at
-        printed = number(ratio.removesuffix("×")) if ratio else None
-        said[name] = replace(each, ratio=printed if made.names[name].timed else NOT_PRINTED)
-    folds = {title.split(" (")[0]: int(figure) for figure, title in re.findall(r"<summary>(\d+) (.*?)</summary>", text)}
-    assert sum(folds.values()) + sum(set(each.verdicts) <= set(CHANGED) for each in said.values()) == len(said)
-    counts = headline_of(text)
+    return replace(_of_markdown(text, {name: name for name in made.names}, made.names), fails=code == 1)
+
+
+EMOJI = {"🔴": ("slower",), "🟢": ("faster",), "❌": ("unknown",)}
+FOLDS = {"undecided": ("unknown",), "not": ("unknown",), "unchanged": ("unchanged",), "equal": ("equal",), "likely": ("unknown",)}
+
+
+def _of_markdown(text: str, names: Mapping[str, str], changes: Mapping[str, Change]) -> Output:
+    """Read the tables of a comment: by their titles, and by the emoji of their rows."""
+    text = text.replace("&nbsp;", " ").replace("&#62;", ">").replace("&#96;", "`").replace("\\", "")
+    said, titles, title = {}, list[str](), ""
+    for line in text.splitlines():
+        if found := re.match(r"\*\*(.*)\*\*$|<details><summary>(.*)</summary>", line):
+            title = found[1] or found[2]
+        cells = [cell.strip() for cell in line.split("|")[1:-1]] if line.startswith("|") else []
+        if cells and cells[0] == "case":
+            titles = cells
+        elif cells and "`" in cells[0] and title != "geometric mean of all":
+            emoji, shown, _ = cells[0].split("`")
+            name, by_title = names[shown], dict(zip(titles[1:], cells[1:], strict=True))
+            kind = next((verdicts for word, verdicts in FOLDS.items() if word in title.split()[:2]), ("unknown",) if title else ())
+            if not title:
+                size = by_title.get("change", "")
+                rises = ("slower",) if changes[name].timed else ("higher",)
+                kind = EMOJI.get(emoji.strip()) or (rises if size.startswith("+") else ("lower",))
+                is_quiet = by_title.get("", "").startswith("accepted") or not changes[name].timed
+                assert bool(emoji) is not is_quiet, line
+            said[name] = of_cells(kind, by_title, changes[name])
+    folds = {fold: int(many) for many, fold in re.findall(r"<summary>(\d+) (\w+)", text)}
+    counts = counts_of(text)
     assert folds.get("unchanged", 0) == counts["unchanged"]
-    assert folds.get("failed", 0) == counts["failed"]
-    assert folds.get("unknown", 0) + folds.get("not compared", 0) == counts["unknown"]
+    assert folds.get("undecided", 0) + folds.get("not", 0) == counts["unknown"]
     return Output(said, (), counts)
 
 
@@ -650,46 +686,39 @@ def as_json(made: Made, run: Run) -> Output:
     """Read `compare --format json`."""
     code, text = compare(made, run, "--format", "json", "--fail-on", "slower")
     document, alpha = json.loads(text), made.comparison.question.alpha
-    assert (document["alpha"], document["looks"]) == (pytest.approx(alpha), 3 if made.set.looks else 1)
-    assert all(six(1 - alpha) == row["level"] for row in document["changes"] if row["time_low"])
-    return Output({row["case"]: _of_row(row) for row in document["changes"]}, (), +Counter(document["counts"]), code == 1)
+    assert (document["alpha"], document["looks"]) == (pytest.approx(alpha, rel=1e-5), 3 if made.set.looks else 1)
+    assert all(six(1 - alpha) == row["level"] for row in document["rows"] if row["low"])
+    assert document["counts"] == Counter(row["verdict"] for row in document["rows"])
+    return Output({row["case"]: _of_row(row) for row in document["rows"]}, (), None, code == 1)
 
 
 def _of_row(row: Mapping[str, Any]) -> Said:
     """Read a row of the JSON."""
-    timed, count = row["metric"] == "time", row["count"]
-    if not timed:
-        interval = tuple(map(six, count["interval"])) if count and "interval" in count else None
-        difference = Number(abs(count["after"] - count["before"]), 1e-5 * abs(count["after"])) if count else NOT_PRINTED
-        return Said((_word_of(row, row["work_verdict"]),), interval=interval, difference=difference)
-    interval = None if row["time_low"] is None else (six(row["time_low"]), six(row["time_high"]))
+    assert row["verdict"] == "unknown" or not row["likely"]
+    verdicts = (f"likely {row['likely']}" if row["likely"] else row["verdict"],)
+    sides = six(row["before"]), six(row["after"])
+    if row["metric"] != "time":
+        interval = tuple(map(six, row["count_interval"])) if row["count_interval"] else None
+        values = row["count_before"], row["count_after"]
+        difference = Number(abs(values[1] - values[0]), 1e-5 * abs(values[1])) if row["count_unit"] else NOT_PRINTED
+        return Said(verdicts, interval=interval, difference=difference, sides=sides)
+    interval = None if row["low"] is None else (six(row["low"]), six(row["high"]))
     work = ""
-    if row["work_verdict"]:
-        size = abs(row["instructions_ratio"] - 1)
-        work = row["work_verdict"] if row["work_verdict"] == "equal" else f"{100 * size:.1f} % {row['work_verdict']}"
-    return Said((_word_of(row, row["time_verdict"]),), six(row["time_ratio"]), interval, work=work, accepted=row["accepted"])
+    if row["count_unit"]:
+        size = abs(row["count_ratio"] - 1)
+        work = row["count_verdict"] if row["count_verdict"] == "equal" else f"{100 * size:.1f} % {row['count_verdict']}"
+    return Said(verdicts, six(row["ratio"]), interval, work=work, accepted=row["accepted"], sides=sides)
 
 
-def _word_of(row: Mapping[str, Any], verdict: str) -> str:
-    """Return the word of a row: its verdict, or what is likely where that is unknown."""
-    assert verdict == "unknown" or not row["likely"]
-    return f"likely {row['likely']}" if row["likely"] else verdict
+NUMBERS = ("before", "after", "ratio", "low", "high", "count_before", "count_after", "count_ratio")
 
 
 def as_csv(made: Made, run: Run) -> Output:
-    """Read `compare --format csv`: the columns of numbers, and the sentence."""
-    text, said = compare(made, run, "--format", "csv")[1], {}
-    for row in csv.DictReader(StringIO(text)):
-        in_words = of_sentence(row["text"])
-        if row["metric"] != "time":
-            assert in_words.verdicts == (_word_of(row, row["work_verdict"]),)
-            said[row["case"]] = in_words
-            continue
-        numbers = {name: float(row[name]) if row[name] else None for name in ("time_ratio", "time_low", "time_high")}
-        interval = None if numbers["time_low"] is None else (six(numbers["time_low"]), six(numbers["time_high"]))
-        assert in_words.verdicts == (_word_of(row, row["time_verdict"]),)
-        assert in_words.work.split(" ")[-1] == row["work_verdict"]
-        said[row["case"]] = replace(in_words, ratio=six(numbers["time_ratio"]), interval=interval)
+    """Read `compare --format csv`, whose cells are those of the JSON."""
+    said = {}
+    for row in csv.DictReader(StringIO(compare(made, run, "--format", "csv")[1])):
+        values = {name: float(row[name]) if row[name] else None for name in NUMBERS}
+        said[row["case"]] = _of_row({**row, **values, "count_interval": json.loads(row["count_interval"] or "null")})
     return Output(said)
 
 
@@ -707,7 +736,8 @@ def comment(made: Made, run: Run) -> Output:
     folder = made.folder / "artifact"
     folder.mkdir(exist_ok=True)
     (folder / pr_comment.FILE).write_bytes(msgspec.json.encode(written))
-    output = _of_markdown(made, pr_comment.section(folder, "", "cpu"))
+    shown = {pr_comment.name(name): case.name for case, name in pr_comment.readable(comparison).items()}
+    output = _of_markdown(pr_comment.section(folder, "", "cpu"), shown, made.names)
     said = {name: replace(each, work=NOT_PRINTED) for name, each in output.cases.items()}  # nothing is counted for a pull request
     return replace(output, cases=said, fails=pull_request.exit_code([pair]) == 1)
 
@@ -755,6 +785,59 @@ def _of_asv(made: Made, text: str) -> dict[str, Said]:
     return said
 
 
+# The sentences of pages
+
+WORK = re.compile(r"(?:(?P<more>[+−]?\d+\.\d) % )?(?P<word>more |fewer |equal |)instructions")
+UNDECIDED = re.compile(rf"(?P<word>unknown|likely slower|likely faster): (?P<low>{SIGNED}) to (?P<high>{SIGNED}) %; (about|over) \d+ more")
+VALUE = re.compile(
+    r"(?P<verdict>(?:likely )?(?:higher|lower)|equal|unknown)(?: by (?P<size>[\d.]+))?"
+    r"[^(−+]*(?:\(?(?P<low>[+−][\d.]+) to (?P<high>[+−]?[\d.]+))?"
+)
+ACCEPTED = re.compile(r"; accepted: (.*)$")
+
+
+def work_in(text: str) -> str:
+    """Return what a text says of the instructions: "20.0 % more", "equal"; "" for nothing."""
+    found = WORK.search(text)
+    if not found:
+        return ""
+    sign = found["more"] or ""
+    word = found["word"].strip() or ("fewer" if sign.startswith("−") else "more")
+    return word if word == "equal" else f"{sign.strip('+−')} % {word}"
+
+
+def of_sentence(text: str) -> Said:
+    """Return what a sentence says: "slower by 25.0 % (24.4 to 25.6 %); 20.0 % more instructions"."""
+    accepted = ACCEPTED.search(text)
+    rest = {"work": work_in(text), "accepted": accepted[1] if accepted else ""}
+    if found := DECIDED.match(text):
+        sign = 0.01 if found["verdict"] == "slower" else -0.01
+        ends = [Number(1 + sign * float(end), 0.0005) for end in (found["near"], found["far"])]
+        low, high = sorted(ends, key=lambda end: end.value)
+        return Said((found["verdict"],), Number(1 + sign * float(found["size"]), 0.0005), (low, high), **rest)
+    if found := re.match(r"unchanged: within ±([\d.]+) %", text):
+        return Said(("unchanged",), within=share(found[1]), **rest)
+    if found := UNDECIDED.match(text):
+        return Said((found["word"],), interval=shares(found["low"], found["high"]), **rest)
+    if re.match(r"unknown: (failed|no result|only|too few|measured under|never)", text):
+        return Said(("unknown",), interval=None, **rest)
+    found = VALUE.match(text)
+    assert found, text
+    ends = (number(found["low"]), number(found["high"])) if found["low"] else None
+    return Said((found["verdict"],), interval=ends, difference=number(found["size"]) if found["size"] else NOT_PRINTED)
+
+
+def headline_of(text: str) -> Counter[str]:
+    """Return the numbers of cases of a headline: "Time: 1 slower, 0 faster. Of 6 cases: 4 unchanged, 0 unknown, 1 failed."."""
+    counts: Counter[str] = Counter()
+    for first, total, rest in re.findall(r"(?:Time|Tracked values): (.*?)\..*?\sOf (\d+) cases?: (.*?)\.", text, re.DOTALL):
+        assert len(first.split(", ")) == 2
+        of_kind = Counter({word: int(figure) for figure, word in re.findall(r"(\d+) ([a-z ]+)", f"{first}, {rest}")})
+        assert of_kind.total() == int(total), text
+        counts += of_kind
+    return counts
+
+
 def page(made: Made, run: Run) -> Output:
     """Read the page of the comparison: its headline, its table of changes and that of every case."""
     address = made.content.comparison_address(
@@ -792,7 +875,7 @@ def _of_cell(text: str) -> Said:
     """Read a cell of the table of every case: "▲ +25.0 ±0.6 △ +20.0"."""
     found = re.fullmatch(rf"([▲▼?]?) ?(?:({SIGNED})(?: ± ?([\d.]+))?)?(?: ([△▽]) ({SIGNED}))?", text)
     assert found, text
-    verdicts = SIGNS[found[1]] if found[1] else ("unchanged",)
+    verdicts = ({**SIGNS, "?": ("unknown", *LIKELY)})[found[1]] if found[1] else ("unchanged",)
     ratio = share(found[2]) if found[2] else NOT_PRINTED
     return Said(verdicts, ratio, NOT_PRINTED if found[3] else None, difference=number(found[3], 0.01) if found[3] else NOT_PRINTED)
 
@@ -800,13 +883,15 @@ def _of_cell(text: str) -> Said:
 def history(made: Made, run: Run) -> Output:
     """Read the changes of a release in `history --all`."""
     text = run("history", "--all")[1]
-    part = text.partition(f"\ntorch {made.comparison.after.version}\n")[2].partition("\ntorch ")[0]
+    part = text.partition(f"\ntorch {made.comparison.after.version}\n")[2].partition("\n\n")[0]
     said = {}
-    for size, low, high, name in re.findall(rf"^    ({SIGNED}) % \(({SIGNED}) to ({SIGNED}) %\) +(\S.*)$", part, re.MULTILINE):
-        said[name] = Said(("slower" if not size.startswith("−") else "faster",), share(size), shares(low, high))
-    for size, name in re.findall(r"^    ([+−][\d.]+)(?: GB/s)?  +(several\S+)$", part, re.MULTILINE):
-        said[name] = Said(("higher" if size.startswith("+") else "lower",), difference=number(size.strip("+−")))
-    return Output({name: each for name, each in said.items() if name in made.names}, CHANGED)
+    row = rf"^  (\S.*?)  +({'|'.join(CHANGED)})  +([+−][\d.]+)(?: %| GB/s)?(?:  +({SIGNED}) to ({SIGNED}) %)?(?:  .*)?$"
+    for name, verdict, size, low, high in re.findall(row, part, re.MULTILINE):
+        if name in made.names and made.names[name].timed:
+            said[name] = Said((verdict,), share(size), shares(low, high))
+        elif name in made.names:
+            said[name] = Said((verdict,), difference=number(size.strip("+−")))
+    return Output(said, CHANGED)
 
 
 def history_page(made: Made, run: Run) -> Output:
@@ -880,6 +965,7 @@ def badge(made: Made, run: Run) -> Output:
 
 OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
     "terminal": terminal,
+    "narrow terminal": narrow_terminal,
     "every case": every_case,
     "explain": explain,
     "markdown": markdown,
@@ -898,6 +984,11 @@ OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
 
 
 # The claim
+
+
+def work_of(count: CountPair) -> str:
+    """Return how a count changed: "20.0 % more", "equal"."""
+    return f"{100 * abs(count.ratio - 1):.1f} % {count.verdict.value}" if count.changed else count.verdict.value
 
 
 def agree(name: str, said: Said, change: Change, accepted: str) -> None:
@@ -921,17 +1012,19 @@ def agree(name: str, said: Said, change: Change, accepted: str) -> None:
             assert change.count, name
             assert said.difference == abs(change.count.after - change.count.before), name
     if said.work is not NOT_PRINTED:
-        assert said.work == (sentences.count_text(change.count).removesuffix(" instructions") if change.count and change.timed else ""), (
-            name
-        )
+        assert said.work == (work_of(change.count) if change.count and change.timed else ""), name
+    if said.sides is not NOT_PRINTED:
+        assert said.sides == (change.before, change.after), name
     if said.accepted is not NOT_PRINTED:
         assert said.accepted == accepted, name
 
 
 def counted(changes: Iterable[Change]) -> Counter[str]:
     """Return the numbers of cases by word, as a reader counts them: a failed case is not unknown, nor one on one side only."""
-    words = {"failed_before": "failed", "failed_after": "failed", "only_before": "only before", "only_after": "only after"}
-    return Counter(words.get(change.reason.value, word(change)) for change in changes)
+    return Counter(WORDS.get(change.reason.value, word(change)) for change in changes)
+
+
+WORDS = {"failed_before": "failed", "failed_after": "failed", "only_before": "only before", "only_after": "only after"}
 
 
 @pytest.fixture(scope="module")
@@ -972,7 +1065,8 @@ def test_every_output_says_the_same_of_the_same_launches(made, name, output, cam
     for case, said in read.cases.items():
         agree(case, said, one.names[case], next((why for part, why in accepted.items() if part in case), ""))
     if "none" not in read.lists:
-        wanted = [case for case, change in one.names.items() if not read.lists or word(change) in read.lists]
+        words = {case: WORDS.get(change.reason.value, word(change)) for case, change in one.names.items()}
+        wanted = [case for case, each in words.items() if not read.lists or each in read.lists]
         assert sorted(read.cases) == sorted(wanted)
     if read.counts is not None:
         assert read.counts == counted(one.names.values())
