@@ -14,7 +14,7 @@ from tensorcopy.judge import function_changes
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.report import table, why
-from tensorcopy.results import function_profiles, select
+from tensorcopy.results import function_profiles, reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import FunctionCost, Profile
 from tests.conftest import ROOT
@@ -23,7 +23,7 @@ RESULTS = ROOT / "results"
 PAIRS = [  # whose functions were counted on both sides
     ("detach", "2.5.1", "2.15.0"),
     ("numpy", "1.12.1", "1.13.1"),
-    ("empty_like_copy 1 float32 contiguous grad", "1.13.1@3.11", "2.0.1@3.11"),
+    ("empty_like_copy 1 float32 contiguous grad", "1.13.1", "2.0.1"),
 ]
 COPY, MALLOC = ("libtorch_cpu", "at::native::copy_"), ("libc", "malloc")
 THERE, HERE = ("libc10", "c10::reset_not_null_"), ("libtorch_cpu", "c10::reset_not_null_")
@@ -35,9 +35,14 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
     return Profile(sum(own for _, own, _ in (loop, *costs)), {name: FunctionCost(own, calls) for name, own, calls in (loop, *costs)})
 
 
+def shipped(before, after):
+    """Return two shipped results."""
+    return select.pair(before, after, reader.load_results(RESULTS), release_table.load(), command="")
+
+
 @pytest.fixture(scope="module")
 def reports():
-    return {pair: why.of_pair(select.pair(pair[1], pair[2], RESULTS, release_table.load()), pair[0], NO_RULES) for pair in PAIRS}
+    return {pair: why.of_pair(shipped(*pair[1:]), pair[0], NO_RULES) for pair in PAIRS}
 
 
 def number(text):
@@ -77,8 +82,7 @@ def test_the_heading_has_the_time_and_the_instructions(reports):
 
 def of(before, after, time=None):
     """Return the report of two profiles of a case."""
-    pair = select.pair("2.5.1", "2.15.0", RESULTS, release_table.load())
-    return why.report(pair, "detach 1 float32 contiguous", None, time, function_changes.of_profiles(1, before, after))
+    return why.report(shipped("2.5.1", "2.15.0"), "detach 1 float32 contiguous", None, time, function_changes.of_profiles(1, before, after))
 
 
 def test_what_is_named_is_said_of_a_change_only():
@@ -105,14 +109,13 @@ def test_a_time_that_changed_without_the_instructions_is_told():
 @pytest.mark.parametrize(
     ("case", "name"),
     [
-        ("own.BySize.time_own method=f numel=16", "f 16 float32 contiguous"),
-        ("own.ByGrad.time_own method=f numel=16 requires_grad=True", "f 16 float32 contiguous grad"),
-        ("own.ByInputs.time_own method=f n=128", "f 128 inputs n"),
+        ("copies.BySize.time_copy method=tensor numel=16", "tensor 16 float32 contiguous"),
+        ("copies.ByGrad.time_copy method=tensor numel=16 requires_grad=True", "tensor 16 float32 contiguous grad"),
         ("other.time_it kind=x", ""),
     ],
 )
 def test_a_case_is_found_by_the_name_that_compare_prints(case, name):
-    """Of own operations, too; an asv suite has no profile."""
+    """An asv suite has no profile."""
     suite, *parameters = case.split()
     assert function_profiles.name_of(Case(suite, tuple(tuple(each.split("=")) for each in parameters))) == name
 
@@ -175,7 +178,7 @@ def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, 
 
 def test_functions_are_counted_on_the_cpu_alone(shipped_results, monkeypatch, capsys):
     """Of times on a GPU the error names the device, and the command that it advises works."""
-    monkeypatch.setattr(select, "load_results", lambda folder, releases: shipped_results)
+    monkeypatch.setattr(reader, "load_results", lambda folder, releases: shipped_results)
     assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda"]) == 2
     printed = capsys.readouterr().err
     assert "functions are counted on the CPU, and not on cuda: got --device cuda" in printed
