@@ -357,6 +357,7 @@ def test_the_steps_of_a_case_and_what_took_them_back(tmp_path, times, steps):
         ([1, 1, 1, 1.3, 1.3, 1, 1, 0.99], None, None, None),
         ([1, 1, 0.995, 1.4, 1.4, 1.2, 1.2, 1.2], 2, 1.206, 3),
         ([1, 1, 0.999, 1.3, 0.9995, 1.1, 1.1], 2, 1.101, 5),  # the first slowdown was taken back
+        ([1, 0.99, 1.1, 1.1, 1.25, 1.25], 1, 1.263, 4),  # the last of two that stayed
         ([0.99, 1, 1.02, 1.04, 1.06], 0, 1.071, None),  # it crept
         ([1.4, 1.4, 1.4, 1, 1, 0.99], None, None, None),
     ],

@@ -137,3 +137,10 @@ def test_the_word_of_every_case_of_a_question(name):
     comparison = comparisons.between(Question(pair.before, pair.after, CAMPAIGN.rules)).selected(device=pair.device)
     found = {case.name: comparisons.word(change) for case, change in comparison.changes.items()}
     assert {case: word for case, word in found.items() if word != "unknown"} == expected
+    assert comparison.labels == tuple(f"torch {version}+cu132" for version in words[:2])
+    order = [release.version for release in CAMPAIGN.releases]
+    rows = [(pattern, why) for pattern, until, why in CAMPAIGN.rules.accepted if order.index(words[1]) <= order.index(until)]
+    slower = [case for case, word in found.items() if word == "slower"]
+    accepted = {case: next((why for pattern, why in rows if pattern.search(case)), "") for case in slower}
+    assert {case.name: change.accepted for case, change in comparison.changes.items() if change.accepted or case.name in slower} == accepted
+    assert comparison.has_slower is any(not why for why in accepted.values())

@@ -255,6 +255,15 @@ def test_counts_of_any_launches_of_a_history_are_compared(tmp_path):
     assert [*comparisons.of_counts(*launch_files.load(tmp_path, A, B), "instructions", margin=None).changes] == [case(counted)]
 
 
+def test_of_several_launches_the_newest_tells_provenance_and_what_methods_do(tmp_path):
+    for number in range(2):
+        options = {"start": START + timedelta(days=number), "governor": f"governor {number}"}
+        launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2, **options)
+        launch_files.write_counts(tmp_path, B, {}, methods={"tensor": launch_files.observed(code=f"code {number}")}, **options)
+    (result,) = launch_files.load(tmp_path, B)
+    assert (result.provenance["governor"], result.methods["tensor"]["code"]) == ("governor 1", "code 1")
+
+
 # Which history comes first
 
 
