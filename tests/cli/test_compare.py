@@ -257,6 +257,7 @@ def test_launches_that_were_looked_at_several_times_stay_judged_so(tmp_path):
 
 def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, monkeypatch, capsys):
     """Three launches: the own interval of one large copy lies beyond the margin, among twenty small ones that do not change."""
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     quiet = {f"copies.BySize.time_copy made_{number} 16": dict.fromkeys(NAMES, 1.0) for number in range(20)}
     large = {"copies.BySize.time_copy tensor 1048576": dict(zip(NAMES, ([100.0, 100.0, 100.0], [120.0, 130.0, 125.0])))}
@@ -274,6 +275,7 @@ def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, mo
 
 def test_the_heading_says_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
     """Of cases whose sides took turns, of those that are compared by way of another release, and of those that are not judged, apart."""
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     first, second = "copies.BySize.time_copy tensor 16", "conversions.BySize.time_conversion detach_numpy_copy 16"
     sides = {first: {"2.8.0": 1.0, NAMES[0]: 1.0}}, {first: {"2.8.0": 1.0, NAMES[1]: 1.0}}, {second: dict.fromkeys(NAMES, 1.0)}
@@ -293,6 +295,7 @@ def test_the_heading_says_how_many_launches_each_case_has(tmp_path, monkeypatch,
 
 def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkeypatch, capsys):
     """With wider intervals, and the output says so; without any other release they are not compared."""
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     case = "copies.BySize.time_copy tensor 16"
     for start, release, time in ((0, NAMES[0], 2.0), (1, NAMES[1], 2.5)):

@@ -77,6 +77,7 @@ def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, caps
 
 
 def test_no_open_regression_is_said_in_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     times = {"2.14.1": 1.0, "2.15.0": 1.0}
     launch_files.write(tmp_path / "results", {f"copies.BySize.time_copy tensor {numel}": times for numel in (1, 16)}, launches=12)
