@@ -29,8 +29,8 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.numbers import count, duration, multiple, signed
 from tensorcopy.releases.release_table import WITH_NUMPY_2
-from tensorcopy.report import comparison as reports
 from tensorcopy.report import causes
+from tensorcopy.report import comparison as reports
 from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import reader
 from tensorcopy.results.effects import Timing
