@@ -3,7 +3,8 @@
 From an accelerator they go through `.cpu()`.
 """
 
-from tensorcopy.copying.inside.methods import CONVERSIONS, DTYPES, LAYOUTS
+from tensorcopy.copying import LAYOUTS
+from tensorcopy.copying.inside.methods import CONVERSIONS, DTYPES
 from tensorcopy.worker.devices import ACCELERATORS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case, skip

@@ -1,6 +1,7 @@
 """Five ways to copy a tensor, by size, graph, layout, dtype and device."""
 
-from tensorcopy.copying.inside.methods import COPIES, DTYPES, LAYOUTS
+from tensorcopy.copying import LAYOUTS
+from tensorcopy.copying.inside.methods import COPIES, DTYPES
 from tensorcopy.worker.devices import ACCELERATORS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case

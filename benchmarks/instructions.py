@@ -3,6 +3,7 @@
 All are counted in one process per release, which takes a minute or two; skipped where valgrind is missing.
 """
 
+from tensorcopy.copying import LAYOUTS
 from tensorcopy.copying.inside import instruction_count
 from tensorcopy.copying.inside.instruction_count import (
     COPIED,
@@ -13,7 +14,7 @@ from tensorcopy.copying.inside.instruction_count import (
     OTHERS,
     Section,
 )
-from tensorcopy.copying.inside.methods import DTYPES, LAYOUTS
+from tensorcopy.copying.inside.methods import DTYPES
 from tensorcopy.errors import TensorcopyError
 
 from .cases import skip

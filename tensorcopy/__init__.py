@@ -24,8 +24,8 @@ API = {  # public names, and the module where each lives
     "check": "copying.inside.conformance",
     "Checked": "copying.inside.conformance",
     "advise": "copying.advise",
-    "Advice": "copying.advise",
-    "MatchingMethod": "copying.advise",
+    "Answer": "copying.recommend",
+    "Table": "copying.recommend",
     "plot": "copying.sweep",
     "show_progress": "copying.advise",
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ import json5
 import numpy as np
 import pytest
 from filelock import FileLock
+from jinja2 import FileSystemBytecodeCache
 from xdist.scheduler import LoadFileScheduling
 
 from tensorcopy import cli
@@ -29,13 +30,13 @@ from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.measure.plan import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
-from tensorcopy.results import reader, select
+from tensorcopy.results import reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
-from tensorcopy.worker import operations
-from tensorcopy.worker.operations import Operation
+from tensorcopy.site import build, facts
+from tensorcopy.site.facts import Site
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -67,9 +68,12 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _arguments_are_made_once() -> Generator[None, None, None]:
-    """Describing all arguments takes longer than a small command."""
+def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Compiling the templates takes longer than writing a small site, and describing all arguments longer than a small command."""
+    with made_once(tmp_path_factory, "templates") as (folder, _):
+        folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "Environment", partial(build.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
         patch.setattr(json5, "loads", lru_cache(json5.loads))  # of asv.conf.json, which no test changes in memory
         yield
@@ -218,40 +222,24 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
     return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
-def write_pages(directory: Path, content: Any, *modules: str) -> Path:
-    """Write the pages of some modules below `directory`, with the stylesheets and scripts of all, and return it."""
-    from tensorcopy.site import render, writer
-
-    directory.mkdir(exist_ok=True)
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        every = [each for each in render.page_modules(content) if each.__name__.rpartition(".")[2] in modules]
-        patch.setattr(render, "page_modules", lambda _: every)
-        for address, text in render.files(content):
-            (directory / address).parent.mkdir(parents=True, exist_ok=True)
-            (directory / address).write_text(text, encoding="utf-8")
-    return directory
-
-
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
     loaded = reader.load_results(ROOT / "results")
-    return replace(loaded, results=tuple(result for result in loaded.results if result.machine in (SHIPPED.name, SHIPPED_GPU.name)))
+    shipped_names = (SHIPPED.name, f"{SHIPPED.name}-py3.9", SHIPPED_GPU.name)
+    return replace(loaded, histories=tuple(history for history in loaded.histories if history.name in shipped_names))
 
 
 @pytest.fixture(scope="session")
-def shipped_content(shipped_results: Results) -> Any:
-    """The content of the pages of the shipped results, judged once: its files run in one test process. No test changes it."""
-    from tensorcopy.site import publisher, render
-
-    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
+def shipped_site(shipped_results: Results) -> Site:
+    """What the site shows of the shipped results. No test changes it."""
+    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")
 def newest(shipped_results: Results) -> Result:
     """The newest of the shipped results on the CPU."""
-    return select.newest(shipped_results.results, machine=SHIPPED.name)
+    return next(history for history in shipped_results.histories if history.name == SHIPPED.name).results[-1]
 
 
 @pytest.fixture(scope="session")
@@ -289,22 +277,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published_site(shipped_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the shipped history; the first test process that needs it writes it for all.
 
     No test changes it.
     """
-    from tensorcopy.site import publisher, writer
-
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()
-            writer.write(shipped(), shipped_results.results, publisher.documentation(ROOT), site)
+            build.write(shipped_site, site)
     return site
 
 
 SHIPPED, SHIPPED_GPU = ROOT / "results" / "epyc-2core", ROOT / "results" / "h200-16core"
-_SHAS = {sha for path in SHIPPED.glob("*.json") for sha in re.findall(r'"sha":"(\w{40})"', path.read_text(encoding="utf-8"))}
+_LAUNCHES = (path.read_text(encoding="utf-8") for path in SHIPPED.parent.glob("epyc-2core*/*.json"))
+_SHAS = {sha for text in _LAUNCHES for sha in re.findall(r'"sha":"(\w{40})"', text)}
 MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
 OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
 
@@ -321,32 +308,6 @@ def small_checkout(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def lab_campaign(folder: Path, **values: Any) -> Campaign:
     """Return a campaign of its own, in a folder."""
     return Campaign("lab", "A lab", folder, release_table.load(), folder / "releases.toml", **values)
-
-
-def suites_of(folder: Path) -> Path:
-    """Return the folder of the suites that asv reads for the campaign that a folder declares."""
-    declared = of_folder(folder)
-    return interpreters.suites_folder(declared.suites, folder / ".asv", has_operations=bool(declared.operations))
-
-
-def declared_in(folder: Path) -> tuple[Operation, ...]:
-    """Return the operations of the campaign that a folder declares; this process has them too."""
-    own = of_folder(folder)
-    worker_in_process.declare(own.variables().get(operations.VARIABLE, "[]"))
-    return own.operations
-
-
-@pytest.fixture
-def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None], None, None]:
-    """No test has another's operations; the function forgets its own."""
-
-    def forget() -> None:
-        worker_in_process.declare("[]")
-
-    monkeypatch.setenv(operations.VARIABLE, "[]")
-    forget()
-    yield forget
-    forget()
 
 
 @pytest.fixture
@@ -392,7 +353,7 @@ LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight 
 
 
 def measured(
-    release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **provenance: str
+    release: Release, times: dict[tuple[str, int], float], history: str = "box", python: str = "3.11", **provenance: str
 ) -> Result:
     """Return a result of `release` with times by (method, numel), alone in eight launches that differ by 1 %."""
     cases = {}
@@ -406,11 +367,8 @@ def measured(
         method: {**launch_files.observed(code=f"code of {method}"), "code_on_accelerator": f"code of {method} there"} for method, _ in times
     }
     return Result(
-        folder=Path("results"),
-        machine=machine,
+        folder=Path("results") / history,
         sha=release.sha,
-        python=python,
-        build="cuda",
         environment=f"py{python}-cuda",
         release=release,
         timings=column.timings(),
@@ -497,7 +455,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).exists() and (ROOT / name).parent not in (SHIPPED, SHIPPED_GPU):
+        if (ROOT / name).exists() and (ROOT / name).parent.parent != SHIPPED.parent:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
     launch_files.write_small(root / "results", REFERENCE, NEWEST_SHIPPED.version)

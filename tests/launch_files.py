@@ -16,13 +16,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
 
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch
 from tensorcopy.measure.case_turns import SideTurns
 from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results import launches, reader, suite_specs
+from tensorcopy.results import histories, launches, reader, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.result import Result
@@ -97,8 +98,6 @@ def write(
     reference: str = "",
     machine: str = "box",
     start: datetime = START,
-    looks: int = 1,
-    parts: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({}),
     in_turns: bool = False,
     **provenance: Any,
 ) -> list[Path]:
@@ -110,8 +109,6 @@ def write(
     sides : what differs in the provenance of a side, such as {"2.15.0": {"numpy": "2.0.0"}}; those of `cases` need not be named
     launches : their number, unless a case has a number for each; the seconds of one vary by `common` for all sides together
     reference : the side that is marked as the reference
-    looks : that share the chance of a false alarm
-    parts : where the microseconds of a call on a device go, as `results.launches.Parts`, by case and side
     in_turns : of a single side, whether its methods took turns
     provenance : what differs on all sides, such as identity="…"
     """
@@ -131,8 +128,6 @@ def write(
             for name in names:
                 time = times.get(name)
                 own = SideTurns(calls=1000, among_methods=in_turns)
-                if name in parts.get(text, ()):
-                    own.parts = [each and 1e-6 * each for each in parts[text][name]]
                 if isinstance(time, str):
                     own = SideTurns(failed=time)
                 elif isinstance(time, (float, int)):
@@ -142,7 +137,7 @@ def write(
                 else:
                     own.seconds = _turns(time[number])
                 by_case[text].append(own)
-        paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference, looks))
+        paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference))
     return paths
 
 
@@ -191,7 +186,7 @@ def write_counts(
             methods=dict(methods or {}),
             article=dict(article or {}),
         )
-        paths.append(launches.write(folder, document))
+        paths.append(stored(folder, document))
     return paths
 
 
@@ -218,9 +213,9 @@ def write_small(folder: Path, *sides: str, launches: int = 4, **options: Any) ->
     return paths
 
 
-def load(folder: Path, *names: str, machine: str = "", releases: ReleaseIndex | None = None) -> list[Result]:
+def load(folder: Path, *names: str, history: str = "", releases: ReleaseIndex | None = None) -> list[Result]:
     """Return the results of sides by name, such as "2.15.0" or "2.15.0@3.9"; every result without a name."""
-    results = [result for result in reader.load_results(folder, releases).results if machine in ("", result.machine)]
+    results = [result for result in reader.load_results(folder, releases).results if history in ("", result.history)]
     if not names:
         return results
     wanted = [(made.sha, made.environment, made.revision) for made in map(side, names)]
@@ -276,9 +271,8 @@ def _stored(
     seed: int,
     names: Sequence[str],
     reference: str,
-    looks: int,
 ) -> Path:
-    key = repr((sides, by_case, machine, start, seed, reference, looks))
+    key = repr((sides, by_case, machine, start, seed, reference))
     if key not in _documents:
         described, places = _suites(by_case)
         _documents[key] = launch.document(
@@ -290,9 +284,19 @@ def _stored(
             started=start.isoformat(),
             ended=(start + EVERY / 2).isoformat(),
             reference=names.index(reference) if reference else None,
-            looks=looks,
         )
-    return launches.write(folder, _documents[key])
+    return stored(folder, _documents[key])
+
+
+def stored(folder: Path, launch: Launch) -> Path:
+    """Write a launch into the history of its machine, or where that has other conditions into one of its own; return its path."""
+    conditions = histories.conditions_of(launch, histories.environment_of(launch))
+    assert conditions is not None
+    try:
+        of_history, _ = histories.folder_of(folder, conditions, launch.machine, is_named=True)
+    except TensorcopyError:
+        of_history, _ = histories.folder_of(folder, conditions, launch.machine)
+    return launches.write(of_history, launch)
 
 
 def _id(start: datetime, seed: int) -> str:

@@ -36,15 +36,9 @@ _read: Callable[[Path], Campaign]  # the campaign of a folder; asv makes the obj
 
 
 def campaign() -> Campaign:
-    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one.
-
-    Logs a warning for each operation that it leaves out.
-    """
+    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one."""
     with exit_on_error():
-        own = _read(Path.cwd())
-    for error in own.left_out.values():
-        _warn(str(error))
-    return own
+        return _read(Path.cwd())
 
 
 @cache
@@ -154,8 +148,7 @@ def _show(conf: Any, options: Any, show: Any = Show.run_from_conf_args) -> int:
     for problem in chain(*(each.problems for each in loaded)):
         log.warning(str(problem))
     with tempfile.TemporaryDirectory() as folder:
-        launches = [*chain(*(each.launches for each in loaded))]
-        projection.write(projection.documents(chain(*(each.results for each in loaded)), launches), Path(folder))
+        projection.write(projection.documents(chain(*(each.histories for each in loaded))), Path(folder))
         conf.results_dir = folder
         show(conf, options)
     return 0

@@ -14,7 +14,7 @@ from math import inf, isfinite, nan
 from typing import Any, NoReturn
 
 import tabulate
-from asv import environment, util
+from asv import util
 from asv.console import log
 from asv.repo import NoSuchNameError, get_repo
 from asv_runner.console import color_print
@@ -31,10 +31,11 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted, percent, quantity, ratio_interval, ratio_text
+from tensorcopy.releases import release_table
 from tensorcopy.report.comparison import levels
 from tensorcopy.results import reader, select
 from tensorcopy.results.launches import Launch
-from tensorcopy.results.result import Result, answering_machine
+from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
 MARKS = {  # asv's, with which an unknown case would stand among those that stayed the same
@@ -92,7 +93,7 @@ def continuous(conf: Any, options: Namespace) -> int:
 
 def _summary(rows: Sequence[_CaseLine]) -> tuple[bool, list[str]]:
     """Return whether a case is slower or fails now, and what `asv continuous` prints below its table."""
-    marks = {row.mark for row in rows if not row.change.acknowledged}
+    marks = {row.mark for row in rows if not row.change.accepted}
     worse = bool(marks & {"+", "!"})
     sentences = []
     if worse or "-" in marks:
@@ -127,40 +128,37 @@ def compare(conf: Any, options: Namespace) -> int:
     loaded = reader.load_results(paths.results if all(of_release) else revisions.results_of(paths), own.releases)
     for problem in loaded.problems:
         log.warning(str(problem))
-    named = [each.name for each in environment.get_environments(conf, options.env_spec, verbose=False)] if options.env_spec else None
-    by_place: dict[tuple[str, str, str], dict[str, Result]] = {}
-    for result in loaded.results:
-        if options.machine in (None, result.machine) and (named is None or result.environment in named):
-            torch = "" if all(of_release) else own.releases.version(result.sha)
-            by_place.setdefault((result.machine, result.environment, torch), {})[result.revision or result.sha] = result
-    shared = {place: (of[shas[0]], of[shas[1]]) for place, of in by_place.items() if all(sha in of for sha in shas)}
+    asked, command = settings.from_environment().device or "", f"asv compare {options.revision1} {options.revision2}"
+    if all(of_release):
+        names = [own.releases.version(sha) for sha in shas]
+        selected = select.pair(names[0], names[1], loaded, own.releases, options.machine or "", asked, command=command, unit="")
+        before, after = selected.before, selected.after
+    else:
+        before, after = _revisions(shas, loaded.results, options)
+    question = Question(before, after, own.rules, margin=options.factor - 1)
+    comparison = comparisons.between(question).selected(device=asked)
+    devices = {case.device for case in comparison.changes}
+    color_print(f"On {after.history}: {', '.join(each for each in DEVICES if each in devices)}")
+    rows = _lines(comparison, loaded.launches, "", options)
+    _print_changes(rows, ((shas[0], options.revision1), (shas[1], options.revision2)), options)
+    return 0
+
+
+def _revisions(shas: Sequence[str], results: Sequence[Result], options: Namespace) -> tuple[Result, Result]:
+    """Return the results of two revisions under one torch, in one history: with the newest release. Raises TensorcopyError."""
+    by_place: dict[tuple[str, str], dict[str, Result]] = {}
+    for result in results:
+        if options.machine in (None, result.history):
+            by_place.setdefault((result.history, result.version), {})[result.revision] = result
+    shared = [(of[shas[0]], of[shas[1]]) for of in by_place.values() if all(sha in of for sha in shas)]
     if not shared:
         raise TensorcopyError(
-            "no machine has measured both",
+            "no history has both",
             got=f"{options.revision1} and {options.revision2}",
             allowed="two releases, or two git revisions, with results",
             next=f"asv continuous {options.revision1} {options.revision2}",
         )
-    of_both = [result for of in by_place.values() for result in of.values() if result.machine in {machine for machine, _, _ in shared}]
-    asked = settings.from_environment().device or ""
-    device = select.device_of(
-        of_both, asked, command=f"asv compare {options.revision1} {options.revision2} with", option="TENSORCOPY_DEVICE="
-    )
-    answering = answering_machine(of_both, device)
-    shared = {place: sides for place, sides in shared.items() if place[0] == answering}
-    questions = {place: Question(before, after, own.rules, margin=options.factor - 1) for place, (before, after) in shared.items()}
-    compared = {place: comparisons.between(question).selected(device=asked) for place, question in questions.items()}
-    devices = {case.device for comparison in compared.values() for case in comparison.changes}
-    color_print(f"On {answering}: {', '.join(each for each in DEVICES if each in devices)}")
-    rows = [
-        line
-        for (_, place, torch), comparison in compared.items()
-        for line in _lines(
-            comparison, loaded.launches, "", options, " with torch ".join(filter(None, [place, torch])) if len(compared) > 1 else ""
-        )
-    ]
-    _print_changes(rows, ((shas[0], options.revision1), (shas[1], options.revision2)), options)
-    return 0
+    return max(shared, key=lambda each: release_table.minor(each[1].version))
 
 
 def _are_alike(before: str, after: str, own: Campaign) -> bool:
@@ -260,11 +258,11 @@ class _CaseLine:
             ratio = f"{'~' if doubtful else ''}{ratio_text(change.ratio)}"
         if change.interval is not None and isfinite(change.interval[1]):
             ratio += f" ({ratio_interval(change.interval)})"
-        name = f"{self.name}; acknowledged: {change.acknowledged}" if change.acknowledged else self.name
+        name = f"{self.name}; accepted: {change.accepted}" if change.accepted else self.name
         return [self.mark, before, "failed" if self.mark == "!" else after, ratio, name]
 
 
-def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str) -> list[_CaseLine]:
+def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str = "") -> list[_CaseLine]:
     """Return a line for each selected case of a comparison.
 
     launches : that describe the suites; place : the environment, where there are several

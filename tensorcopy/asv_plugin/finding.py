@@ -26,15 +26,14 @@ from tensorcopy.asv_plugin.commands import campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import LEAST_SPREAD, Reason
+from tensorcopy.judge.paired import ALPHA, LEAST_SPREAD, Reason
 from tensorcopy.measure import plan, settings, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import ratio_interval, ratio_text
 from tensorcopy.releases import environments, wheel_index
-from tensorcopy.results import reader
+from tensorcopy.results import histories, reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Results
-from tensorcopy.results.result import Result, answering_machine
 
 LAUNCHES = 8  # of a step that stored ones do not decide: enough to see a difference of 2 %
 FOLDER = "find"  # beside the environments
@@ -66,7 +65,7 @@ class Search:
 
     sign: int  # of the log ratio that is searched for
     job: taking.Job
-    sources: Sequence[tuple[Path, str, str]]  # folder, machine and environment of launches that may be stored
+    sources: Sequence[tuple[Path, str]]  # folder of results and name of the history of launches that may be stored
     sides: dict[str, Measurement]  # by version
     added: ExitStack  # removes what only the search installed
     case: Case = field(init=False)  # that `start` chooses
@@ -88,7 +87,7 @@ class Search:
     def sizes(self, low: str, middle: str, high: str) -> Sequence[float] | None:
         """Return by how much the time changed in either half, see `search`."""
         try:
-            for steps in self.looks([low, middle, high], margin=LEAST_SPREAD, everywhere=True):
+            for steps in self.looks([low, middle, high], margin=LEAST_SPREAD):
                 change, sizes = steps[0].changes.get(self.case), [self.size(step, self.case) for step in steps]
                 if change and change.reason in (Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER):
                     log.warning(f"torch {middle} is skipped: {change.failure}")
@@ -103,30 +102,33 @@ class Search:
 
     def looks(self, versions: Sequence[str], **judging: Any) -> Iterator[list[Comparison]]:
         """Yield the comparisons of neighbours by the launches of each source, and last by new ones. Raises TensorcopyError."""
-        looks = 1 + len(self.sources)
         for source in (*self.sources, None):
-            folder, *place = source or self._take([self._side(version) for version in versions])
-            stored = [each for each in self.read(folder).results if [each.machine, each.environment] == place]
+            folder, name = source or self._take([self._side(version) for version in versions])
+            stored = (result for history in self.read(folder).histories if history.name == name for result in history.results)
             by_version = {each.version: each for each in stored if not each.revision}
             if by_version.keys() >= {*versions}:
                 pairs = pairwise(by_version[version] for version in versions)
-                yield [comparisons.between(Question(*pair, self.job.campaign.rules, planned_looks=looks, **judging)) for pair in pairs]
+                yield [comparisons.between(Question(*pair, self.job.campaign.rules, **judging)) for pair in pairs]
 
     def read(self, folder: Path) -> Results:
         """Return what a folder of launches has."""
         return reader.load_results(folder, self.job.campaign.releases)
 
     def size(self, step: Comparison, case: Case) -> float:
-        """Return by how much a case changed in the direction of the search, as a log ratio; 0 where that is not significant."""
+        """Return by how much a case changed in the direction of the search, as a log ratio; 0 where that is not significant.
+
+        Each source, and the new launches, is a chance of a false alarm: together they have that of one comparison.
+        """
         change = step.changes.get(case)
-        return max(0.0, self.sign * ln(change.size)) if change and change.reason is Reason.CHANGED else 0.0
+        is_certain = change and change.reason is Reason.CHANGED and (change.p or 0.0) * (1 + len(self.sources)) <= ALPHA
+        return max(0.0, self.sign * ln(change.size)) if change and is_certain else 0.0
 
     def ratio(self, step: Comparison) -> str:
         """Return the ratio of the times, with its interval, as `compare` has it."""
         question, (before, after) = Question(step.before, step.after, self.job.campaign.rules), step.labels
         change = comparisons.between(question).changes[self.case]
         interval = f" ({ratio_interval(change.interval)})" if change.interval else ""
-        return f"{ratio_text(change.size)}{interval} from {before} to {after}, in {min(change.launches)} launches of {step.after.machine}"
+        return f"{ratio_text(change.size)}{interval} from {before} to {after}, in {min(change.launches)} launches of {step.after.history}"
 
     def _side(self, version: str) -> Measurement:
         """Return a side; that of a build which is in no table is read from its wheel. Raises TensorcopyError."""
@@ -137,29 +139,19 @@ class Search:
             self.sides[version] = side
         return self.sides[version]
 
-    def _take(self, sides: Sequence[Measurement]) -> tuple[Path, str, str]:
+    def _take(self, sides: Sequence[Measurement]) -> tuple[Path, str]:
         """Take launches of these sides, and return where they are stored. Raises TensorcopyError."""
         plan.confirm_installing(sides, self.job.paths, len(sides), log.info)
         if not self.job.suites(sides):
             raise self.job.nothing_selected()
+        folder = self.job.results
         for number in range(LAUNCHES):
             if self.job.is_over:
                 break
             report = self.job.step(f"{LAUNCHES} launches of {', '.join(map(str, sides))}", number, LAUNCHES)
-            taking.take_launch(sides, self.job, all_or_none=True, report_progress=report)
+            folder = self.job.folder_of(taking.take_launch(sides, self.job, all_or_none=True, report_progress=report))
         log.flush()
-        return self.job.results, self.job.machine, sides[0].environment
-
-
-def measured_in(stored: Sequence[Result], sha: str, machine: str, device: str) -> list[tuple[str, str]]:
-    """Return the machines and environments that have a release, those of the machine that answers for a device first.
-
-    machine : restricts them; "" for all
-    """
-    able = [each for each in stored if each.sha == sha and machine in ("", each.machine)]
-    names = {each.machine for each in able}
-    answering = answering_machine((each for each in stored if each.machine in names), device)
-    return [(each.machine, each.environment) for each in sorted(able, key=lambda each: each.machine != answering)]
+        return folder.parent, folder.name
 
 
 def find(conf: Any, options: Namespace) -> int:
@@ -178,9 +170,10 @@ def find(conf: Any, options: Namespace) -> int:
         side, _ = comparing.pairs(conf, options, job, (shas[0], shas[-1]), (first, last))[0]
         sides = {each.version: replace(side, release=each) for each in releases if each.runs_on(side.python)}
         job = replace(job, folder=job.folder or job.paths.environments.parent / FOLDER)
-        stored, own = reader.load_results(job.paths.results, job.campaign.releases).results, (job.machine, side.environment)
-        others = measured_in(stored, shas[-1], options.machine or "", given.device or "cpu")
-        sources = [*((job.paths.results, *place) for place in dict.fromkeys([own, *others])), (job.results, *own)]
+        loaded = reader.load_results(job.paths.results, job.campaign.releases)
+        able = [each for each in histories.ranked(loaded.histories, given.device or "cpu") if options.machine in (None, each.name)]
+        found_before = [(job.results, each.name) for each in job.own() if each.conditions.environment == side.environment]
+        sources = [*((job.paths.results, each.name) for each in able), *found_before]
         finding = Search(-1 if options.invert else 1, job, sources, sides, added)
         direction, inverted = ("improvement", "") if options.invert else ("regression", " --invert")
         if not finding.start([releases[0].version, releases[-1].version]):
@@ -193,7 +186,7 @@ def find(conf: Any, options: Namespace) -> int:
                 found = search(wheel_index.between(found[0], found[1], side.python, job.campaign.releases), finding.sizes)
             except TensorcopyError as error:  # the index cannot be reached
                 log.warning(str(error))
-        for (step,) in finding.looks([found[0], found[-1]], margin=LEAST_SPREAD, everywhere=True):
+        for (step,) in finding.looks([found[0], found[-1]], margin=LEAST_SPREAD):
             if finding.size(step, finding.case):
                 earlier = f", or in {', '.join(found[1:-1])} before it" if found[1:-1] else ""
                 log.info(f"{direction.capitalize()} found: {step.after.sha[:8]} <v{found[-1]}>{earlier}")

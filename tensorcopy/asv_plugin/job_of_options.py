@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from asv import environment, util
+from asv import environment
 from asv.console import log
-from asv.machine import Machine, MachineCollection
 
 from tensorcopy.asv_plugin.commands import campaign, paths_of
 from tensorcopy.asv_plugin.environment import MeasuringEnvironment
@@ -22,9 +21,6 @@ from tensorcopy.measure import git, plan, revisions, settings
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job, Sides, after
 from tensorcopy.projects import runners
-from tensorcopy.results import machine_names, reader
-from tensorcopy.results.reader import Results
-from tensorcopy.worker import hardware
 
 EXISTING_ONLY = "a launch has every case of its releases"
 SHORT_SHA = re.compile(r"[0-9a-f]{8}\b")
@@ -83,28 +79,18 @@ def job(conf: Any, options: Namespace, given: Namespace) -> Iterator[Job]:
             "no such number of launches", got=f"-a rounds={number}", allowed=f"1 to {settings.MOST_LAUNCHES}", next="leave it out"
         )
     own, paths = campaign(), paths_of(conf)
-    named = settings.checked("--machine", settings.machine_name, options.machine) if options.machine is not None else None
-    machine = _machine(named, reader.load_results(paths.results, own.releases))
+    history = settings.checked("--machine", settings.machine_name, options.machine) if options.machine is not None else ""
     selection = "|".join(f"(?:{settings.checked('--bench', settings.expression, each)})" for each in options.bench or ())
     selection = plan.on_device(selection, given.device) if given.device else selection
     kept = not (options.quick or getattr(options, "dry_run", False))
     with tempfile.TemporaryDirectory() as folder:
-        sides, until = Sides(own, paths, given.device or runners.device_of(machine)), after(given.budget)
-        yield Job(sides, machine, selection, folder=None if kept else Path(folder), until=until, report_progress=Log())
+        sides, until = Sides(own, paths, given.device or runners.device_of(history)), after(given.budget)
+        yield Job(sides, history, selection, folder=None if kept else Path(folder), until=until, report_progress=Log())
 
 
 def rounds(options: Namespace, usual: int) -> int:
     """Return the number of launches."""
     return 1 if options.quick else (options.attribute or {}).get("rounds", usual)
-
-
-def _machine(named: str | None, results: Results) -> str:
-    """Return this machine's name in results: the one that is asked for or in asv's list, unless other hardware has results under it."""
-    try:
-        name = named or MachineCollection.load(Machine.get_unique_machine_name())["machine"]
-    except util.UserError:  # it is not listed; launches have what the list would have
-        name = Machine.get_unique_machine_name()
-    return machine_names.measured_as(name, hardware.identity(), results.holders)
 
 
 def environments(conf: Any, options: Namespace) -> list[MeasuringEnvironment]:

@@ -20,9 +20,9 @@ from asv.results import Results as AsvResults
 from asv.results import get_filename
 
 from tensorcopy.results.cases import Case, names_of, stored_cases
+from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Suite, newest_suites
-from tensorcopy.results.machine_names import may_be_of
-from tensorcopy.results.result import Result, in_order
+from tensorcopy.results.result import Result
 
 COLUMNS = (
     *("result", "params", "version", "started_at", "duration"),
@@ -40,30 +40,30 @@ def write(files: Mapping[str, Any], folder: Path) -> None:
         (folder / path).write_text(json.dumps(document), encoding="utf-8")
 
 
-def documents(results: Iterable[Result], launches: Collection[Launch]) -> dict[str, dict[str, Any]]:
-    """Return asv's files by path: benchmarks.json, and of each machine machine.json and a file for each release and environment.
+def documents(histories: Iterable[History]) -> dict[str, dict[str, Any]]:
+    """Return asv's files by path: benchmarks.json, and of each history machine.json and a file for each release and environment.
 
-    Builds of torch that are no release are in none. Of a git revision that several releases have measured, the newest one's results count.
+    Of a git revision that several releases have measured, the newest one's results count.
     """
-    files: dict[str, dict[str, Any]] = {"benchmarks.json": {**_benchmarks(newest(launches)), "version": Benchmarks.api_version}}
-    for result in in_order(results):
+    every = [*histories]
+    suites = newest([launch for history in every for launch in history.launches])
+    files: dict[str, dict[str, Any]] = {"benchmarks.json": {**_benchmarks(suites), "version": Benchmarks.api_version}}
+    for history, result in ((each, result) for each in every for result in each.results):
         assert result.release
         release = result.release
         commit = result.revision or result.sha
-        identity = result.series_key.identity
-        own = [each for each in launches if each.identity == identity and may_be_of(result.machine, each.machine)]
         midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
-        files[f"{result.machine}/machine.json"] = {"machine": result.machine, "version": Machine.api_version}
-        files[get_filename(result.machine, commit, result.environment)] = {
+        files[f"{history.name}/machine.json"] = {"machine": history.name, "version": Machine.api_version}
+        files[get_filename(history.name, commit, result.environment)] = {
             "commit_hash": commit,
             "env_name": result.environment,
             "date": int(midnight.timestamp() * 1000),
-            "params": {"machine": result.machine, "python": result.python, "build": result.build},
+            "params": {"machine": history.name, "python": result.python, "build": result.build},
             "python": result.python,
             "requirements": {"build": result.build},
             "env_vars": {},
             "result_columns": COLUMNS,
-            "results": _rows(result, own),
+            "results": _rows(result, history.launches),
             "durations": {},
             "version": AsvResults.api_version,
         }
@@ -98,7 +98,7 @@ def _benchmarks(suites: Mapping[str, Suite]) -> dict[str, dict[str, Any]]:
 
 
 def _rows(result: Result, launches: Sequence[Launch]) -> dict[str, Columns]:
-    """Return the row of every benchmark that a result has; launches : of its machine."""
+    """Return the row of every benchmark that a result has; launches : of its history."""
     started = int(datetime.fromisoformat(max(result.launches)).timestamp() * 1000)
     rows: dict[str, Columns] = {}
     for name, suite in newest(launches).items():

@@ -37,6 +37,7 @@ from tensorcopy.report.failures import failures
 from tensorcopy.results import reader
 from tensorcopy.results.launches import Place
 from tensorcopy.worker import nvidia
+from tensorcopy.worker.devices import cpu_model
 
 ROUNDS = paired.FEWEST  # launches of `asv run`: with fewer, no difference is judged
 HASHFILE = "HASHFILE:"  # begins a range
@@ -120,11 +121,9 @@ def _chosen(
     is_resumed : whether "NEW" without a new release means the newest two, to complete their launches
     """
     named = options.range
-    stored = [
-        each
-        for each in reader.load_results(job.paths.results, job.campaign.releases).results
-        if each.machine == job.machine and each.timings
-    ]
+    loaded = reader.load_results(job.paths.results, job.campaign.releases)
+    own = taking.own_histories(loaded, job.history, [cpu_model()])
+    stored = [each for history in own for each in history.results if each.timings]
     measured = {each.sha for each in stored}
     if named is None:
         shas = [repo.get_hash_from_name(None)]
@@ -150,20 +149,14 @@ def _chosen(
         )
     if job.campaign.releases.of(shas[0]) is None:
         chosen: Sequence[Measurement] = job_of_options.revisions_of(environments, {sha[:8]: sha for sha in reversed(shas)}, job)
-        stored = [
-            each
-            for each in reader.load_results(revisions.results_of(job.paths), job.campaign.releases).results
-            if each.machine == job.machine
-        ]
+        stored = [*reader.load_results(revisions.results_of(job.paths), job.campaign.releases).results]
     else:
         chosen = _measurements(environments, [job.campaign.releases.find(sha) for sha in shas])
         if named == "EXISTING":  # also of the Pythons
             chosen = [each for each in chosen if each.place in {result.place for result in stored}]
             if not chosen:
                 names = ", ".join(each.name for each in environments)
-                raise TensorcopyError(
-                    "nothing to measure", got=f"no result of {job.machine} in {names}", allowed="what was measured", next="asv run NEW"
-                )
+                raise TensorcopyError("nothing to measure", got=f"no result in {names}", allowed="what was measured", next="asv run NEW")
     if options.skip_existing or options.skip_existing_commits:
         chosen = [each for each in chosen if each.place not in {result.place for result in stored}]
     return list(chosen)
@@ -208,14 +201,14 @@ def _print_values(conf: Any, measurement: Measurement, suites: Collection[str], 
 
     Nothing is printed of a release that has no launch yet: the time may end before its first.
     """
-    loaded = job.read()
-    result = next((each for each in loaded.results if each.machine == job.machine and each.place == measurement.place), None)
-    if result is None:
+    found = [(each, result) for each in job.own() for result in each.results if result.place == measurement.place]
+    if not found:
         return False
-    documents, commit = projection.documents([result], loaded.launches), result.revision or result.sha
+    history, result = found[-1]
+    documents, commit = projection.documents([replace(history, results=(result,))]), result.revision or result.sha
     with tempfile.TemporaryDirectory() as folder:
         projection.write(documents, Path(folder))
-        values = AsvResults.load(str(Path(folder) / get_filename(job.machine, commit, measurement.environment)))
+        values = AsvResults.load(str(Path(folder) / get_filename(history.name, commit, measurement.environment)))
     described = [each for name, each in documents["benchmarks.json"].items() if name in suites]
     benchmarks = Benchmarks(conf, described, regex=job.selection)
     log.info(f"For {conf.project} commit {get_repo(conf).get_decorated_hash(commit, 8)}:")

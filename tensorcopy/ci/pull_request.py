@@ -7,7 +7,6 @@ document. A pull request's code has run to write it, so `pr_comment` reads it as
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -129,13 +128,13 @@ def _with_release(request: PullRequest, campaign: Campaign, paths: Paths, releas
 def measured(
     pair: RevisionPair, request: PullRequest, campaign: Campaign, paths: Paths, until: float, report_progress: ReportProgress
 ) -> RevisionPair:
-    """Take launches of a pair until every case is decided, the last look is over or the time is, and return it with how it compares.
+    """Take launches of a pair until every case is exact enough, there are enough or the time is over, and return it with how it compares.
 
     until : when no further launch begins, on the clock of `time.monotonic`
     """
     sides = Sides(campaign, paths, "" if request.device == "cpu" else request.device)
     folder = revisions.results_of(paths)
-    job = Job(sides, platform.node(), request.selection, folder=folder, until=until, report_progress=report_progress)
+    job = Job(sides, "", request.selection, folder=folder, until=until, report_progress=report_progress)
     before, after, note = pair.before, pair.after, ""
     try:
         if pair.is_of_code:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
-from tensorcopy.cli.output import print_line, print_warnings
+from tensorcopy.cli.output import print_line
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 2**62  # of a tensor, as in files of results
 BYTES = re.compile(r"(?P<amount>\d+(\.\d+)?) ?(?P<unit>[kmg]i?|)b", re.IGNORECASE | re.ASCII)  # 4MB, 1.5 GiB, 64B
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-MACHINE = "a machine in results; default: the one with the longest history of the device"
+HISTORY = "a folder in results; default: of those that have the newest release of the device, the one with most releases"
 
 
 class StoreName(argparse.Action):
@@ -86,10 +86,10 @@ class TensorSize:
         return number
 
 
-def add_machine(parser: argparse.ArgumentParser) -> None:
+def add_history(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which results are meant."""
     parser.add_argument("--device", default="", choices=DEVICES, help="cases on this device; default: cpu where it was measured")
-    parser.add_argument("--machine", action=StoreName, default="", metavar="NAME", help=MACHINE)
+    parser.add_argument("--history", action=StoreName, default="", metavar="NAME", help=HISTORY)
 
 
 def results_folder() -> Path:
@@ -100,12 +100,7 @@ def results_folder() -> Path:
 
 
 def campaign() -> Campaign:
-    """Return the campaign of the current folder, and print a warning for each operation that it leaves out.
-
-    Raises TensorcopyError for an invalid tensorcopy.toml.
-    """
+    """Return the campaign of the current folder. Raises TensorcopyError for an invalid tensorcopy.toml."""
     from tensorcopy.copying.shipped import of_folder
 
-    own = of_folder(Path.cwd())
-    print_warnings([*own.left_out.values()])
-    return own
+    return of_folder(Path.cwd())

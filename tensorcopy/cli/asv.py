@@ -8,6 +8,6 @@ def setup() -> None:
     ending.end_in_one_line()  # first: the other imports take longer than those of asv
     from tensorcopy import asv_plugin
     from tensorcopy.copying import shipped
-    from tensorcopy.site import publisher
+    from tensorcopy.site import build
 
-    asv_plugin.setup(shipped.of_folder, publisher.publish)
+    asv_plugin.setup(shipped.of_folder, build.publish)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import StoreName, add_machine, campaign, results_folder
+from tensorcopy.cli.arguments import add_history, campaign, results_folder
 from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression
@@ -24,17 +24,15 @@ if TYPE_CHECKING:
 NOTHING_COMPARED = 3
 FORMATS = ("text", "markdown", "json", "csv")
 BUDGET = 300.0  # seconds of --now
-RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@BUILD such as 2.15.0@cuda-numpy2, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
+RESULT = "a release such as 2.14.1"
 
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    compare = commands.add_parser(
-        "compare", help="compare two releases, Pythons, machines or folders of results: slower, faster, unchanged or unknown"
-    )
+    compare = commands.add_parser("compare", help="compare two releases: slower, faster, unchanged or unknown")
     compare.add_argument("before", metavar="A", help=RESULT)
-    compare.add_argument("after", metavar="B", help="in the same form")
-    add_machine(compare)
+    compare.add_argument("after", metavar="B", help="another one")
+    add_history(compare)
     compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name matches")
     compare.add_argument(
         "--metric",
@@ -46,7 +44,7 @@ def add(commands: Any) -> None:
         "--margin",
         type=_share,
         metavar="PERCENT",
-        help="the smallest change that counts; default: that in tensorcopy.toml, or 3; 1 for counts",
+        help="the smallest change that counts; default: 3; of instructions 1, of other counts any",
     )
     shown = compare.add_mutually_exclusive_group()
     shown.add_argument("--format", choices=FORMATS, default="text", help="default: text")
@@ -56,21 +54,18 @@ def add(commands: Any) -> None:
     now = "measure both beside each other here, until every case is decided; stored launches are not used"
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
-    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not acknowledged in tensorcopy.toml")
+    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not accepted in tensorcopy.toml")
     compare.set_defaults(command=_compare)
 
     history = commands.add_parser("history", help="show the time of a case over all releases, and where it changed")
     history.add_argument(
         "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
     )
-    add_machine(history)
-    history.add_argument(
-        "--python", action=StoreName, default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured"
-    )
+    add_history(history)
     history.add_argument("--all", action="store_true", help="list every changed case, not only groups or methods")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with an earlier one")
     history.add_argument("--format", choices=FORMATS, default="text", help="default: text; CSV and JSON of one case have its launches")
-    failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
+    failing = "with --open, exit with 1 if any is listed that is not accepted in tensorcopy.toml"
     history.add_argument("--fail-on", choices=("slower",), help=failing)
     history.set_defaults(command=_history)
 
@@ -126,7 +121,7 @@ def _command(options: argparse.Namespace) -> str:
 
 def _results(options: argparse.Namespace) -> list[str]:
     """Return the options that say which results are meant, as they were given."""
-    return [word for name in ("device", "machine") if (value := getattr(options, name)) for word in (f"--{name}", value)]
+    return [word for name in ("device", "history") if (value := getattr(options, name)) for word in (f"--{name}", value)]
 
 
 def _selection(options: argparse.Namespace) -> str:
@@ -142,38 +137,34 @@ def _compared(options: argparse.Namespace) -> Comparison:
     """
     from tensorcopy.judge import comparisons
     from tensorcopy.judge.comparisons import Question
-    from tensorcopy.judge.paired import MARGIN
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
 
-    margin, everywhere = options.margin or MARGIN, options.margin is not None
     if options.fail_on and options.metric != "time":
         refused = f"--metric {options.metric}"
         raise TensorcopyError("--fail-on slower judges times", got=refused, allowed="--metric time", next="leave one of the two out")
     if options.budget and not options.now:
         raise TensorcopyError("--for limits --now", got="--for alone", allowed="--now with --for", next="add --now, or leave out --for")
-    if options.now and (options.metric != "time" or options.machine):
-        refused = f"--metric {options.metric}" if options.metric != "time" else f"--machine {options.machine}"
+    if options.now and (options.metric != "time" or options.history):
+        refused = f"--metric {options.metric}" if options.metric != "time" else f"--history {options.history}"
         raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
     if options.now:
-        return _measured_now(options, margin)
+        return _measured_now(options)
     own, sides = campaign(), (options.before, options.after)
+    loaded = reader.load_results(results_folder(), own.releases)
     try:
         unit = "" if options.metric == "time" else options.metric
         command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
-        pair = select.pair(*sides, results_folder(), own.releases, options.machine, options.device, command=command, unit=unit)
+        pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command, unit=unit)
     except TensorcopyError as error:
         named = [next(filter(git.find, (side, f"v{side}")), "") for side in sides]  # "0.1.0" may mean the project's own tag
         if all(named):
-            measured = {result.revision for result in reader.load_results(results_folder(), own.releases).results}
-            are_measured = measured >= {*map(git.find, named)}
-            following = f"asv compare {named[0]} {named[1]}" if are_measured else f"asv continuous {named[0]} {named[1]}"
+            following = f"asv continuous {named[0]} {named[1]}"
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
-    stored = reader.load_results(pair.before.folder, own.releases).results
-    print_warnings([*pair.warnings, *own.rules.unmatched(reader.cases((*stored, pair.after)))])
+    print_warnings(own.rules.unmatched(loaded.cases))
     if options.metric == "time":
-        comparison = comparisons.between(Question(pair.before, pair.after, own.rules, margin, everywhere))
+        comparison = comparisons.between(Question(pair.before, pair.after, own.rules, options.margin))
     else:
         comparison = comparisons.of_counts(pair.before, pair.after, options.metric, margin=options.margin)
         if not comparison.changes:
@@ -181,14 +172,13 @@ def _compared(options: argparse.Namespace) -> Comparison:
             raise TensorcopyError(
                 f"no {options.metric} were counted on both sides",
                 got=" and ".join(comparison.labels),
-                allowed="two results of one machine with counts",
-                next=f"tensorcopy measure {before}@{pair.before.python} {after}@{pair.after.python} --machine {pair.after.machine}",
+                allowed="two releases of one history with counts",
+                next=f"tensorcopy measure {before}@{pair.before.python} {after}@{pair.after.python}",
             )
-    machine = pair.before.machine if pair.before.machine == pair.after.machine else ""  # of two, the labels have the names
-    return replace(comparison.selected(device=pair.device), problems=pair.problems, machine=machine)
+    return replace(comparison.selected(device=pair.device), problems=pair.problems)
 
 
-def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
+def _measured_now(options: argparse.Namespace) -> Comparison:
     """Measure both sides here, and compare them. Raises TensorcopyError."""
     from tensorcopy import configuration
     from tensorcopy.measure import now, plan, taking
@@ -208,7 +198,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         opened.open(sides, report_progress)
         for error in opened.failed.values():
             raise error
-        job = taking.Job(opened, now.MACHINE, folder=folder, until=until, report_progress=report_progress)
+        job = taking.Job(opened, now.HISTORY, folder=folder, until=until, report_progress=report_progress)
         every = [case for case in now.cases(sides, job) if case.spec.compared]
         device = options.device or next((each for each in DEVICES if each in {case.device for case in every}), "")
         cases = [case for case in every if wanted(case)]
@@ -217,10 +207,10 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
             following = spelling(options.case, (case.name for case in every)) or "name a case that is allowed"
             allowed = some(kinds_of_cases(every))
             raise TensorcopyError("no case to measure", got=_selection(options), allowed=allowed, next=following)
-        job, everywhere = replace(job, selection=plan.expression_of(cases)), options.margin is not None
-        comparison = now.judged(sides, job, margin=margin, everywhere=everywhere)
+        job = replace(job, selection=plan.expression_of(cases))
+        comparison = now.judged(sides, job, margin=options.margin)
     assert comparison is not None  # there is a first launch
-    return replace(comparison.selected(device=device), machine=now.MACHINE)
+    return comparison.selected(device=device)
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
@@ -229,20 +219,19 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.judge.case_history import standing
     from tensorcopy.report import history as reports
     from tensorcopy.report.comparison import not_included
-    from tensorcopy.results import reader, select
+    from tensorcopy.results import histories, reader
     from tensorcopy.results.cases import kinds_of_cases, matching, some, spelling
-    from tensorcopy.results.reader import concerning
 
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
-    results = reader.load_results(results_folder(), own.releases)
-    print_warnings([*results.warnings, *own.rules.unmatched(reader.cases(results.results))])
-    problems = concerning(results, [*filter(None, [options.machine])])
+    loaded = reader.load_results(results_folder(), own.releases)
+    print_warnings(own.rules.unmatched(loaded.cases))
+    problems = loaded.concerning(options.history)
     print_errors(problems)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
-    device = select.device_of(results.results, options.device, options.machine, command=command, counts=True)
-    by_case = case_history.joined(select.history(results.results, options.machine, options.python, device), own.rules)
+    chosen, device = histories.chosen(loaded.histories, options.history, options.device, command=command, counts=True)
+    by_case = case_history.over(chosen.results, own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}
     if not selected:
@@ -258,7 +247,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         report = reports.of_many(selected, device, everything=options.all)
     report = replace(report, notes=[*report.notes, *not_included(problems)])
     output.show(report, console, options.format, everything=options.all)
-    is_open = any(each.is_open and not each.acknowledged for each in standings)
+    is_open = any(each.is_open and not each.accepted for each in standings)
     return 2 if problems else int(is_open and options.fail_on == "slower")
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import StoreName, add_machine, campaign, results_folder
-from tensorcopy.cli.output import print_errors, print_warnings
+from tensorcopy.cli.arguments import add_history, campaign, results_folder
+from tensorcopy.cli.output import print_errors
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import expression
 
@@ -41,8 +41,7 @@ def add(commands: Any) -> None:
 
     times = kinds.add_parser("times", help="list times, also relative to memcpy and in bytes per second")
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that was measured")
-    add_machine(times)
-    times.add_argument("--python", action=StoreName, default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
+    add_history(times)
     times.add_argument("--bench", type=expression, metavar="REGEX", help="suites; default: those by size, in a project all")
     times.set_defaults(command=_times)
 
@@ -65,18 +64,17 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     titles = ["CUDA", " or ".join(dict.fromkeys(gpu.name for gpu in gpus))] if gpus else []
     rows = []
     for release in own.releases:
-        machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
+        names = dict.fromkeys(result.history for result in results.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
         here = [python for python in environments.known_pythons() if release.runs_on(python) and uv.find_python(python)]
         installable = ", ".join(sorted(here, key=release_table.minor)) or f"none: uv python install {release.pythons[1]}"
-        cells = [f"{release.version}{kind}", str(release.date), pythons, installable, ", ".join(machines) or "–"]
+        cells = [f"{release.version}{kind}", str(release.date), pythons, installable, ", ".join(names) or "–"]
         rows.append([*cells, *([release.cuda, environments.why_no_gpu(release, gpus) or "runs"] if gpus else [])])
-    header = ["torch", "date", "wheels for Python", "installable here on", "measured on", *titles]
+    header = ["torch", "date", "wheels for Python", "installable here on", "measured in", *titles]
     output.show(of_cells("", header, rows, "l" * len(header)), console)
     if gpus and environments.backend():
         console.print(f"CUDA is that of the default wheels: {environments.BACKEND}={environments.backend()} selects others")
-    print_warnings(results.warnings)
     return print_errors(results.problems)
 
 
@@ -112,16 +110,15 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.comparison import not_included
     from tensorcopy.report.failures import failures, skips
     from tensorcopy.report.table import Report
-    from tensorcopy.results import reader, select
-    from tensorcopy.results.cases import in_order_of_size, own_group, own_groups
-    from tensorcopy.results.reader import concerning
+    from tensorcopy.results import histories, reader
+    from tensorcopy.results.cases import in_order_of_size
 
     own = campaign()
-    results = reader.load_results(results_folder(), own.releases)
-    if not results.results and results.problems:
-        raise results.problems[0]
+    loaded = reader.load_results(results_folder(), own.releases)
+    if not loaded.results and loaded.problems:
+        raise loaded.problems[0]
     by_size, wanted = not options.bench and own.is_shipped, re.compile(options.bench or "")
-    device = select.device_of(results.results, options.device, options.machine, command="tensorcopy list times")
+    history, device = histories.chosen(loaded.histories, options.history, options.device, command="tensorcopy list times")
 
     def measured(result: Result) -> list[Case]:
         cases = (*result.timings, *(case for case in result.counts if case.tracked))
@@ -131,22 +128,25 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         return [case for case in measured(result) if (case.spec.rank == 0 and device == "cpu" if by_size else wanted.search(case.suite))]
 
     version = own.releases.find(options.release).version if options.release else ""
-    result = select.newest(results.results, version, options.machine, options.python, listed, device)
+    of_device = [each for each in history.on(device) if version in ("", each.version)]
+    if not of_device:
+        measured_releases = ", ".join(each.version for each in history.on(device))
+        following = f"name one of these, or tensorcopy measure {version}"
+        raise TensorcopyError(f"no result of torch {version}", got=version, allowed=f"torch {measured_releases}", next=following)
+    result = next((each for each in reversed(of_device) if listed(each)), of_device[-1])
     cases = listed(result) or [case for case in measured(result) if by_size and case.spec.headline]  # on a GPU no suite has rank 0
     if not cases:
-        machines = [each for each in results.results if options.machine in ("", each.machine)]
-        suites = ", ".join(sorted({case.suite for each in machines for case in measured(each)})) or "none: nothing was timed"
+        suites = ", ".join(sorted({case.suite for each in history.results for case in measured(each)})) or "none: nothing was timed"
         raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
-    tables: dict[tuple[str, str], list[Case]] = {}
+    tables: dict[str, list[Case]] = {}
     for case in in_order_of_size(cases):
-        tables.setdefault((case.suite, own_group(result.methods, case)), []).append(case)
-    groups = ["", *own_groups(result.methods)]
+        tables.setdefault(case.suite, []).append(case)
     provenance = result.provenance
-    place = f"{result.hardware(device)} ({result.machine}, {device})"
+    place = f"{result.hardware(device)} ({result.history}, {device})"
     console.print(f"torch {provenance['torch']} on {place}, Python {provenance['python']}, {provenance['started'][:10]}", soft_wrap=True)
-    for (suite, group), members in sorted(tables.items(), key=lambda each: groups.index(each[0][1])):
+    for suite, members in tables.items():
         console.print("")
-        output.show(_times_of(f"{suite}: {group}" if group else suite, members, result), console)
+        output.show(_times_of(suite, members, result), console)
     timings = [case for case in cases if not case.tracked]
     notes = [
         (
@@ -162,7 +162,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
             any(map(result.bandwidth, timings)),
         ),
     ]
-    problems = concerning(results, [result.machine], named=bool(options.machine))
+    problems = loaded.concerning(options.history)
     lines = [
         *(f"failed: {line}" for line in failures(result)),
         *(f"skipped: {line}" for line in skips(result)),
@@ -170,12 +170,11 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         *not_included(problems),
     ]
     output.show(Report("", [], [], notes=lines), console)
-    print_warnings(results.warnings)
     return print_errors(problems)
 
 
 def _times_of(title: str, cases: Sequence[Case], result: Result) -> Report:
-    """Return a table of the times of one suite's cases, of one group, or of the values that it tracks, without empty columns."""
+    """Return a table of the times of one suite's cases, or of the values that it tracks, without empty columns."""
     from tensorcopy.numbers import duration, percent, quantity, ratio_text, value_range
     from tensorcopy.report.comparison import code_of, words
     from tensorcopy.report.table import common, of_cells

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
-MACHINE = "this machine's name in results; default: its host name"
+HISTORY = "the folder in results; default: that of these conditions, or a new one called as this host"
 YES = "install more than two environments without a question"
 
 
@@ -46,7 +45,7 @@ def add(commands: Any) -> None:
     )
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
     board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
-    board.add_argument("--machine", type=settings.machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
+    board.add_argument("--history", type=settings.machine_name, default="", metavar="NAME", help=HISTORY)
     board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=settings.port, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
@@ -61,7 +60,7 @@ def add(commands: Any) -> None:
         "measured here, and two before; default: all",
     )
     settings.add(taken, str(LAUNCHES))
-    taken.add_argument("--machine", type=settings.machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
+    taken.add_argument("--history", type=settings.machine_name, default="", metavar="NAME", help=HISTORY)
     taken.add_argument("--bench", type=settings.expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
     taken.add_argument(
         "--interpreter",
@@ -78,7 +77,7 @@ def add(commands: Any) -> None:
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
     taken.set_defaults(command=_measure)
 
-    init = commands.add_parser("init", help="begin a dashboard of your own operations or asv suites in this folder")
+    init = commands.add_parser("init", help="begin a dashboard of an asv suite in this folder: of one that is there, or of an example")
     init.add_argument("--name", default="", help="the project's name; default: the folder's")
     init.add_argument("--title", default="", help='the heading of its landing page; default: "NAME over torch releases"')
     init.add_argument("--suites", default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
@@ -112,11 +111,11 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     for line in skipped:
         console.print(line)
     # without a reference: for a first look it would double what is installed
-    machine, selection = _own_name(options.machine, own, paths), own.quick if options.quick else ""
+    selection = own.quick if options.quick else ""
     plan.confirm_installing(chosen, paths, len(chosen), partial(console.print, soft_wrap=True), asks=not options.yes)
     count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
-        job = taking.Job(taking.Sides(own, paths), machine, selection, report_progress=report_progress)
+        job = taking.Job(taking.Sides(own, paths), options.history, selection, report_progress=report_progress)
         job.open(chosen)
         suites = job.suites(chosen)
         there = taking.Missing(chosen, job, count, suites).counts()
@@ -132,7 +131,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         memory = counting.suites(chosen, timed=False)
         _, problems = taking.take_counts(chosen, counting, memory)
         report_progress(0.8, "publishing the site")
-        _publish(own, paths)
+        _publish(own, paths, next((each.name for each in job.own()), ""))
     print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results, own.releases).problems])
     failed = _print_failures(chosen, job, {**suites, **memory}, console)
     _print_what_is_not_measured(job, console)
@@ -144,18 +143,19 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     return 2 if problems or failed else 0
 
 
-def _publish(own: Campaign, paths: Paths) -> None:
-    """Run `asv publish`. Raises TensorcopyError with its last line where no site was written."""
+def _publish(own: Campaign, paths: Paths, history: str) -> None:
+    """Run `asv publish`; the pages call the history that was measured this machine's. Raises TensorcopyError where no site was written."""
     from tensorcopy.releases import interpreters
     from tensorcopy.results import reader
-    from tensorcopy.site import publisher
+    from tensorcopy.site import build
 
-    with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT) as process:
+    environment = {**os.environ, build.OWN: history}
+    with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT, env=environment) as process:
         assert process.stdout is not None
         lines = process.stdout.read().split("\n")
     # exit code 2 is also that of a site without what cannot be read
     loaded = reader.load_results(paths.results, own.releases)
-    is_whole = process.returncode == 0 or (process.returncode == 2 and publisher.unreadable(loaded))
+    is_whole = process.returncode == 0 or (process.returncode == 2 and build.unreadable(loaded))
     if not (is_whole and (paths.html / "index.html").is_file()):
         raise TensorcopyError(
             "asv publish failed",
@@ -163,23 +163,6 @@ def _publish(own: Campaign, paths: Paths) -> None:
             allowed="a folder of launches, and one for the site",
             next="run asv publish to see all that it prints",
         )
-
-
-def _own_name(machine: str, own: Campaign, paths: Paths) -> str:
-    """Return the name under which this host measures: `machine`, unless it is another host's.
-
-    Prints a warning where it is, and those of the results.
-    """
-    from tensorcopy.results import machine_names, reader
-    from tensorcopy.worker import hardware
-
-    results = reader.load_results(paths.results, own.releases)
-    print_warnings(results.warnings)
-    name = machine_names.measured_as(machine, hardware.identity(), results.holders)
-    if name != machine:
-        next_step = "nothing; or --machine with a name for this hardware"
-        print_warnings([machine_names.two_machines(machine, results.holders[machine], hardware.identity(), name, next_step)])
-    return name
 
 
 def _serve(options: argparse.Namespace, directory: Path, console: Console, *, failed: bool) -> None:
@@ -201,9 +184,8 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
 
     until = taking.after(options.budget or inf)
     own, paths = campaign(), configuration.paths()
-    device = options.device or runners.device_of(options.machine)  # that must be usable
-    machine = _own_name(options.machine, own, paths)
-    measurements, reference, lines = _selected(options, own, paths, machine)
+    device = options.device or runners.device_of(options.history)  # that must be usable
+    measurements, reference, lines = _selected(options, own, paths)
     if device == "cuda":
         gpus = nvidia.visible_gpus()[0]
         measurements, refused = plan.runnable(measurements, gpus)
@@ -218,7 +200,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
     with progress_bar(console) as report_progress:
         sides = taking.Sides(own, paths, device)
-        job = taking.Job(sides, machine, selection, reference, until=until, report_progress=report_progress)
+        job = taking.Job(sides, options.history, selection, reference, until=until, report_progress=report_progress)
         job.open(measurements[-1:])
         job_of_newest, newest, of_newest = job.of_newest(measurements)
         suites, counts = job.all_suites(measurements, of_newest)
@@ -236,7 +218,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         for each in filter(None, (missing, missing_of_newest)):
             for line in taking.outlook(each, size, parallel, twice=whole and each is missing):
                 console.print(line, soft_wrap=True)
-        with_functions = not options.bench or own.is_shipped  # another campaign's are those of all its operations, whatever is selected
+        with_functions = not options.bench or own.is_shipped  # another campaign has none
         for line in [] if options.no_counts else run.outlook_of_counts(missing, counts, with_functions=with_functions):
             console.print(line, soft_wrap=True)
         taken = run.take(
@@ -257,24 +239,24 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     else:
         _print_counts(measurements, missing, suites, console)
     if taken.profiled:
-        console.print(f"functions of {counted(taken.profiled, 'release')} counted, in {results_folder()}/{machine}")
+        console.print(f"functions of {counted(taken.profiled, 'release')} counted, in {_folders(job)}")
     for line in taken.notes:
         console.print(line, soft_wrap=True)
     return 2 if taken.problems or failed else 0
 
 
-def _selected(
-    options: argparse.Namespace, own: Campaign, paths: Paths, machine: str
-) -> tuple[list[Measurement], Measurement | None, list[str]]:
+def _selected(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[list[Measurement], Measurement | None, list[str]]:
     """Return what shall be measured, its reference, and a line for each release that is skipped."""
-    from tensorcopy.measure import plan
+    from tensorcopy.measure import plan, taking
     from tensorcopy.results import reader
+    from tensorcopy.worker.devices import cpu_model
 
     reference = plan.in_interpreter(options.reference, own) if options.reference else None
     if options.interpreter:
         measurements = plan.in_interpreters(options.interpreter, own, options.releases)
         return measurements, reference or plan.joining(measurements), []
-    measured = {result.sha for result in reader.load_results(paths.results, own.releases).results if result.machine == machine}
+    there = taking.own_histories(reader.load_results(paths.results, own.releases), options.history, [cpu_model()])
+    measured = {result.sha for history in there for result in history.results}
     measurements, skipped = plan.select(options.releases, own, paths.pythons, measured)
     return measurements, reference or plan.reference(own.releases, paths.pythons), skipped
 
@@ -287,9 +269,9 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
     from tensorcopy.report.failures import failures
 
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases
-    for result in job.read().results:
+    for result in (result for history in job.own() for result in history.results):
         measured = [each for each in measurements if each.place == result.place]
-        for line in failures(result, suites) if measured and result.machine == job.machine else ():
+        for line in failures(result, suites) if measured else ():
             lines.setdefault(line, []).append(measured[0].release.version)
     for line, releases in lines.items():
         console.print(f"failed with torch {', '.join(releases)}: {line}", soft_wrap=True)
@@ -303,14 +285,19 @@ def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Sui
     if not suites:
         places = {side.place for each in missing.job.counted() for side in each.sides}
         of_counts = counted(sum(each.place in places for each in measurements), "release")
-        console.print(f"{of_counts} counted, in {results_folder()}/{missing.job.machine}")
+        console.print(f"{of_counts} counted, in {_folders(missing.job)}")
     else:
         there = missing.counts()
         numbers = sorted({there[each.place] for each in measurements})
         number = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
         each = "launch" if numbers == [1] else "launches each"
         part = f" after part {missing.shard}" if missing.shard else ""
-        console.print(f"{counted(len(measurements), 'release')} with {number} {each}{part}, in {results_folder()}/{missing.job.machine}")
+        console.print(f"{counted(len(measurements), 'release')} with {number} {each}{part}, in {_folders(missing.job)}")
+
+
+def _folders(job: Job) -> str:
+    """Return the folders of the histories that a run adds to."""
+    return ", ".join(f"{results_folder()}/{history.name}" for history in job.own())
 
 
 def _print_what_is_not_measured(job: Job, console: Console) -> None:

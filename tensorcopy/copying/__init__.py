@@ -1,1 +1,4 @@
-"""What this package is about: how to copy a tensor. Everything else measures any suite over torch releases, and does not know it."""
+"""The content: methods of copying a tensor, what they do, and which one to use."""
+
+LAYOUTS = ("contiguous", "transposed", "strided", "channels_last")  # of a tensor that is copied; "strided" is every second element
+BASELINE = "baseline"  # the name of the memcpy baseline beside the methods in times and plots

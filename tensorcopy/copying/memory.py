@@ -7,99 +7,60 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from markupsafe import Markup
-
+from tensorcopy.copying import recommend
 from tensorcopy.numbers import size
 from tensorcopy.results.cases import Case, host_peak, memory_case
 from tensorcopy.results.result import Result
-from tensorcopy.site.content import Content
-from tensorcopy.site.page import Translate, code_markup
-
-INDEPENDENT = ("detach_clone_numpy", "clone_detach_numpy", "detach_numpy_copy", "detach_to_cpu_copy_numpy", "pinned_numpy")  # ndarrays
 
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """The memory of a method for a tensor of 4 MiB on a device.
+    """The memory of a method for a tensor of 4 MiB on a device; by memory are "device" and "host", on the CPU the host alone."""
 
-    hardware : the vendor's name of the device
-    peaks : with the releases that have them, by memory: "device" and "host"; on the CPU there is the host's alone
-    waste : a sentence about what it takes that another method does not
-    """
-
-    device: str
-    hardware: str
-    peaks: Mapping[str, Markup]
-    waste: Markup
+    peaks: Mapping[str, Sequence[tuple[str, Sequence[str]]]]  # by memory, each amount with the releases that have it
+    more: Mapping[str, str]  # by memory, the bytes that it takes and `than` does not
+    than: str  # the code of what takes least of those that make the same; of several the usual form
 
 
-def measured_on(content: Content, device: str) -> list[Result]:
-    """Return the results, one for each release, that have the memory of any method on a device."""
-    machine = content.by_device.get(device)
-    metric = "peak" if device == "cpu" else "device_peak"
-    return [each for each in machine.by_release if _counted(each, metric, device)] if machine else []
+def use(results: Sequence[Result], method: str, device: str) -> MemoryUse | None:
+    """Return the memory of a method in the results of a history, oldest first; None where it was not counted, or raises."""
+    counted = [
+        each for each in results if method in each.methods and any(case in each.counts for case in cases(each, method, device).values())
+    ]
+    if not counted or (counted[-1].outcome(method, "plain", device) or {}).get("raises"):
+        return None
+    newest = counted[-1]
+    alike = [name for name in _alike(newest, method, device) if cases(newest, name, device)["host"] in newest.counts]
+    peaks = {name: _peaks(newest, name, device) for name in alike}
+    least = min(peaks, key=lambda name: sum(peaks[name].values()), default=method)
+    beyond = {kind: taken - peaks[least][kind] for kind, taken in peaks.get(method, {}).items() if size(taken) != size(peaks[least][kind])}
+    more = {kind: size(taken) for kind, taken in beyond.items() if taken > 0}
+    code = str(newest.methods[least]["code" if device == "cpu" else "code_on_accelerator"])
+    return MemoryUse({kind: spans(counted, case) for kind, case in cases(newest, method, device).items()}, more, code)
 
 
-def _counted(result: Result, metric: str, device: str) -> bool:
-    return any(case == memory_case(metric, case["method"], device) for case in result.counts if case.spec.metric == metric)
-
-
-def cases(row: Mapping[str, Any], method: str, device: str) -> tuple[Case | None, Case]:
-    """Return the cases that count the memory of a method on a device and on its host; on the CPU there is the host alone.
-
-    row : of the method; of one that is for accelerators alone, the host's memory is pinned
-    """
+def cases(result: Result, method: str, device: str) -> dict[str, Case]:
+    """Return the cases that count the memory of a method; of one that is for accelerators alone, the host's memory is pinned."""
     if device == "cpu":
-        return None, host_peak(method, "cpu")
-    on_host = host_peak(method, device) if "devices" in row else memory_case("peak", method, device)
-    return memory_case("device_peak", method, device), on_host
+        return {"host": host_peak(method, "cpu")}
+    on_host = host_peak(method, device) if "devices" in result.methods[method] else memory_case("peak", method, device)
+    return {"device": memory_case("device_peak", method, device), "host": on_host}
 
 
-def spans(results: Sequence[Result], case: Case | None, translate: Translate) -> Markup:
-    """Return each amount of a count with the releases that have it; "–" for no case."""
-    if case is None:
-        return Markup("–")
-    texts = []
-    counted = [result for result in results if case in result.counts]
-    for amount, group in groupby(counted, key=lambda result: size(int(result.counts[case]))):
-        releases = [*dict.fromkeys(result.version for result in group)]
-        form = "article_span" if len(releases) > 1 else "article_span_of_one"
-        texts.append(translate(form, amount=amount, first=releases[0], last=releases[-1]))
-    return translate("and").join(texts) if texts else translate("article_not_observed")
+def spans(results: Sequence[Result], case: Case) -> list[tuple[str, Sequence[str]]]:
+    """Return each amount of a count with the releases that have it, in order."""
+    by_amount = groupby((each for each in results if case in each.counts), key=lambda each: size(int(each.counts[case])))
+    return [(amount, [*dict.fromkeys(each.version for each in group)]) for amount, group in by_amount]
 
 
-def uses(content: Content, method: str, translate: Translate) -> list[MemoryUse]:
-    """Return the memory of a method on each device on which it was measured."""
-    found = []
-    for device in content.by_device:
-        results = measured_on(content, device)
-        of_method = [result for result in results if method in result.methods]
-        if not of_method:
-            continue
-        row, outcome = of_method[-1].methods[method], of_method[-1].outcome(method, "plain", device) or {}
-        on_device, on_host = cases(row, method, device)
-        if not outcome.get("raises") and any(case in result.counts for result in of_method for case in (on_device, on_host)):
-            counted = {"device": on_device, "host": on_host} if on_device else {"host": on_host}
-            peaks = {kind: spans(of_method, case, translate) for kind, case in counted.items()}
-            found.append(MemoryUse(device, of_method[-1].hardware(device), peaks, _waste(of_method[-1], method, device)))
-    return found
+def _peaks(result: Result, method: str, device: str) -> dict[str, Any]:
+    return {kind: int(result.counts.get(case, 0)) for kind, case in cases(result, method, device).items()}
 
 
-def _waste(result: Result, method: str, device: str) -> Markup:
-    """Return what a method takes that another one with the same outcome does not; "" for a method that is not compared."""
-    copies = [name for name, row in result.methods.items() if row["group"] == "copy"]
-    alike = next((names for names in (copies, INDEPENDENT) if method in names), ())
-    peaks = {
-        name: [int(result.counts.get(case, 0)) if case else 0 for case in of_method]
-        for name in alike
-        if name in result.methods and (of_method := cases(result.methods[name], name, device))[1] in result.counts
-    }
-    if method not in peaks:
-        return Markup("")
-    least = min(peaks, key=lambda name: sum(peaks[name]))
-    more = {kind: taken - needed for kind, taken, needed in zip(("device", "host"), peaks[method], peaks[least]) if taken > needed}
-    own, other = (code_markup(str(result.methods[name]["code" if device == "cpu" else "code_on_accelerator"])) for name in (method, least))
-    if sum(peaks[method]) == sum(peaks[least]):
-        return Markup("On {}, no other {} takes less memory than {}.").format(device, "copy" if method in copies else "conversion", own)
-    amounts = " and ".join(f"{size(amount)} of {kind} memory" for kind, amount in more.items())
-    return Markup("On {}, {} takes {} that {} does not.").format(device, own, amounts, other)
+def _alike(result: Result, method: str, device: str) -> list[str]:
+    """Return the methods that make the same of a tensor of its own that requires grad, the usual form first."""
+    for request in recommend.requests(device):
+        names = [name for name, row in result.methods.items() if recommend.matches(row, request)]
+        if method in names and request.own and request.requires_grad:
+            return sorted(names, key=lambda name: name != request.usual)
+    return []

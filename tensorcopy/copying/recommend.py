@@ -1,26 +1,36 @@
-"""Recommend a method: those that do what is requested, fastest first, with their caveats.
+"""Recommend a method: a request and what was observed and timed in, a table of methods by size out.
 
-What a method does is what was observed when that result was measured, and what it costs is what it cost then. The landing page, README,
-the chooser's pages and `tensorcopy advise` all show what this module returns.
+`advise`, README, the pages of the site, the article and the page about memory all read `table`. They differ in the `Evidence`: what
+`inside.timing` returns, or the launches of a release (`of_result`), which come with the package as shipped.json.
+
+The recommended method is the usual form, fixed before anything is timed. Only a method without a caveat of its own, significantly faster
+than the usual form, takes its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import inf, log
-from statistics import median
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import exp, log
+from statistics import fmean, median
 from typing import Any
 
-from tensorcopy.campaign import LAYOUTS
-from tensorcopy.judge import comparisons
-from tensorcopy.judge.paired import Change
-from tensorcopy.results import suite_specs
-from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, memory_case
-from tensorcopy.results.effects import Timing
-from tensorcopy.results.result import Result
+import numpy as np
+from msgspec import Struct
 
-GROUPS = ("copy", "conversion", "primitive", "alternative", "transfer")
+from tensorcopy.copying import BASELINE, LAYOUTS
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import methods
+from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word
+from tensorcopy.judge.paired import FEWEST
+from tensorcopy.numbers import count, counted, extent, two_digits
+from tensorcopy.results import suite_specs
+from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case, memory_case
+from tensorcopy.results.effects import ALONE
+from tensorcopy.results.result import Result
+from tensorcopy.worker.devices import DEVICES
+from tensorcopy.worker.turns import usual
+
 # the usual form, by what is made, whether it has its own storage, and whether it keeps the graph
 USUAL = {
     ("tensor", True, False): "detach_clone",
@@ -29,84 +39,371 @@ USUAL = {
     ("ndarray", True, False): "detach_numpy_copy",
     ("ndarray", False, False): "numpy",
 }
+USUAL_ON_ACCELERATOR = {("ndarray", True, False): "detach_to_cpu_copy_numpy"}  # no copy on the device, one on the host
 FIRST = "1.9.0"  # the first release in the table: a method as old as that needs no caveat
 WITHOUT_GRAD = ("int64", "bool", "int32", "uint8")
 NOT_IN_NUMPY = ("bfloat16",)
 NUMEL = 2**17  # elements, where a reader names no size
-FASTER = 1.05  # times as fast as the usual form, at least, is another that is recommended in its place
-FASTER_BY = 50e-9  # seconds, also at least
+FASTER, FASTER_BY = 1.05, 50e-9  # times as fast as the usual form and seconds, at least, is another that is recommended in its place
+NOT_TIMED = "The usual form. It was not timed."
+PARTS = 6  # of the turns that are taken here, which say how much a time varies as launches do: of each the fastest third counts
+CAVEATS = {"pinned": "is in pinned memory, to be read only after the wait; torch keeps it for later tensors"}  # by a row's caveat
 
 
 @dataclass(frozen=True)
 class CopyRequest:
-    """A request for something made of a tensor `x`.
+    """A request for something made of a tensor `x`."""
 
-    to : "tensor" or "ndarray"
-    own : whether it shall have its own storage, or share that of x
-    keeps_graph : whether gradients shall flow back to x; None if there is no graph: x requires no grad, or an ndarray is wanted
-    requires_grad : whether x does
-    device, dtype, layout : of x
-    """
-
-    to: str
-    own: bool
-    keeps_graph: bool | None
-    requires_grad: bool
-    device: str
+    to: str  # "tensor" or "ndarray"
+    own: bool  # whether it shall have its own storage, or share that of x
+    keeps_graph: bool | None  # whether gradients shall flow back to x; None without a graph: x requires no grad, or an ndarray is wanted
+    requires_grad: bool  # whether x does
+    device: str  # of x, as its dtype and layout
     dtype: str = DEFAULTS["dtype"]
     layout: str = DEFAULTS["layout"]
 
     @property
-    def is_common(self) -> bool:
-        """Whether x is a contiguous tensor of float32."""
-        return (self.dtype, self.layout) == (DEFAULTS["dtype"], DEFAULTS["layout"])
-
-    @property
-    def of_common(self) -> CopyRequest:
-        """The same request for such a tensor."""
-        return replace(self, dtype=DEFAULTS["dtype"], layout=DEFAULTS["layout"])
-
-    @property
-    def tensor(self) -> str:
-        """The dtype and the layout of x in words: "int64", "float32, strided"."""
-        return ", ".join([self.dtype, *([self.layout] if self.layout != DEFAULTS["layout"] else [])])
-
-    @property
-    def name(self) -> str:
-        """What the address of its answers is made of: "cpu-tensor-own-cut-grad"."""
-        graph = {None: "", False: "-cut", True: "-kept"}[self.keeps_graph]
-        return "-".join([self.device, self.to, ("own" if self.own else "shared") + graph, "grad" if self.requires_grad else "plain"])
-
-    @property
     def usual(self) -> str:
         """The method that is the usual form of it; "" where there is none."""
-        return USUAL.get((self.to, self.own, bool(self.keeps_graph)), "")
+        form = self.to, self.own, bool(self.keeps_graph)
+        return ({**USUAL, **USUAL_ON_ACCELERATOR} if self.device != "cpu" else USUAL).get(form, "")
 
-    @property
-    def axes(self) -> dict[str, str]:
-        """The parameters of the cases that time it, besides the method and the size: those that its suites have."""
-        values = {"requires_grad": str(self.requires_grad), "dtype": self.dtype, "layout": self.layout}
-        on_device = {"device": self.device} if self.device != "cpu" else {}
-        return {**on_device, **{name: value for name, value in values.items() if value != DEFAULTS[name]}}
+    def check(self) -> None:
+        """Raise TensorcopyError for a dtype or layout that torch lacks, or a tensor that no method can copy."""
+        if self.device not in DEVICES:
+            raise TensorcopyError("unknown device", got=repr(self.device), allowed=", ".join(DEVICES), next="name one of them")
+        for name, value, known in (("dtype", self.dtype, ITEMSIZE), ("layout", self.layout, LAYOUTS)):
+            if value not in known:
+                raise TensorcopyError(f"unknown {name}", got=repr(value), allowed=", ".join(known), next=f"--{name} {next(iter(known))}")
+        if self.requires_grad and self.dtype in WITHOUT_GRAD:
+            floating = ", ".join(dtype for dtype in ITEMSIZE if dtype not in WITHOUT_GRAD)
+            what, got = "only floating and complex numbers require grad", f"{self.dtype} that requires grad"
+            raise TensorcopyError(what, got=got, allowed=floating, next="leave out --requires-grad")
+        if self.to == "ndarray" and self.dtype in NOT_IN_NUMPY:
+            numbers, following = ", ".join(each for each in ITEMSIZE if each not in NOT_IN_NUMPY), "x.detach().float().numpy()"
+            what = f"numpy has no {self.dtype}"
+            raise TensorcopyError(what, got=f"an ndarray of {self.dtype}", allowed=numbers, next=f"{following}, an independent ndarray")
 
 
 def requests(device: str) -> list[CopyRequest]:
-    """Return all possible requests on a device, in order."""
-    result = []
-    for to in ("tensor", "ndarray"):
-        for own in (True, False):
-            for requires_grad in (False, True):
-                graphs: tuple[bool | None, ...] = (False, True) if to == "tensor" and requires_grad else (None,)
-                result += [CopyRequest(to, own, graph, requires_grad, device) for graph in graphs]
-    return result
+    """Return all possible requests for a contiguous tensor of float32 on a device, in order."""
+    kinds = [(to, own, grad) for to in ("tensor", "ndarray") for own in (True, False) for grad in (False, True)]
+    graphs = {("tensor", True): (False, True)}  # by target and whether x requires grad
+    return [CopyRequest(to, own, keeps, grad, device) for to, own, grad in kinds for keeps in graphs.get((to, grad), (None,))]
 
 
 def common_request(to: str, device: str) -> CopyRequest:
-    """Return the most common request: for an independent tensor or ndarray, out of the graph of an x that requires grad.
-
-    Its answer does the same for an x that requires no grad.
-    """
+    """Return the most common one: an independent tensor or ndarray, out of the graph of an x that requires grad."""
     return CopyRequest(to, own=True, keeps_graph=False if to == "tensor" else None, requires_grad=True, device=device)
+
+
+class Timed(Struct, frozen=True):
+    """The seconds per call of methods for a tensor."""
+
+    numel: int
+    requires_grad: bool
+    dtype: str
+    layout: str
+    seconds: dict[str, float]  # by method, and of the memcpy baseline
+    launches: dict[str, list[float | None]]  # by method, those of each launch, None where it lacks the method; here of parts of the turns
+
+    @property
+    def tensor(self) -> tuple[str, str, bool]:
+        """What its size leaves open: dtype, layout and whether it requires grad."""
+        return self.dtype, self.layout, self.requires_grad
+
+
+class Evidence(Struct, frozen=True):
+    """What was observed and timed of the methods on a device."""
+
+    measured: str  # "here" or "shipped"
+    torch: str  # the release
+    on: str  # the hardware
+    day: str
+    methods: dict[str, dict[str, Any]]  # as `conformance.observed_on` returns them
+    timed: list[Timed]
+    copying: list[str] = []  # methods that take memory on the device beside the ndarray that they return
+    left_out: dict[str, str] = {}  # by name, why a method was not timed here
+
+
+def of_benchmark(document: Mapping[str, Any], request: CopyRequest) -> Evidence:
+    """Return the evidence that `timing.time_methods` returns; a part of the turns counts as a launch."""
+    timed = []
+    for numel, turns in document["times"].items():
+        size = max(1, len(turns[BASELINE]) // PARTS)
+        firsts = range(0, size * (len(turns[BASELINE]) // size), size)
+        parts = {name: [usual(each[first : first + size]) for first in firsts] for name, each in turns.items()}
+        seconds = {name: exp(fmean(map(log, each))) for name, each in parts.items()}
+        timed.append(Timed(int(numel), request.requires_grad, request.dtype, request.layout, seconds, dict(parts)))
+    torch, on, day, observed = (document[name] for name in ("torch", "on", "day", "methods"))
+    return Evidence("here", torch, on, day, observed, timed, left_out=document["left_out"])
+
+
+def of_result(result: Result, device: str) -> Evidence:
+    """Return the evidence of a release's launches, their seconds with four digits, as shipped.json has them.
+
+    Where no other release was in a launch, only methods that took turns with each other are of one launch.
+    """
+    timed, used = dict[tuple[Any, ...], Timed](), list[Case]()
+    of_launches: dict[tuple[Any, ...], dict[str, dict[tuple[Any, ...], float]]] = {}
+    for case, timing in result.timings.items():
+        values = {**DEFAULTS, "requires_grad": "False", **dict(case.parameters)}
+        name, row = values.get("method", ""), result.methods.get(values.get("method", ""))
+        axes = tuple(each for each, _ in case.parameters if each not in ("method", "numel"))
+        if (
+            not row
+            or not result.column
+            or case.device != device
+            or case.suite != suite_specs.timed_by_size(row["group"], device, axes=axes)
+        ):
+            continue
+        key = int(values["numel"]), values["requires_grad"] == "True", values["dtype"], values["layout"]
+        place = timed.setdefault(key, Timed(*key, {}, {}))
+        used.append(case)
+        place.seconds[name] = timing.seconds
+        if (baseline := baseline_case(case)) in result.timings:
+            place.seconds.setdefault(BASELINE, result.timings[baseline].seconds)
+        turns = result.column.effects.turns
+        numbers: Any = [0] * len(result.column.logs)
+        if result.column.group(case) == ALONE:
+            numbers = [name] * len(numbers) if turns is None else turns[:, result.column.effects.cases[case]].tolist()
+        logs = enumerate(zip(numbers, result.column.logs_of(case).tolist()))
+        of_launches.setdefault(key, {})[name] = {(launch, n): float(f"{exp(size):.4g}") for launch, (n, size) in logs if not np.isnan(size)}
+    for key, by_name in of_launches.items():
+        together = list(dict.fromkeys(launch for launches in by_name.values() for launch in launches))
+        timed[key].launches.update({name: [launches.get(launch) for launch in together] for name, launches in by_name.items()})
+    copying = [name for name in result.methods if result.counts.get(memory_case("device_peak", name, device))]
+    torch, day = str(result.provenance["torch"]), result.day_of(used)
+    return Evidence("shipped", torch, result.hardware(device), day, result.methods, list(timed.values()), copying)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method that does what is requested."""
+
+    method: str
+    code: str
+    caveats: tuple[str, ...]  # what to know of it, each the rest of a sentence: "exists since torch 1.13.0 only"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The time of a method at a size."""
+
+    seconds: float  # per call
+    multiple: float | None  # of the time of the memcpy baseline; None where there is none
+    against: Ratio | None  # to the recommended method; None of that itself, and where no launch has both
+
+
+Rows = Mapping[str, Row]  # by method
+Caveats = Mapping[str, Sequence[str]]  # by method
+
+
+@dataclass(frozen=True)
+class Column:
+    """The methods at a size."""
+
+    numel: int
+    recommended: str
+    why: str  # it is recommended: a sentence or two, with code in backticks
+    cells: Mapping[str, Cell]  # by method, of those that were timed at this size
+
+
+@dataclass(frozen=True)
+class Table:
+    """The methods that do what is requested, by size."""
+
+    request: CopyRequest
+    timed: CopyRequest  # the same for the tensor that was timed: the nearest one, of another dtype or layout or without grad
+    rows: tuple[Row, ...]  # the recommended one first, see `code`, then from the fastest on; those without a time last
+    columns: tuple[Column, ...]  # from the smallest size on
+    why: str  # the first row is recommended, where there are no columns; where there are no rows, what to do instead
+    notes: tuple[str, ...]  # about the times, a sentence each, with code in backticks
+    evidence: Evidence
+
+    @property
+    def code(self) -> str:
+        """The code that is recommended at most sizes; "" if no method matches."""
+        return self.rows[0].code if self.rows else ""
+
+    def row(self, method: str) -> Row:
+        """Return the row of a method."""
+        return next(row for row in self.rows if row.method == method)
+
+    def nearest(self, numel: int) -> Column | None:
+        """Return the column whose size is the nearest; None where nothing was timed."""
+        return min(self.columns, key=lambda column: abs(log(column.numel / numel)), default=None)
+
+
+def table(evidence: Evidence, request: CopyRequest) -> Table:
+    """Return the methods that do what is requested, with what is recommended at each size.
+
+    The tensor is the nearest one for which the usual form was timed, or where that was timed for none, any matching method. Columns are the
+    sizes at which it was, so that no method without a time is recommended over one that has it. Where a size has too few launches, the
+    recommendation is that of the nearest size with more.
+    """
+    observed = {name: row for name, row in evidence.methods.items() if matches(row, request)}
+    rows = {name: _row(name, row, request, is_copying=name in evidence.copying) for name, row in observed.items()}
+    if not rows:
+        return Table(request, request, (), (), _instead(request), (), evidence)
+    form = request.usual if request.usual in rows else min(rows, key=lambda name: len(rows[name].caveats))
+    timed = [each for each in evidence.timed if form in each.seconds] or [each for each in evidence.timed if rows.keys() & each.seconds]
+    if not timed:
+        why = NOT_TIMED if form == request.usual else "It matches, and was not timed."
+        return Table(request, request, (*sorted(rows.values(), key=lambda row: row.method != form),), (), why, (), evidence)
+    nearest = min(timed, key=lambda each: _distance(each, request))
+    sizes = sorted((each for each in timed if each.tensor == nearest.tensor), key=lambda each: each.numel)
+    more = {name: [caveat for caveat in row.caveats if caveat not in rows[form].caveats] for name, row in rows.items()}
+    columns = _columns(rows, form, sizes, more, has_baseline=request.own)
+    most = max(rows, key=lambda name: (sum(column.recommended == name for column in columns), name == form))
+
+    def order(row: Row) -> tuple[bool, bool, float]:
+        """Sort by the time, as a multiple of the shortest, over the sizes that have it."""
+        shortest = [min(cell.seconds for cell in column.cells.values()) for column in columns]
+        logs = [log(column.cells[row.method].seconds / least) for column, least in zip(columns, shortest) if row.method in column.cells]
+        return row.method != most, not logs, fmean(logs or [0])
+
+    measured = replace(request, dtype=nearest.dtype, layout=nearest.layout, requires_grad=nearest.requires_grad)
+    ordered = (*sorted(rows.values(), key=order),)
+    return Table(request, measured, ordered, columns, "", (*_notes(request, measured, ordered, columns, more),), evidence)
+
+
+def _distance(timed: Timed, request: CopyRequest) -> tuple[Any, ...]:
+    """Return how far a tensor is from the requested one: by layout, bytes of an element, dtype and grad, in this order."""
+    nbytes = abs(log(ITEMSIZE[timed.dtype] / ITEMSIZE[request.dtype]))
+    return timed.layout != request.layout, nbytes, timed.dtype != request.dtype, timed.requires_grad != request.requires_grad
+
+
+def _columns(rows: Rows, form: str, sizes: Sequence[Timed], more: Caveats, *, has_baseline: bool) -> tuple[Column, ...]:
+    """Return the columns of the sizes of a tensor.
+
+    form : the usual form, or what stands for it
+    more : by method, the caveats that the usual form has not
+    has_baseline : whether memcpy does the same work
+    """
+    launches = {each.numel: {name: each.launches[name] for name in rows if name in each.launches} for each in sizes}
+    enough = [numel for numel, of in launches.items() if any(sum(map(bool, seconds)) >= FEWEST for seconds in of.values())]
+    against = {numel: methods.ratios(launches[numel], form) for numel in enough}
+    recommended = {each.numel: _recommended(form, each, sizes, against[each.numel], more) for each in sizes if each.numel in against}
+    tempting = _tempting(against, more)
+    columns = []
+    for each in sizes:
+        times = {name: each.seconds[name] for name in rows if name in each.seconds}
+        near = [numel for numel, name in recommended.items() if name in times or name == form]
+        nearest = min(near, key=lambda numel: abs(log(numel / each.numel)), default=0)
+        first = recommended.get(each.numel) or recommended.get(nearest, form)
+        of_first = against[each.numel] if first == form and each.numel in against else methods.ratios(launches[each.numel], first)
+        if each.numel not in recommended:
+            where = f"at {count(nearest)} elements" if nearest else "the usual form"
+            why = f"Not enough measurements at this size. Recommended as {where}."
+        elif first != form:
+            why = f"{two_digits(1 / against[each.numel][first].ratio)} × as fast as `{rows[form].code}`, the usual form."
+        else:
+            why = _why_usual(rows, of_first, [name for name in tempting if each.numel in tempting[name]], more, is_timed=form in times)
+        scale = each.seconds.get(BASELINE) if has_baseline else None
+        cells = {name: Cell(time, time / scale if scale else None, of_first.get(name)) for name, time in times.items()}
+        columns.append(Column(each.numel, first, why, cells))
+    return (*columns,)
+
+
+def _recommended(form: str, timed: Timed, sizes: Sequence[Timed], against: Mapping[str, Ratio], more: Caveats) -> str:
+    """Return the method that is recommended at a size.
+
+    It is the usual form, unless one without further caveats is significantly faster by `FASTER` and `FASTER_BY`; of several within `FASTER`
+    of the fastest, the one that takes least over all sizes.
+    """
+    faster = [name for name, each in against.items() if each.word is Word.FASTER and not more[name] and FASTER * each.ratio <= 1]
+    able = [name for name in faster if timed.seconds[form] * (1 - against[name].ratio) >= FASTER_BY]
+    tied = [name for name in able if against[name].ratio <= FASTER * min(against[each].ratio for each in able)]
+    return min(tied, key=lambda name: fmean(log(each.seconds[name]) for each in sizes if name in each.seconds), default=form)
+
+
+def _tempting(against: Mapping[int, Mapping[str, Ratio]], more: Caveats) -> dict[str, list[int]]:
+    """Return the methods that are faster than the usual form, and have caveats that it has not, with the sizes at which they are.
+
+    Or may be faster: at two sizes or more they took less by what matters, and could not be told apart.
+    """
+    tempting = {}
+    for name in (name for name, caveats in more.items() if caveats):
+        ratios = {numel: of_size[name] for numel, of_size in against.items() if name in of_size}
+        faster = [numel for numel, each in ratios.items() if each.word is Word.FASTER and each.ratio * FASTER <= 1]
+        perhaps = [numel for numel, each in ratios.items() if each.word is Word.NOT_TOLD_APART and each.ratio * AS_FAST_WITHIN <= 1]
+        if faster or len(perhaps) > 1:
+            tempting[name] = faster or perhaps
+    return tempting
+
+
+def _why_usual(rows: Rows, against: Mapping[str, Ratio], tempting: Sequence[str], more: Caveats, *, is_timed: bool) -> str:
+    """Return why the usual form is recommended at a size; tempting : the methods that are, or may be, faster there."""
+    if not is_timed:
+        return NOT_TIMED
+    words = [each.word for each in against.values() if each.word is not Word.TOO_FEW_LAUNCHES]
+    if not words:
+        return "The usual form." if against else "The only matching method that was timed."
+    if tempting:
+        name = min(tempting, key=lambda name: (against[name].word is not Word.FASTER, against[name].ratio))
+        times = f"{'is' if against[name].word is Word.FASTER else 'may be'} {two_digits(1 / against[name].ratio)} × as fast"
+        return f"`{rows[name].code}` {times}, but {more[name][0]}. This form is safe everywhere."
+    if unknown := words.count(Word.NOT_TOLD_APART):
+        others = f"{'None' if unknown == len(words) else 'Not all'} of {counted(len(words), 'other method')}"
+        return f"The usual form. {others} can be told apart from it."
+    return f"{'The fastest' if {*words} == {Word.SLOWER} else 'As fast as the fastest'} of {len(against) + 1} methods."
+
+
+def _notes(request: CopyRequest, measured: CopyRequest, rows: Sequence[Row], columns: Sequence[Column], more: Caveats) -> Iterator[str]:
+    """Yield what to know of the times of a table, a sentence each; rows : the recommended one first."""
+    ratios = {
+        column.numel: {name: cell.against for name, cell in column.cells.items() if cell.against}
+        for column in columns
+        if column.recommended == rows[0].method
+    }
+    if tempting := [(ratios[numel][name], name) for name, numels in _tempting(ratios, more).items() for numel in numels]:
+        best, name = min(tempting, key=lambda each: (each[0].word is not Word.FASTER, each[0].ratio))
+        largest = max(_tempting(ratios, more)[name])
+        to = f" up to {count(largest)} elements" if largest < columns[-1].numel else ""
+        verb = "is" if best.word is Word.FASTER else "may be"
+        code = next(row.code for row in rows if row.method == name)
+        yield f"`{code}` {verb} up to {two_digits(1 / best.ratio)} × as fast{to}, but {more[name][0]}."
+    if (measured.dtype, measured.layout) != (request.dtype, request.layout):
+        yield f"Timed with {measured.dtype}, {measured.layout} only."
+    if measured.requires_grad is not request.requires_grad:
+        yield f"Timed for a tensor that requires {'grad' if measured.requires_grad else 'no grad'}."
+    if untimed := [f"`{row.code}`" for row in rows if not any(row.method in column.cells for column in columns)]:
+        yield f"{', '.join(untimed)} {'was' if len(untimed) == 1 else 'were'} not timed here."
+    if unknown := [each for against in ratios.values() for each in against.values() if each.word is Word.NOT_TOLD_APART]:
+        launches, seen = extent(each.launches for each in unknown), two_digits(median(each.seen for each in unknown if each.seen))
+        yield f"From {launches} launches, a method is called slower 9 times in 10 only if it takes about {seen} × as long."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to use for a tensor `x`; converted to a string it is the code to type."""
+
+    code: str  # "" if no method matches
+    why: str
+    numel: int  # elements for which it was timed; as asked where nothing was
+    table: Table
+    column: Column | None  # of the table, for that size; None where nothing was timed
+
+    def __str__(self) -> str:
+        return self.code
+
+    def document(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        evidence = self.table.evidence
+        cells = self.column.cells if self.column else {}
+        rows = [{**asdict(row), **(asdict(cells[row.method]) if row.method in cells else {"seconds": None})} for row in self.table.rows]
+        source = {name: getattr(evidence, name) for name in ("measured", "torch", "on", "day", "left_out")}
+        values = {"code": self.code, "why": self.why, "numel": self.numel, "notes": self.table.notes, "methods": rows}
+        return {**values, "request": asdict(self.table.request), "timed": asdict(self.table.timed), **source}
+
+
+def answer(evidence: Evidence, request: CopyRequest, numel: int = NUMEL) -> Answer:
+    """Return what to use for a tensor of a size: what the table recommends at the nearest size."""
+    of_request = table(evidence, request)
+    if column := of_request.nearest(numel):
+        return Answer(of_request.row(column.recommended).code, column.why, column.numel, of_request, column)
+    return Answer(of_request.code, of_request.why, numel, of_request, None)
 
 
 def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
@@ -119,12 +416,8 @@ def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
     returns_x = with_grad["shares_storage"] and with_grad["keeps_graph"] and with_grad["is_leaf"]
     return (
         (request.to != "ndarray" or request.dtype not in NOT_IN_NUMPY)
-        and not outcome["raises"]
-        and not returns_x
-        and outcome["dtype"] == "same"
-        and outcome["gives"] == request.to
-        and not outcome.get("changes")
-        and not outcome.get("unobserved")
+        and not (outcome["raises"] or returns_x or outcome.get("changes") or outcome.get("unobserved"))
+        and (outcome["dtype"], outcome["gives"]) == ("same", request.to)
         and (outcome["layout"] in ("same", "contiguous") or outcome["layout"].startswith("("))  # has strides
         and (request.to != "tensor" or outcome["device"] == "same")
         and outcome["shares_storage"] is not request.own
@@ -132,257 +425,35 @@ def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
     )
 
 
-def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
-    """Yield what to know about a method that matches a request: a key of words.toml, and its detail."""
-    observed = row["observed"][request.device]
-    outcome = observed["with_grad" if request.requires_grad else "plain"]
-    if outcome["warns"]:
-        yield "warns", str(outcome["warns"])
-    if outcome["requires_grad"] and not outcome["keeps_graph"]:
-        yield "own_gradient", ""
-    if outcome["layout"] != "same" or (request.own and request.layout == "strided"):  # the strides of a tensor with gaps are never kept
-        yield "contiguous", ""
-    if outcome["shares_storage"]:
-        yield "writes", ""
-    on_cpu = row["observed"].get("cpu", observed)
-    if request.own and on_cpu["with_grad" if request.requires_grad else "plain"]["shares_storage"]:
-        yield "shares_on_cpu", ""
-    if row.get("since", FIRST) != FIRST:
-        yield "since", str(row["since"])
-    if row.get("caveat"):
-        yield str(row["caveat"]), ""
-    if request.requires_grad:
-        return
-    with_grad = observed["with_grad"]  # what differs once x requires grad
-    if with_grad["raises"]:
-        yield "grad_raises", str(with_grad["raises"]).partition(":")[0]
-    elif with_grad["keeps_graph"]:
-        yield "grad_flows", ""
-    elif with_grad["requires_grad"]:
-        yield "grad_own", ""
-    if with_grad["warns"] and not outcome["warns"]:
-        yield "grad_warns", str(with_grad["warns"])
-
-
-@dataclass(frozen=True)
-class Option:
-    """A method that matches a request, at one size.
-
-    case : that times it
-    timing : None if it was not measured
-    multiple : the time over the memcpy baseline; None if either was not measured
-    change : from the fastest option to this one; None for the fastest, and without a timing
-    judged : whether there are enough launches to tell which option is the fastest
-    caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since",
-        "timed_without_grad", "shares_on_cpu" where the same code shares the storage of a tensor on the CPU, "device_copy" where an ndarray
-        was seen to take memory on the device, and for a tensor that requires no grad what differs once it does: "grad_raises",
-        "grad_warns", "grad_flows", "grad_own"
-    usual : whether it is the form that is recommended unless another is clearly faster
-    """
-
-    method: str
-    code: str
-    case: Case
-    timing: Timing | None
-    multiple: float | None
-    change: Change | None
-    caveats: tuple[tuple[str, str], ...]
-    judged: bool = True
-    usual: bool = False
-
-    @property
-    def among_fastest(self) -> bool:
-        """True for the fastest option, and for those that are tied with it."""
-        return self.rank in ("fastest", "tied")
-
-    @property
-    def rank(self) -> str:
-        """ "fastest", "tied" with it or another word of `comparisons.rank`; "" if it was not measured, or in too few launches."""
-        return comparisons.rank(self.change) if self.timing and self.judged else ""
-
-    @property
-    def time(self) -> float:
-        """Seconds per call; infinite if it was not measured."""
-        return self.timing.seconds if self.timing else inf
-
-    @property
-    def discouraged(self) -> bool:
-        """Whether it warns, shares storage on the CPU, or takes memory on the device for an ndarray: it never replaces the usual form."""
-        return any(key in ("warns", "shares_on_cpu", "device_copy") for key, _ in self.caveats)
-
-    def clearly_faster(self, other: Option) -> bool:
-        """Whether it is among the fastest, and faster than one that is certainly slower, by at least `FASTER` and `FASTER_BY`."""
-        is_faster = other.time >= FASTER * self.time and other.time - self.time >= FASTER_BY
-        return is_faster and self.among_fastest and other.rank == "slower"
-
-
-def devices(result: Result) -> list[str]:
-    """Return the devices on which methods were observed, the CPU first."""
-    observed = {device for row in result.methods.values() for device in row.get("observed") or {}}
-    return sorted(observed, key=lambda device: (device != "cpu", device))
-
-
-def _sizes(result: Result, request: CopyRequest) -> list[int]:
-    """Return the sizes at which copies and conversions were timed for such a tensor."""
-    axes = request.axes
-    suites = {suite_specs.timed_by_size(group, request.device, axes=(*axes,)) for group in ("copy", "conversion")}
-    parameters = [dict(case.parameters) for case in result.timings if case.suite in suites and case.device == request.device]
-    return sorted({int(each["numel"]) for each in parameters if {**each, **axes} == each and len(each) == len(axes) + 2})
-
-
-def of_other_tensors(result: Result, request: CopyRequest) -> list[CopyRequest]:
-    """Return the same request for a tensor of each other dtype, and of each other layout, that has times: of copies and conversions.
-
-    Its times are those of a tensor that requires no grad. Integers never do.
-    """
-    if not request.own:
-        return []
-    dtypes = [dtype for dtype in ITEMSIZE if not (request.requires_grad and dtype in WITHOUT_GRAD)]
-    others = [*(replace(request, dtype=dtype) for dtype in dtypes), *(replace(request, layout=layout) for layout in LAYOUTS)]
-    return [other for other in others if not other.is_common and _sizes(result, replace(other, requires_grad=False))]
-
-
-def nearest_tensor(request: CopyRequest, measured: Collection[CopyRequest]) -> CopyRequest:
-    """Return the measured request whose tensor is most like that of a request: of its layout, then with as many bytes in an element."""
-
-    def distance(other: CopyRequest) -> tuple[bool, float, bool]:
-        return other.layout != request.layout, abs(log(ITEMSIZE[other.dtype] / ITEMSIZE[request.dtype])), other.dtype != request.dtype
-
-    return min(measured, key=distance)
-
-
-def recommended(result: Result, request: CopyRequest) -> Option | None:
-    """Return what to use where no size is named; None where no method matches, or no size was measured."""
-    return next(iter(options_without_size(result, request)), None)
-
-
-def options_without_size(result: Result, request: CopyRequest) -> tuple[Option, ...]:
-    """Return the methods for a request where no size is named, the recommended one first: at the measured size nearest to `NUMEL`."""
-    by_size = options_by_size(result, request)
-    return by_size[nearest_size(NUMEL, by_size)] if by_size else ()
-
-
-def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Option, ...]]:
-    """Return the matching methods at each size, the recommended one first.
-
-    The others follow by time, then those without a time; of another dtype or layout, for which few methods are timed, these are left out.
-    The usual form is recommended unless another one that is not discouraged is clearly faster; of several it is the one that is
-    not among the fastest at the smallest share of sizes. Where there are too few launches to tell, it is the form that
-    is recommended at the nearest size at which there are enough. One that was not timed at a size is recommended there where it is at the
-    nearest size at which it was timed, and clearly faster there than what else would be recommended.
-    """
-    groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
-    by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
-    names = [name for name in by_group if matches(result.methods[name], request)]
-    timed = _timed(result, request, names)
-    rows = {numel: _options(result, request, timed, names, numel) for numel in _sizes(result, timed)}
-    measured = {name: [row[name] for row in rows.values() if row[name].timing] for name in names}
-    shares = {name: _share_slower(options) for name, options in measured.items()}
-    times = {name: median([log(option.time) for option in options] or [inf]) for name, options in measured.items()}
-
-    def rank(option: Option) -> tuple[bool, bool, bool, float, float]:
-        order = shares[option.method] if option.among_fastest else option.time
-        return option.timing is None, option.discouraged, not option.among_fastest, order, times[option.method]
-
-    firsts: dict[int, Option | None] = {}
-    for numel, row in rows.items():
-        options = sorted(row.values(), key=rank)
-        firsts[numel] = options[0] if options else None
-        for usual in (option for option in options if option.usual):
-            faster = [option for option in options if not option.discouraged and option.clearly_faster(usual)]
-            firsts[numel] = faster[0] if faster else usual
-    judged = {numel: first.method for numel, first in firsts.items() if first and any(option.rank for option in rows[numel].values())}
-    answers = {}
-    for numel, row in rows.items():
-        if judged and numel not in judged and (other := row[judged[nearest_size(numel, judged)]]).timing:
-            firsts[numel] = other
-        first = firsts[numel]
-        for name, options in measured.items():
-            if first and first.timing and not row[name].timing and options:
-                size = nearest_size(numel, [numel for numel in rows if rows[numel][name].timing])
-                if judged.get(size) == name and rows[size][name].clearly_faster(rows[size][first.method]):
-                    first = row[name]
-        shown = [option for option in row.values() if request.is_common or option.timing or option is first]
-        answers[numel] = tuple(sorted(shown, key=lambda option: (option is not first, option.time)))
-    return answers
-
-
-def _timed(result: Result, request: CopyRequest, names: Sequence[str]) -> CopyRequest:
-    """Return the request whose times answer one: itself, or the same for a tensor that requires no grad.
-
-    The latter is returned where the usual form was not timed with grad; where it does not match, where no method was. A tensor that
-    requires grad is timed on the CPU only, with a part of the methods, and not in a quick measurement.
-    """
-    usual = [name for name in names if name == request.usual]
-    cases = (case_of(result.methods[name], name, request, numel) for name in usual or names for numel in _sizes(result, request))
-    return request if any(case in result.timings for case in cases) else replace(request, requires_grad=False)
-
-
-def _share_slower(options: Sequence[Option]) -> float:
-    """Return the share of sizes at which a method is not among the fastest; 1 for one that was not measured."""
-    return sum(not option.among_fastest for option in options) / len(options) if options else 1.0
-
-
-def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[str, Any]]:
-    """Return a key of words.toml and its placeholders: why the first is recommended."""
-    measured = sum(option.timing is not None for option in options)
-    if request.to == "ndarray" and request.dtype in NOT_IN_NUMPY:
-        return "not_in_numpy", {"dtype": request.dtype}
-    if not options and request.to == "ndarray" and not request.own and request.device != "cpu":
-        return "no_shared_ndarray", {"device": request.device}
-    if not options:
-        return ("use_x" if request.keeps_graph and not request.own else "no_match"), {}
-    if options[0].timing is None:
-        return ("reason_unmeasured" if not measured else "reason_usual_unmeasured" if options[0].usual else "reason_other_size"), {}
-    if measured == 1:
-        return ("reason_only" if len(options) == 1 else "reason_only_timed"), {}
-    if not options[0].judged:
-        return "reason_few_launches", {"measured": measured}
-    if options[0].change is None:
-        return "reason_fastest", {"measured": measured}
-    if options[0].usual:
-        return "reason_usual", {}
-    return ("reason_tied" if options[0].among_fastest else "reason_no_warning"), {}
-
-
-def nearest_size(numel: int, sizes: Iterable[int]) -> int:
-    """Return the size that is nearest by ratio."""
-    return min(sizes, key=lambda size: max(size / numel, numel / size))
-
-
-def code(row: Mapping[str, Any], device: str) -> str:
-    """Return a method's code for `device`, as it was when the result was measured."""
-    return str(row["code" if device == "cpu" else "code_on_accelerator"])
-
-
-def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Sequence[str], numel: int) -> dict[str, Option]:
-    stands_for = [("timed_without_grad", "")] if timed.requires_grad is not request.requires_grad else []
-    peaks = {name: result.counts.get(memory_case("device_peak", name, request.device), 0.0) for name in names}
-    copies = {name: [("device_copy", "")] if peaks[name] and request.to == "ndarray" else [] for name in names}
-    cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
-    changes = comparisons.against_fastest(result, list(cases.values()))
-    is_alone = sum(case in result.timings for case in cases.values()) == 1 < len(cases)  # the only one that was timed is not the fastest
-    return {
-        name: Option(
-            method=name,
-            code=code(result.methods[name], request.device),
-            case=case,
-            timing=result.timings.get(case),
-            multiple=result.times_memcpy(case) if request.own else None,
-            change=changes.get(case),
-            judged=case in changes and not is_alone,
-            caveats=(*caveats(result.methods[name], request), *copies[name], *(stands_for if case in result.timings else [])),
-            usual=name == request.usual,
-        )
-        for name, case in cases.items()
+def _row(name: str, row: Mapping[str, Any], request: CopyRequest, *, is_copying: bool) -> Row:
+    """Return a matching method with its caveats; is_copying : whether it takes memory on the device beside the ndarray."""
+    observed, kind = row["observed"][request.device], "with_grad" if request.requires_grad else "plain"
+    outcome, with_grad = observed[kind], observed["with_grad"]
+    caveats = {  # sentence by sentence, whether it holds
+        f"warns: {outcome['warns']}": outcome["warns"],
+        "returns a leaf that requires grad": outcome["requires_grad"] and not outcome["keeps_graph"],
+        # the strides of a tensor with gaps are never kept
+        "does not keep strides: the result is contiguous": outcome["layout"] != "same" or (request.own and request.layout == "strided"),
+        "shares memory: writing to one changes the other": outcome["shares_storage"],
+        "shares memory if x is on the CPU": request.own and row["observed"].get("cpu", observed)[kind]["shares_storage"],
+        "takes the memory of x on the device once more": is_copying and request.to == "ndarray",
+        f"exists since torch {row['since']} only": row["since"] != FIRST,
+        CAVEATS.get(row.get("caveat", ""), ""): row.get("caveat"),
     }
+    if not request.requires_grad:  # what differs once it does
+        caveats |= {
+            f"raises {str(with_grad['raises']).partition(':')[0]} once x requires grad": with_grad["raises"],
+            "stays in the graph once x requires grad": with_grad["requires_grad"] and with_grad["keeps_graph"],
+            "requires grad itself once x does": with_grad["requires_grad"] and not with_grad["keeps_graph"],
+            f"warns once x requires grad: {with_grad['warns']}": with_grad["warns"] and not outcome["warns"],
+        }
+    code = row["code" if request.device == "cpu" else "code_on_accelerator"]
+    return Row(name, code, tuple(sentence for sentence, holds in caveats.items() if holds))
 
 
-def case_of(row: Mapping[str, Any], method: str, request: CopyRequest, numel: int) -> Case:
-    """Return the case that times a method for a request at a size.
-
-    row : the method's entry in the result
-    """
-    axes = request.axes
-    parameters = (("method", method), ("numel", str(numel)), *axes.items())
-    return Case(suite_specs.timed_by_size(row.get("group", "copy"), request.device, axes=(*axes,)), parameters)
+def _instead(request: CopyRequest) -> str:
+    """Return what to do where no method matches."""
+    if request.to == "ndarray" and not request.own and request.device != "cpu":
+        return f"No ndarray shares memory with a tensor on {request.device}: numpy reads host memory only. Choose an independent one."
+    is_x = request.keeps_graph and not request.own
+    return "Use x itself: it shares its storage and stays in the graph." if is_x else "No method in tensorcopy does this."

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import msgspec
-
-from tensorcopy import campaign, files
+from tensorcopy import campaign
 from tensorcopy.campaign import Campaign
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.results import suite_specs
-from tensorcopy.worker.operations import BASELINE, OWN_ONLY
 
-CODES = Path(__file__).with_name("codes.json")
 OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
-
-
-@cache
-def codes() -> dict[str, str]:
-    """Return the expression of each method of this package by its name, without torch. Raises TensorcopyError for a damaged file."""
-    try:
-        return msgspec.json.decode(files.read_bytes(CODES), type=dict[str, str])
-    except (OSError, ValueError, RecursionError) as error:
-        raise files.damaged(CODES, error, "the file of the package") from error
 
 
 @cache
@@ -47,17 +33,9 @@ def shipped() -> Campaign:
         measured=("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml"),
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
-        methods=frozenset([*codes(), BASELINE]),
     )
 
 
 def of_folder(folder: Path) -> Campaign:
-    """Return the campaign of a folder: the one that its tensorcopy.toml declares, or this one with what the file adds.
-
-    Operations are observed and profiled as this campaign's methods are. Raises TensorcopyError for an invalid file.
-    """
-    declared = campaign.read(folder, shipped(), shipped().methods)
-    if declared.is_shipped or not declared.operations:
-        return declared
-    names = "|".join(operation.name for operation in declared.operations)
-    return replace(declared, observers=(OBSERVER, OWN_ONLY), profiler=PROFILER, profiled=f"^({names}) ")
+    """Return the campaign that a folder's tensorcopy.toml declares, or this one. Raises TensorcopyError for an invalid file."""
+    return campaign.read(folder, shipped())

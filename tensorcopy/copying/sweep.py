@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from math import log, log10
+from importlib.util import find_spec
+from math import inf, log, log10
 from pathlib import Path
+from statistics import quantiles
 from typing import Any
 
-from tensorcopy.copying.shipped import of_folder
+from tensorcopy.copying import BASELINE, advise
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
-from tensorcopy.report.table import Report, ReportSection, of_cells
+from tensorcopy.report.table import Report, of_cells
 from tensorcopy.worker.processes import installing
+from tensorcopy.worker.turns import usual
 
 BARS = "▁▂▃▄▅▆▇█"
 COLUMNS = 3  # sizes whose times are shown
@@ -30,6 +31,8 @@ SUFFIXES = (".svg", ".png", ".pdf")
 NEAREST = 0.055  # the smallest distance between two labels, as a share of the axis' height
 
 Document = Mapping[str, Any]
+SWEEPS = {"copies": ("tensor", "copy"), "conversions": ("ndarray", "conversion")}  # what is made, and the group of methods that make it
+TURNS = 16
 
 
 def measure(
@@ -44,7 +47,8 @@ def measure(
 ) -> dict[str, Any]:
     """Time every copy or every conversion at numel = 1, 2, 4, … `most`.
 
-    Return plain values, as `timing.time_sizes` returns them.
+    Return what `timing.time_methods` returns, with these arguments and "curves": of each method and, last, of the memcpy baseline, its
+    "name", "code" and "points", which are seconds per call by "numel": "usual", "low" of the fastest turn, "high" of the third quartile.
 
     what : "copies" or "conversions"
     most : number of elements of the largest tensor
@@ -54,90 +58,74 @@ def measure(
 
     Raises TensorcopyError for an unavailable device, size, method or interpreter.
     """
-    request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad, "relative_to": relative_to}
-    own = of_folder(Path.cwd())
+    if what not in SWEEPS:
+        raise TensorcopyError("there is no such plot", got=repr(what), allowed=" or ".join(SWEEPS), next="tensorcopy plot copies")
+    to, group = SWEEPS[what]
+    names = [*(name for name, row in advise.shipped_evidence("cpu").methods.items() if row["group"] == group), BASELINE]
+    if relative_to and relative_to not in names:
+        raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")
+    numels = [2**power for power in range(most.bit_length())] if most > 0 else [most]
+    request = {"to": to, "groups": [group], "device": device, "numels": numels, "turns": TURNS, "requires_grad": requires_grad}
     document = interpreters.run_probe(
-        interpreters.executable(interpreter),
-        "tensorcopy.copying.inside.timing",
-        "sizes",
-        json.dumps(request),
-        variables={**os.environ, **own.variables()},
-        report_progress=report_progress,
+        interpreters.executable(interpreter), "tensorcopy.copying.inside.timing", json.dumps(request), report_progress=report_progress
     )
-    document["left_out"] = {**{name: error.reason for name, error in own.left_out.items()}, **document["left_out"]}
     report_progress(1.0, "finished")
-    return document
+    codes = {name: row["code" if device == "cpu" else "code_on_accelerator"] for name, row in document["methods"].items()}
+    times = {int(numel): turns for numel, turns in document.pop("times").items()}
+    curves = [
+        {"name": name, "code": code, "points": [_point(numel, turns[name]) for numel, turns in times.items()]}
+        for name, code in {**codes, BASELINE: document["baseline"]}.items()
+        if all(name in turns for turns in times.values())
+    ]
+    return {**document, "what": what, "device": device, "requires_grad": requires_grad, "curves": curves}
 
 
-def divisors(curves: Sequence[Document], relative_to: str) -> dict[int, float]:
-    """Return the divisor of times by size: a method's time, which `measure` requires; 1 if `relative_to` is ""."""
-    if not relative_to:
-        return {point["numel"]: 1.0 for point in curves[0]["points"]}
-    return next({point["numel"]: point["usual"] for point in curve["points"]} for curve in curves if curve["name"] == relative_to)
+def _point(numel: int, turns: Sequence[float]) -> dict[str, float]:
+    high = quantiles(turns, n=4, method="inclusive")[2]
+    return {"numel": numel, "usual": usual(turns), "low": min(turns), "high": high}
+
+
+def _values(document: Document, relative_to: str, of: str = "usual") -> list[list[float]]:
+    """Return the values of each curve by size, as multiples of the usual time of a method or the baseline; seconds for ""."""
+    divisors = next(([point["usual"] for point in curve["points"]] for curve in document["curves"] if curve["name"] == relative_to), [])
+    ones = divisors or [1.0] * len(document["curves"][0]["points"])
+    return [[point[of] / divisor for point, divisor in zip(curve["points"], ones)] for curve in document["curves"]]
 
 
 def table(document: Document, relative_to: str = "") -> Report:
     """Return a row for each method with its curve and its time at some sizes, the fastest first, and last the memcpy baseline.
 
     A curve has eight steps of a logarithmic scale, which spans the methods' times; the memcpy baseline may be below it.
-    Of several groups of own operations, each has a section.
     """
-    curves, by = document["curves"], divisors([*document["curves"], document["baseline"]], relative_to)
-    values = {curve["name"]: [point["usual"] / by[point["numel"]] for point in curve["points"]] for curve in curves}
-    low, high = (log(extreme(value for row in values.values() for value in row)) for extreme in (min, max))
+    values, curves = _values(document, relative_to), document["curves"]
+    low, high = (log(extreme(value for row in values[:-1] for value in row)) for extreme in (min, max))
     numels = [point["numel"] for point in curves[0]["points"]]
     shown = sorted({round(step * (len(numels) - 1) / (COLUMNS - 1)) for step in range(COLUMNS)})
-
-    def cells(name: str, curve: Document) -> list[str]:
-        row = [point["usual"] / by[point["numel"]] for point in curve["points"]]
+    rows: list[tuple[float, list[str]]] = []
+    for curve, row in zip(curves, values):
+        is_baseline = curve is curves[-1]
         bars = "".join(BARS[min(7, max(0, round(7 * (log(value) - low) / ((high - low) or 1))))] for value in row)
-        return [name, bars, *(multiple(row[index]) if relative_to else duration(row[index]) for index in shown)]
-
-    ordered = sorted(curves, key=lambda curve: sum(map(log, values[curve["name"]])))
-    groups = {group: [cells(each["code"], each) for each in ordered if each.get("group", "") == group] for group in _groups(curves)}
-    baseline = cells(f"memcpy baseline: {document['baseline']['code']}", document["baseline"])
-    titles = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
-    whole = of_cells("", titles, [*(row for rows in groups.values() for row in rows), baseline], "ll" + "r" * len(shown))
-    if len({*filter(None, groups)}) < 2:
-        return whole
-    return replace(whole, sections=[*(ReportSection(group, rows) for group, rows in groups.items()), ReportSection("memcpy", [baseline])])
+        name = f"memcpy baseline: {curve['code']}" if is_baseline else curve["code"]
+        times = [multiple(row[index]) if relative_to else duration(row[index]) for index in shown]
+        rows.append((inf if is_baseline else sum(map(log, row)), [name, bars, *times]))
+    header = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
+    return of_cells("", header, [cells for _, cells in sorted(rows)], "ll" + "r" * len(shown))
 
 
-def _groups(curves: Sequence[Document]) -> list[str]:
-    """Return the groups of methods, in order."""
-    return [*dict.fromkeys(curve.get("group", "") for curve in curves)]
-
-
-def plot(
-    what: str = "copies",
-    *,
-    device: str = "cpu",
-    most: int = 2**14,
-    requires_grad: bool = False,
-    logx: bool = True,
-    logy: bool = True,
-    relative_to: str = "",
-    axes: Any = None,
-    report_progress: Callable[[float, str], None] = lambda share, doing: None,
-) -> Any:
+def plot(what: str = "copies", *, logx: bool = True, logy: bool = True, relative_to: str = "", axes: Any = None, **options: Any) -> Any:
     """Measure, plot on matplotlib axes and return them; by default on new ones.
 
-    what : "copies" or "conversions"
-    most : number of elements of the largest tensor
     relative_to : a method's name or "baseline", to plot multiples of its time
-    report_progress : called with the finished share (0 to 1) and the current step, such as `show_progress`
+    options : of `measure`
 
-    Raises TensorcopyError if matplotlib is missing, and for an unavailable device, size or method.
+    Raises TensorcopyError if matplotlib is missing, and like `measure`.
     """
     if axes is None:
         _require_matplotlib()
         from matplotlib import pyplot
 
         axes = pyplot.subplots(figsize=SIZE, layout="constrained")[1]
-    document = measure(
-        what, device=device, most=most, requires_grad=requires_grad, relative_to=relative_to, report_progress=report_progress
-    )
-    return draw(document, axes, logx=logx, logy=logy, relative_to=relative_to)
+    return draw(measure(what, relative_to=relative_to, **options), axes, logx=logx, logy=logy, relative_to=relative_to)
 
 
 def check_path(path: Path) -> None:
@@ -146,20 +134,14 @@ def check_path(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         raise TensorcopyError("unknown kind of picture", got=path.name, allowed=", ".join(SUFFIXES), next="-o copies.svg")
     if not path.absolute().parent.is_dir():
-        raise TensorcopyError(
-            "the picture cannot be written",
-            got=f"no folder {path.parent}",
-            allowed="an existing folder",
-            next=f"mkdir -p {shlex.quote(str(path.parent))}",
-        )
+        what, following = "the picture cannot be written", f"mkdir -p {shlex.quote(str(path.parent))}"
+        raise TensorcopyError(what, got=f"no folder {path.parent}", allowed="an existing folder", next=following)
 
 
 def _require_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
+    if find_spec("matplotlib") is None:
         following = installing('"tensorcopy[plot]", or leave -o out')
-        raise TensorcopyError("matplotlib is not installed", got="none", allowed="any recent one", next=following) from error
+        raise TensorcopyError("matplotlib is not installed", got="none", allowed="any recent one", next=following)
 
 
 def save(document: Document, path: Path, **options: Any) -> None:
@@ -179,12 +161,10 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     Each method has a line, the band of its turns, and its code at the end.
     relative_to : plot multiples of this method's time; "baseline" is the memcpy baseline, which is dashed
     """
-    curves = [*document["curves"], document["baseline"]]
-    by = divisors(curves, relative_to)
-    ends = []
-    for number, curve in enumerate(curves):
+    ends, curves = [], document["curves"]
+    bands = zip(*(_values(document, relative_to, of) for of in ("low", "usual", "high")))
+    for number, (curve, (low, middle, high)) in enumerate(zip(curves, bands)):
         numels = [point["numel"] for point in curve["points"]]
-        low, middle, high = ([point[name] / by[point["numel"]] for point in curve["points"]] for name in ("low", "usual", "high"))
         is_baseline = curve is curves[-1]
         colour = GREY if is_baseline else COLOURS[number % len(COLOURS)]
         style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "zorder": 1}
@@ -214,44 +194,25 @@ def _scales(axes: Any, *, relative: bool, logx: bool, logy: bool) -> None:
     if logx:
         axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{round(log10(value) / log10(2))}}}$"))
-        axes.xaxis.set_minor_locator(LogLocator(base=2, numticks=99))
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if logy else MaxNLocator(6))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×") if relative else EngFormatter("s"))
-    axes.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-    axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color("#c8c8c8")
     axes.tick_params(colors=GREY, which="both", length=0)
 
 
 def _labels(axes: Any, ends: Sequence[tuple[float, str, str]], logy: bool) -> None:
-    """Write each line's code next to its end.
-
-    Labels that would overlap are moved apart.
-    """
-    low, high = axes.get_ylim()
-
-    def height(value: float) -> float:
-        return (log10(value) - log10(low)) / (log10(high) - log10(low)) if logy else (value - low) / (high - low)
-
+    """Write each line's code next to its end; labels that would overlap are moved apart."""
+    low, high = (log10(end) if logy else end for end in axes.get_ylim())
     ordered = sorted(ends)
-    heights = [height(value) for value, _, _ in ordered]
+    heights = [((log10(value) if logy else value) - low) / (high - low) for value, _, _ in ordered]
     for _ in range(200):
         for lower in range(len(heights) - 1):
-            overlap = NEAREST - (heights[lower + 1] - heights[lower])
-            if overlap > 0:
-                heights[lower], heights[lower + 1] = heights[lower] - overlap / 2, heights[lower + 1] + overlap / 2
-    for label_height, (_, text, colour) in zip(heights, ordered):
-        axes.annotate(
-            text,
-            (1.015, label_height),
-            xycoords="axes fraction",
-            color=colour,
-            fontsize=9,
-            family="monospace",
-            verticalalignment="center",
-            annotation_clip=False,
-        )
+            overlap = max(0.0, NEAREST - (heights[lower + 1] - heights[lower]))
+            heights[lower], heights[lower + 1] = heights[lower] - overlap / 2, heights[lower + 1] + overlap / 2
+    style = {"fontsize": 9, "family": "monospace", "verticalalignment": "center", "annotation_clip": False}
+    for height, (_, text, colour) in zip(heights, ordered):
+        axes.annotate(text, (1.015, height), xycoords="axes fraction", color=colour, **style)

@@ -8,91 +8,69 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from os.path import relpath
+from typing import Any, NamedTuple, TypeVar
 
 from tensorcopy import numbers
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
-from tensorcopy.judge.paired import ALPHA, LEAST_COUNT, MARGIN, Change, CountPair, Reason, Verdict
-from tensorcopy.results import conditions, effects, suite_specs
+from tensorcopy.judge.paired import MARGIN, Change, CountPair, Reason, Verdict
+from tensorcopy.results import effects, suite_specs
 from tensorcopy.results.cases import Case, counted_case
-from tensorcopy.results.conditions import FieldDifference
-from tensorcopy.results.effects import UNPAIRED, Difference
+from tensorcopy.results.effects import Difference
+from tensorcopy.results.kinds import spread
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.result import Result
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
-REPEATS = 2  # times the repeatability, at least, is a change of a count
+NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
+Group = TypeVar("Group", bound=Hashable)
+
+
+class FieldDifference(NamedTuple):
+    """A field of the provenance that differs between the sides; "" where a side has none."""
+
+    field: str
+    before: str
+    after: str
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a comparison asks. Each answer is judged by it, and shown with it.
-
-    rules : margins of cases, and what is acknowledged
-    margin : the smallest change to report, as a share of the time, of cases for which `rules` have none
-    everywhere : whether it is that of all cases
-    planned_looks : how many looks at the launches the caller plans, each of which may end the measurement
-    """
+    """What a comparison asks. Each answer is judged by it, and shown with it."""
 
     before: Result
     after: Result
-    rules: VerdictRules = NO_RULES
-    margin: float = MARGIN
-    everywhere: bool = False
-    planned_looks: int = 1
+    rules: VerdictRules = NO_RULES  # what is accepted
+    margin: float | None = None  # the smallest change that counts, as a share, that is asked for; None for the usual one of each kind
 
     @property
-    def looks(self) -> int:
-        """How many looks share the chance of a false alarm: those that are planned, or more that the stored launches had."""
-        return max(self.planned_looks, effects.looks(self.before.column, self.after.column))
+    def smallest(self) -> float:
+        """The smallest change of a time to report, as a share."""
+        return self.margin or MARGIN
 
-    @property
-    def alpha(self) -> float:
-        """The chance of a false alarm among all cases, and one minus the level of each case's own interval."""
-        return ALPHA / self.looks
-
-    @property
-    def is_of_torch(self) -> bool:
-        """Whether the sides differ in the release of torch alone: not in the machine, the Python, numpy or a revision."""
+    def accepted(self, case: Case) -> str:
+        """Return why a slowdown of a case is accepted; "" where it is not, and where torch is not all that differs."""
         before, after = self.before, self.after
-        return before.sha != after.sha and (before.series_key, before.revision) == (after.series_key, after.revision)
-
-    def margin_of(self, case: Case) -> float:
-        """Return the margin of a case."""
-        declares = self.rules.margins and not self.everywhere
-        return (self.rules.margin(case.name) if declares else None) or self.margin
-
-    def acknowledged(self, case: Case) -> str:
-        """Return why a slowdown of a case is known and stays; "" where it is not, and where torch is not all that differs."""
-        return self.rules.why(case.name, self.after.version) if self.is_of_torch else ""
+        is_of_torch = before.sha != after.sha and before.revision == after.revision
+        return self.rules.why(case.name, after.version) if is_of_torch else ""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A question, and the change of each case: every output shows these, and decides nothing.
-
-    labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
-    compared : the number of cases that could be tested, for which the p-values are adjusted
-    problems : of files that could have taken part, and could not be read
-    machine : its name, where that of the processor does not suffice; "" for two machines
-    device : of the cases; "" for several devices
-    other_devices : that have cases which are not shown
-    """
+    """A question, and the change of each case: every output shows these, and decides nothing."""
 
     question: Question
-    labels: tuple[str, str]
+    labels: tuple[str, str]  # a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
     changes: dict[Case, Change]
-    compared: int = 0
-    problems: tuple[TensorcopyError, ...] = ()
-    machine: str = ""
-    device: str = ""
-    other_devices: tuple[str, ...] = ()
+    compared: int = 0  # the number of cases that could be tested; the p-values are adjusted for those of one device
+    problems: tuple[TensorcopyError, ...] = ()  # of files that could have taken part, and could not be read
+    device: str = ""  # of the cases; "" for several devices
+    other_devices: tuple[str, ...] = ()  # that have cases which are not shown
 
     @property
     def before(self) -> Result:
@@ -111,25 +89,23 @@ class Comparison:
 
     def selected(self, pattern: str = "", device: str = "") -> Comparison:
         """Return the comparison with only the cases whose name matches `pattern`, on `device`; "" for any device. No verdict changes."""
-        regex = re.compile(pattern)
         of_device = {case: each for case, each in self.changes.items() if device in ("", case.device)}
         others = tuple(dict.fromkeys(case.device for case in self.changes if case not in of_device)) or self.other_devices
-        shown = {case: each for case, each in of_device.items() if regex.search(case.name)}
-        return replace(self, changes=shown, device=device or self.device, other_devices=others)
+        shown = {case: each for case, each in of_device.items() if re.search(pattern, case.name)}
+        compared = sum(change.interval is not None for change in of_device.values())
+        return replace(self, changes=shown, compared=compared, device=device or self.device, other_devices=others)
 
     @property
     def on(self) -> str:
-        """The processors of the times, and the Pythons, that both sides were measured on."""
-        sides = self.before, self.after
-        processors = dict.fromkeys(side.hardware(self.device) if self.device else side.processors for side in sides)
-        pythons = dict.fromkeys(side.python for side in sides)
-        place = ", ".join(filter(None, [self.machine, self.device]))
-        return f"{' / '.join(processors)}{f' ({place})' if place else ''}, Python {' / '.join(pythons)}"
+        """The processors that both sides were measured on, the history and the Python."""
+        processors = dict.fromkeys(side.hardware(self.device) if self.device else side.processors for side in self.sides)
+        place = ", ".join(filter(None, [self.after.history, self.device]))
+        return f"{' / '.join(processors)} ({place}), Python {self.after.python}"
 
     @property
     def has_slower(self) -> bool:
-        """Whether a case is slower, and not acknowledged."""
-        return any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in self.changes.values())
+        """Whether a case is slower, and not accepted."""
+        return any(change.verdict is Verdict.SLOWER and not change.accepted for change in self.changes.values())
 
     @property
     def has_compared(self) -> bool:
@@ -138,161 +114,156 @@ class Comparison:
 
     @property
     def environment(self) -> list[FieldDifference]:
-        """The fields of the provenance that differ and can change a time; "" where a side has none."""
-        return conditions.differing(self.before.provenance, self.after.provenance)
+        """The fields of the provenance that differ and can change a time."""
+        first, second = (_texts(side.provenance) for side in self.sides)
+        fields = [FieldDifference(name, first.get(name, ""), second.get(name, "")) for name in {**first, **second}]
+        return [each for each in fields if each.field not in NOT_EVIDENCE and each.before != each.after]
+
+
+def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of a provenance as text, those of a group such as the hardware each under its name; "" for none."""
+    texts = {}
+    for name, value in provenance.items():
+        parts = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        texts.update({key: ", ".join(map(str, part)) if isinstance(part, list) else str(part or "") for key, part in parts.items()})
+    return texts
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
-def between(question: Question) -> Comparison:
-    """Compare two results: every case of either that torch can change, and every tracked value.
-
-    Times are judged together, as are values.
-    """
+def judged(question: Question) -> dict[Case, Change]:
+    """Return the change of every case that torch can change; the times of a device are judged together, as are all tracked values."""
     before, after = question.before, question.after
-    cases = _cases(before, after)
-    measured = effects.between(before.column, after.column)
-    unknown = {case: change for case in cases if (change := _incomparable(before, after, case, measured.get(case)))}
-    comparable = {*cases} - unknown.keys()
-    testable = {case: difference for case, difference in measured.items() if difference and case in comparable}
-    judged = paired.judge(testable, margin=question.margin_of, kind=kind, alpha=question.alpha)
-    tracked = [case for case in cases if case.tracked and case not in unknown]
-    repeats = {case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in tracked}
-    judged |= paired.tracked(repeats, alpha=question.alpha)
-    changes: dict[Case, Change] = {}
-    for case in cases:
-        first, second = before.measured(case), after.measured(case)
-        values = first.value if first else None, second.value if second else None
-        if case.tracked:
-            changes[case] = judged.get(case) or replace(unknown[case], before=values[0], after=values[1], unit=case.spec.unit)
-        else:
-            change = unknown.get(case) or judged[case]
-            asked = question.margin if question.everywhere or question.margin > MARGIN else None
-            count = count_pair(before, after, case, margin=asked)
-            why = question.acknowledged(case) if change.verdict is Verdict.SLOWER else ""
-            changes[case] = replace(change, before=values[0], after=values[1], count=count, acknowledged=why)
+    others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures)]
+    by_test: dict[str, list[Case]] = {}
+    for case in dict.fromkeys([*before.timings, *after.timings, *others]):
+        if case.spec.compared:
+            by_test.setdefault(case.kind.test, []).append(case)
+    return {case: change for test, cases in by_test.items() for case, change in TESTS[test](question, cases).items()}
+
+
+def between(question: Question) -> Comparison:
+    """Compare two results: every case that torch can change, without the counts that stand beside times."""
+    changes = {case: change for case, change in judged(question).items() if not case.spec.stands_beside}
     compared = sum(change.interval is not None for change in changes.values())
-    return Comparison(question, labels(before, after), changes, compared)
+    return Comparison(question, labels(question.before, question.after), changes, compared)
 
 
-def _cases(before: Result, after: Result) -> list[Case]:
-    """Return the timed and tracked cases of either side that are compared between releases, those with a time first."""
-    tracked = [case for result in (before, after) for case in result.counts if case.tracked]
-    failing = [case for result in (before, after) for case in result.failures if case.spec.timed or case.tracked]
-    return [case for case in dict.fromkeys([*before.timings, *after.timings, *tracked, *failing]) if case.spec.compared]
+def of_counts(before: Result, after: Result, unit: str, *, margin: float | None) -> Comparison:
+    """Compare the exact counts of two results, in one unit such as "instructions"; margin : instead of the tolerance of the unit."""
+    question = Question(before, after, margin=margin)
+    changes = {case: change for case, change in judged(question).items() if case.spec.stands_beside and case.spec.unit == unit}
+    return Comparison(question, labels(before, after), changes)
 
 
-def _incomparable(before: Result, after: Result, case: Case, difference: Difference | None) -> Change | None:
-    """Return the unknown change of a case that cannot be compared; None of one that can.
+def _times(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
+    """Return the changes of times, each with its count beside it."""
+    before, after = question.before, question.after
+    measured = effects.between(before.column, after.column)
+    unknown = {case: change for case in cases if (change := _incomparable(before, after, case))}
+    by_device: dict[str, dict[Case, Difference]] = {}
+    for case in cases:
+        if case not in unknown and (difference := measured.get(case)):
+            by_device.setdefault(case.device, {})[case] = difference
+    changes = dict(unknown)
+    for of_device in by_device.values():  # judged together, so that no other device moves a verdict
+        changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
+    for case in cases:
+        first, second = before.timings.get(case), after.timings.get(case)
+        launches = first.launches if first else 0, second.launches if second else 0
+        change = changes.get(case) or Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
+        changes[case] = replace(
+            change,
+            before=first.seconds if first else None,
+            after=second.seconds if second else None,
+            count=count_pair(before, after, case, margin=question.margin),
+            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
+        )
+    return {case: changes[case] for case in cases}
 
-    difference : as it was measured; None for sides that never met
-    """
-    if missing := _missing(after, case, Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER, Reason.ONLY_BEFORE):
-        return missing
-    if missing := _missing(before, case, Reason.FAILED_BEFORE, Reason.NOT_MEASURED_BEFORE, Reason.ONLY_AFTER):
-        return missing
-    first, second = before.measured(case), after.measured(case)
-    launches = first.launches if first else 0, second.launches if second else 0
-    fields = conditions.unequal(before, after, case)
-    if fields:
-        ratio = after.timings[case].seconds / before.timings[case].seconds if case.spec.timed else None
-        return Change(Verdict.UNKNOWN, Reason.PROVENANCE_DIFFERS, ratio, launches=launches, differences=fields, way=UNPAIRED)
-    if case.spec.timed and difference is None:
-        return Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches, way=UNPAIRED)
+
+def _counts(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
+    """Return the changes of the exact counts that both sides have, and why others have none, unless they only stand beside times."""
+    before, after, changes = question.before, question.after, dict[Case, Change]()
+    for case in cases:
+        if case in before.counts and case in after.counts:
+            changes[case] = _of_count(before, after, case, question.margin)
+        elif not case.spec.stands_beside and (change := _incomparable(before, after, case)):
+            changes[case] = replace(change, unit=case.spec.unit, kind=case.kind)
+    return changes
+
+
+def _values(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
+    """Return the changes of tracked values."""
+    before, after = question.before, question.after
+    unknown = {case: change for case in cases if (change := _incomparable(before, after, case))}
+    known = {case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in cases if case not in unknown}
+    changes = paired.of_values(known)
+    for case, change in unknown.items():
+        first, second = (side.measured(case) for side in (before, after))
+        change = replace(change, unit=case.spec.unit, kind=case.kind)
+        changes[case] = replace(change, before=first.value if first else None, after=second.value if second else None)
+    return {case: changes[case] for case in cases}
+
+
+TESTS = {"moderated t": _times, "tolerance": _counts, "Student's t": _values}  # by `Kind.test`
+
+
+def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
+    """Return the unknown change of a case that one side lacks; None of one that both have."""
+    for result, failed, skipped, absent in (
+        (after, Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER, Reason.ONLY_BEFORE),
+        (before, Reason.FAILED_BEFORE, Reason.NOT_MEASURED_BEFORE, Reason.ONLY_AFTER),
+    ):
+        if case not in result.timings and case not in result.counts:
+            if case in result.failures:
+                return Change(Verdict.UNKNOWN, failed, failure=result.failures[case])
+            if (why := result.skips.get(case)) == OTHER_VERSION:
+                return Change(Verdict.UNKNOWN, Reason.OTHER_VERSION)
+            return Change(Verdict.UNKNOWN, skipped, failure=why) if why is not None else Change(Verdict.UNKNOWN, absent)
     return None
-
-
-def _missing(result: Result, case: Case, failed: Reason, skipped: Reason, absent: Reason) -> Change | None:
-    """Return the unknown change of a case that one side lacks, with one of these reasons; None of one that it has."""
-    if case in result.timings or case in result.counts:
-        return None
-    if case in result.failures:
-        return Change(Verdict.UNKNOWN, failed, failure=result.failures[case])
-    if result.skips.get(case) == OTHER_VERSION:
-        return Change(Verdict.UNKNOWN, Reason.OTHER_VERSION)
-    if case in result.skips:
-        return Change(Verdict.UNKNOWN, skipped, failure=result.skips[case])
-    return Change(Verdict.UNKNOWN, absent)
-
-
-@lru_cache(maxsize=256)  # pairs of releases
-def chained(pairs: tuple[tuple[Result, Result], ...], rules: VerdictRules = NO_RULES) -> Mapping[Case, Change]:
-    """Return the change of each case over a chain of pairs of results.
-
-    pairs : each of one Python, and each but the first begins with the release that the one before ends with
-    """
-    question = Question(pairs[0][0], pairs[-1][1], rules)
-    if len(pairs) == 1:
-        return between(question).changes
-    links = [(before, after, effects.between(before.column, after.column)) for before, after in pairs]
-    _, _, of_first = links[0]
-    total = {}
-    for case in of_first:
-        measured = [difference for *_, of_link in links if (difference := of_link.get(case))]
-        is_whole = len(measured) == len(links) and case.spec.compared
-        if is_whole and not any(_incomparable(before, after, case, of_link[case]) for before, after, of_link in links):
-            total[case] = effects.summed(measured)
-    alpha = min(Question(*pair).alpha for pair in pairs)
-    return paired.judge(total, margin=question.margin_of, kind=kind, alpha=alpha)
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of the times of some cases, and its change.
+    """The geometric mean of the times of some cases, and its change."""
 
-    module : of their suites: "copies"
-    method : that all of them have; "" for a group of methods
-    """
-
-    module: str
+    module: str  # of their suites: "copies"
     device: str
-    method: str
+    method: str  # that all of them have; "" for a group of methods
     cases: tuple[Case, ...]
     change: Change
 
 
 def group_means(comparison: Comparison) -> list[Mean]:
-    """Return the mean of all compared cases of each group of methods on each device, such as all copies.
-
-    All are judged together. A group of which only some cases are shown has none.
-    """
-    if not any(change.timed for change in comparison.changes.values()):
-        return []
-    return [mean for mean in _group_means(comparison.question) if comparison.changes.keys() >= {*mean.cases}]
-
-
-@lru_cache(maxsize=256)  # pairs: a site shows them in their comparison and in its index
-def _group_means(question: Question) -> list[Mean]:
-    groups: dict[MeanKey, list[Case]] = {}
-    for case in _compared_methods(question):
-        groups.setdefault((case.spec.module, case.device, ""), []).append(case)
+    """Return the mean of the compared cases of each group of methods on each device; a group of which only some are shown has none."""
+    means = _means(comparison.question, lambda case: (case.spec.module, case.device, ""))
     order = [*suite_specs.sections()]
-    return sorted(_means(question, groups), key=lambda mean: order.index(mean.module))
+    return sorted((mean for mean in means if comparison.changes.keys() >= {*mean.cases}), key=lambda mean: order.index(mean.module))
 
 
 def method_means(question: Question) -> dict[tuple[str, str], Mean]:
-    """Return the mean over the sizes of each method, by method and device: of contiguous float32 tensors without grad.
-
-    All are judged together.
-    """
-    groups: dict[MeanKey, list[Case]] = {}
-    for case in _compared_methods(question):
-        if case.suite == suite_specs.timed_by_size(case.spec.methods, case.device):
-            groups.setdefault((case.spec.module, case.device, case["method"]), []).append(case)
-    return {(mean.method, mean.device): mean for mean in _means(question, groups)}
+    """Return the mean over the sizes of each method, by method and device: of contiguous float32 tensors without grad."""
+    means = _means(question, _method_by_size)
+    return {(mean.method, mean.device): mean for mean in means}
 
 
-MeanKey = tuple[str, str, str]  # the module, the device and the method
+def _method_by_size(case: Case) -> tuple[str, str, str] | None:
+    by_size = case.suite == suite_specs.timed_by_size(case.spec.methods, case.device)
+    return (case.spec.module, case.device, case["method"]) if by_size else None
 
 
-def _compared_methods(question: Question) -> list[Case]:
-    """Return the timed cases of groups of methods whose change has an interval."""
-    return [case for case, change in between(question).changes.items() if case.spec.timed and case.spec.methods and change.interval]
-
-
-def _means(question: Question, groups: Mapping[MeanKey, Sequence[Case]]) -> list[Mean]:
+def _means(question: Question, key_of: Callable[[Case], tuple[str, str, str] | None]) -> list[Mean]:
+    """Return the mean of the compared cases of each module, device and method, if these are several. All are judged together."""
+    groups: dict[tuple[str, str, str], list[Case]] = {}
+    for case, change in between(question).changes.items():
+        if case.spec.methods and change.interval and (key := key_of(case)):
+            groups.setdefault(key, []).append(case)
     several = {key: cases for key, cases in groups.items() if len(cases) > 1}
     measured = effects.of_means(question.before.column, question.after.column, several)
-    changes = paired.judge(measured, margin=lambda _: question.margin, kind=lambda key: key[1], alpha=question.alpha)
+    changes: dict[tuple[str, str, str], Change] = {}
+    for device in dict.fromkeys(device for _, device, _ in measured):
+        of_device = {key: difference for key, difference in measured.items() if key[1] == device}
+        changes |= paired.judge(of_device, margin=question.smallest)
     return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
 
 
@@ -306,66 +277,34 @@ def kind(case: Case) -> tuple[str, int]:
 
 
 def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
-    """Return the smallest slowdown seen 9 times in 10, by size.
-
-    It is `paired.smallest_seen` of the cases of each kind. Its keys are those of `SIZES`, with the device where there are several; ""
-    stands for cases without a size.
-    """
+    """Return the smallest slowdown seen 9 times in 10 (`paired.smallest_seen`) by size, with the device where there are several."""
     by_kind: dict[tuple[str, int], list[Change]] = {}
     for case, change in changes.items():
         by_kind.setdefault(kind(case), []).append(change)
-    smallest = {key: size for key, of_kind in by_kind.items() if (size := paired.smallest_seen(of_kind)) is not None}
+    smallest = {key: size for key, of_kind in sorted(by_kind.items()) if (size := paired.smallest_seen(of_kind)) is not None}
     several = len({device for device, _ in smallest}) > 1
-    by_name = {}
-    for device, size in sorted(smallest):
-        size_name = SIZES[size] if size >= 0 else ""
-        by_name[f"{device} {size_name}".strip() if several else size_name] = smallest[device, size]
-    return by_name
-
-
-def least_change(repeatability: float | None, *, margin: float | None = None) -> float:
-    """Return the smallest relative change of a count that counts as one.
-
-    repeatability : by how much repeated counts of the case differ; None where it was counted once
-    margin : the smallest change that the reader asks for; None for the usual one of counts
-    """
-    return max(LEAST_COUNT if margin is None else margin, LEAST_COUNT if repeatability is None else REPEATS * repeatability)
+    return {f"{device if several else ''} {SIZES[size] if size >= 0 else ''}".strip(): each for (device, size), each in smallest.items()}
 
 
 def count_pair(before: Result, after: Result, case: Case, *, margin: float | None = None) -> CountPair | None:
-    """Return the exact counts of a timed or counted case on both sides.
+    """Return the exact counts of a timed or counted case on both sides; None where a side has none.
 
-    None where a side has no count, or where the sides are of two machines.
-
-    margin : see `least_change`
+    margin : instead of the tolerance of their unit
     """
     counted = case if case in before.counts else counted_case(case)
-    first, second = before.count_of(case), after.count_of(case)
-    if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
+    if counted is None or counted not in before.counts or counted not in after.counts:
         return None
-    repeats = max((count.error for count in (first, second) if count.launches > 1), default=None)
-    return CountPair(counted.spec.unit, first.value, second.value, repeats, least_change(repeats, margin=margin))
+    return _of_count(before, after, counted, margin).count
 
 
-def of_counts(before: Result, after: Result, unit: str, *, margin: float | None) -> Comparison:
-    """Compare the exact counts of two results, in one unit such as "instructions".
-
-    margin : the smallest change that the reader asks for; None for the usual one of counts
-    """
-    changes = {}
-    for case in before.counts:
-        count = count_pair(before, after, case, margin=margin) if case.spec.unit == unit else None
-        if count:
-            reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
-            changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
-    return Comparison(Question(before, after, margin=LEAST_COUNT if margin is None else margin), labels(before, after), changes)
+def _of_count(before: Result, after: Result, case: Case, margin: float | None) -> Change:
+    repeats = [side.count_repeats[case] for side in (before, after)]
+    repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
+    return paired.exact(case.spec.unit, before.counts[case], after.counts[case], repeatability, margin, case.kind)
 
 
 def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:
-    """Return the change from the fastest of the cases to each; None for the fastest. Nothing where there are too few launches to tell.
-
-    Only measured cases are judged, all together: by their differences within each launch of the result.
-    """
+    """Return the change from the fastest of the cases to each; None for the fastest. Nothing where there are too few launches to tell."""
     measured = [case for case in cases if case in result.timings]
     if not measured or result.column is None:
         return {}
@@ -376,32 +315,19 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
 
 
 def of_pairs(result: Result, pairs: Iterable[tuple[Case, Case]]) -> dict[tuple[Case, Case], Change]:
-    """Return the change from the first case of each pair to the second, within one result; pairs that no launch has together are left out.
+    """Return the change from the first case of each pair to the second, by their differences within each launch of a result.
 
-    All are judged together: by their differences within each launch.
+    All are judged together; pairs that no launch has together are left out.
     """
     column = result.column
-    if column is None:
-        return {}
-    within: dict[tuple[Case, Case], Difference] = {}
-    for first, second in pairs:
-        if difference := column.between_cases(first, second):
-            within[first, second] = difference
+    within = {pair: each for pair in pairs if (each := column.between_cases(*pair))} if column else {}
     return paired.judge(within, kind=lambda pair: kind(pair[1]))
 
 
-NOT_COMPARED = "not compared"
-
-
 def rank(change: Change | None) -> str:
-    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it.
-
-    Or "not compared", where launches of one side alone leave it unknown: their times vary as the processor's speed does.
-    """
+    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it."""
     if change is None:
         return "fastest"
-    if change.way == UNPAIRED and change.verdict is Verdict.UNKNOWN and not change.likely:
-        return NOT_COMPARED
     return word(change) if Verdict.SLOWER in (change.verdict, change.likely) else "tied"
 
 
@@ -411,14 +337,6 @@ def word(change: Change) -> str:
 
 
 def labels(before: Result, after: Result) -> tuple[str, str]:
-    """Name each side by its release and by what else differs."""
-    parts: list[tuple[str, str]] = [(f"torch {before.provenance['torch']}", f"torch {after.provenance['torch']}")]
-    ours, theirs = before.series_key, after.series_key
-    builds = ours.build, theirs.build
-    if ours.differs_by_numpy(theirs):
-        builds = f"numpy {before.provenance['numpy']}", f"numpy {after.provenance['numpy']}"
-    for pair in ((f"Python {ours.python}", f"Python {theirs.python}"), builds, (ours.machine, theirs.machine)):
-        parts += [pair] if pair[0] != pair[1] else []
-    if before.provenance["torch"] == after.provenance["torch"] and len(parts) == 1:
-        parts.append((relpath(before.folder), relpath(after.folder)))
-    return ", ".join(first for first, _ in parts), ", ".join(second for _, second in parts)
+    """Name each side by its release, or a git revision by its commit, too."""
+    first, second = (f"torch {side.provenance['torch']}{f', {side.revision[:8]}' if side.revision else ''}" for side in (before, after))
+    return first, second

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from tensorcopy.judge.paired import has_changed
 from tensorcopy.results.function_profiles import Function, FunctionCost, Profile, Profiles
+from tensorcopy.results.kinds import TOLERANCES
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 NAMED = 0.8  # share of the difference that the named functions make at least
 CALLED_MORE = 0.5  # calls of one call of the case; a smaller difference is the loop's
@@ -83,16 +84,13 @@ COMPILED = [(group, re.compile(library), re.compile(name)) for group, library, n
 
 @dataclass(frozen=True)
 class FunctionChange:
-    """A function on both sides; one that a side does not run has no cost there.
-
-    certain : whether a missing function really is not called: a profile omits its cheapest functions
-    """
+    """A function on both sides; one that a side does not run has no cost there."""
 
     function: Function
     group: str
     before: FunctionCost
     after: FunctionCost
-    certain: bool = True
+    certain: bool = True  # whether a missing function really is not called: a profile omits its cheapest functions
 
     @property
     def difference(self) -> float:
@@ -107,47 +105,32 @@ class FunctionChange:
     @property
     def status(self) -> str:
         """One of "gained", "lost", "called more often", "called less often" and "changed"."""
-        if not self.certain:
+        if self.certain and ABSENT in (self.before, self.after):
+            return "gained" if self.before == ABSENT else "lost"
+        if not self.certain or abs(self.calls) < CALLED_MORE:
             return "changed"
-        if not self.before.calls and not self.before.own:
-            return "gained"
-        if not self.after.calls and not self.after.own:
-            return "lost"
-        if abs(self.calls) >= CALLED_MORE:
-            return "called more often" if self.calls > 0 else "called less often"
-        return "changed"
+        return "called more often" if self.calls > 0 else "called less often"
 
 
 @dataclass(frozen=True)
 class GroupChange:
-    """All functions of a group.
-
-    named : its functions among the named ones, the largest difference first
-    difference : of all its functions
-    """
+    """All functions of a group."""
 
     group: str
-    difference: float
+    difference: float  # of all its functions
     before: float
     after: float
-    named: tuple[FunctionChange, ...]
+    named: tuple[FunctionChange, ...]  # its functions among the named ones, the largest difference first
 
 
 @dataclass(frozen=True)
 class KernelCost:
-    """The kernels of a side.
+    """The kernels of a side."""
 
-    per_element : instructions
-    function : the most expensive kernel; where its name has no instruction set, torch's most expensive one whose name has, if any; None
-        where no kernel runs
-    variant : the instruction set in its name; "" where it has none
-    calls : of that function: one that runs twice takes twice the instructions, vectorised or not
-    """
-
-    per_element: float
-    variant: str
-    function: Function | None
-    calls: float
+    per_element: float  # instructions
+    variant: str  # the instruction set in the function's name; "" where it has none
+    function: Function | None  # the most expensive one, or torch's most expensive one whose name has an instruction set, if any
+    calls: float  # of that function: one that runs twice takes twice the instructions, vectorised or not
 
     @property
     def name(self) -> str:
@@ -156,14 +139,11 @@ class KernelCost:
 
 @dataclass(frozen=True)
 class KernelChange:
-    """The kernels of both sides.
-
-    shown : whether a side runs a kernel over the elements, of a tensor so large that the kernel matters
-    """
+    """The kernels of both sides."""
 
     before: KernelCost
     after: KernelCost
-    shown: bool
+    shown: bool  # whether a side runs a kernel over the elements, of a tensor so large that the kernel matters
 
     @property
     def lost_vectorisation(self) -> bool:
@@ -175,25 +155,19 @@ class KernelChange:
 
     @property
     def _factor(self) -> float:
-        if not self.shown or min(self.before.per_element, self.after.per_element) < LEAST_PER_ELEMENT:
-            return 1.0
-        return self.after.per_element / self.before.per_element
+        is_kernel = self.shown and min(self.before.per_element, self.after.per_element) >= LEAST_PER_ELEMENT
+        return self.after.per_element / self.before.per_element if is_kernel else 1.0
 
 
 @dataclass(frozen=True)
 class ProfileDifference:
-    """The functions behind the difference of a case between two profiles.
+    """The functions behind the difference of a case between two profiles."""
 
-    numel : elements of the case
-    functions : every function that differs, the largest difference first
-    named_count : how many of them are named
-    """
-
-    numel: int
+    numel: int  # elements of the case
     before: Profile
     after: Profile
-    functions: tuple[FunctionChange, ...]
-    named_count: int
+    functions: tuple[FunctionChange, ...]  # every function that differs, the largest difference first
+    named_count: int  # how many of them are named
 
     @property
     def total(self) -> float:
@@ -207,7 +181,7 @@ class ProfileDifference:
     @property
     def changed(self) -> bool:
         """Whether the instructions differ by more than counts of the same release do."""
-        return has_changed(self.before.instructions, self.after.instructions)
+        return has_changed(self.before.instructions, self.after.instructions, TOLERANCES[INSTRUCTIONS])
 
     @property
     def named(self) -> tuple[FunctionChange, ...]:
@@ -226,20 +200,12 @@ class ProfileDifference:
     @cached_property
     def groups(self) -> tuple[GroupChange, ...]:
         """Every group with a difference, the largest first."""
-        by_group: dict[str, list[FunctionChange]] = defaultdict(list)
-        for change in self.functions:
-            by_group[change.group].append(change)
-        named = set(self.named)
-        changes = [
-            GroupChange(
-                group,
-                sum(change.difference for change in rows),
-                sum(change.before.own for change in rows),
-                sum(change.after.own for change in rows),
-                tuple(change for change in rows if change in named),
-            )
-            for group, rows in by_group.items()
-        ]
+        changes = []
+        for group in {change.group for change in self.functions}:
+            rows = [change for change in self.functions if change.group == group]
+            before, after = sum(row.before.own for row in rows), sum(row.after.own for row in rows)
+            named = tuple(row for row in self.named if row.group == group)
+            changes.append(GroupChange(group, sum(row.difference for row in rows), before, after, named))
         return tuple(sorted(changes, key=lambda change: (-abs(change.difference), change.group)))
 
     @cached_property
@@ -261,22 +227,37 @@ def between(first: Profiles, second: Profiles, name: str) -> ProfileDifference:
 
 
 def of_profiles(numel: int, before: Profile, after: Profile) -> ProfileDifference:
-    """Return the difference of a case of `numel` elements."""
-    libraries = _libraries(before, after)
-    first, second = (_costs(side, libraries) for side in (before, after))
+    """Return the difference of a case of `numel` elements.
+
+    An inline function is in each library that uses it, and the loader takes any. So those of one name are one where the sides have them in
+    different libraries: in that where it costs most after the change.
+    """
+    libraries: dict[Function, Function] = {}
+    for name in {name for _, name in before.functions} & {name for _, name in after.functions}:
+        old, new = ([function for function in side.functions if function[1] == name] for side in (before, after))
+        if {*old} != {*new}:
+            libraries |= dict.fromkeys([*old, *new], max(new, key=lambda function: after.functions[function].own))
+    sides: list[dict[Function, FunctionCost]] = [{}, {}]
+    for costs, side in zip(sides, (before, after)):
+        for function, cost in side.functions.items():
+            function = libraries.get(function, function)
+            known = costs.get(function, ABSENT)
+            costs[function] = FunctionCost(known.own + cost.own, known.calls + cost.calls)
     changed = []
-    for function in first.keys() | second.keys():
-        old, new = first.get(function, ABSENT), second.get(function, ABSENT)
-        certain = True
-        if old is ABSENT:
-            certain = new.own > CLEARLY * before.smallest
-        elif new is ABSENT:
-            certain = old.own > CLEARLY * after.smallest
-        change = FunctionChange(function, group_of(function), old, new, certain)
-        if old != new and (change.difference or change.status != "changed"):
+    for function in sides[0].keys() | sides[1].keys():
+        first, second = (costs.get(function, ABSENT) for costs in sides)
+        lacking = before if function not in sides[0] else after if function not in sides[1] else None
+        certain = lacking is None or max(first.own, second.own) > CLEARLY * lacking.smallest
+        change = FunctionChange(function, group_of(function), first, second, certain)
+        if first != second and (change.difference or change.status != "changed"):
             changed.append(change)
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
-    return ProfileDifference(numel, before, after, tuple(changed), _fewest(changed, after.instructions - before.instructions))
+    total = after.instructions - before.instructions
+    rest, number = total - sum(change.difference for change in changed), len(changed)  # the fewest that explain `NAMED` of the total
+    while number and abs(rest + changed[number - 1].difference) <= (1 - NAMED) * abs(total):
+        number -= 1
+        rest += changed[number].difference
+    return ProfileDifference(numel, before, after, tuple(changed), number)
 
 
 @lru_cache(maxsize=65536)  # releases have some thousand functions together
@@ -316,53 +297,8 @@ def heaviest(profile: Profile, number: int, least: float) -> dict[str, list[tupl
     if (rest := profile.instructions - sum(cost.own for cost in profile.functions.values())) > 0:
         costs[OTHER][LEFT_OUT] = rest
     ranked = {component: sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:number] for component, by_name in costs.items()}
-    return {
-        component: [row for index, row in enumerate(rows) if not index or row[1] >= least * profile.instructions]
-        for component, rows in ranked.items()
-    }
-
-
-def _libraries(before: Profile, after: Profile) -> dict[Function, Function]:
-    """Return the function as which another one counts: the same in another library.
-
-    An inline function is in each library that uses it, and the loader takes any. So those of one name are one where the sides have them in
-    different libraries: in that where it costs most after the change.
-    """
-    first, second = _by_name(before), _by_name(after)
-    moved: dict[Function, Function] = {}
-    for name in first.keys() & second.keys():
-        old, new = first[name], second[name]
-        if old.keys() != new.keys():
-            most = max(new, key=lambda function: new[function].own)
-            moved.update(dict.fromkeys([*old, *new], most))
-    return moved
-
-
-def _by_name(profile: Profile) -> dict[str, dict[Function, FunctionCost]]:
-    """Return the functions of each name, which several libraries may have, with their costs."""
-    by_name: dict[str, dict[Function, FunctionCost]] = defaultdict(dict)
-    for function, cost in profile.functions.items():
-        by_name[function[1]][function] = cost
-    return by_name
-
-
-def _costs(profile: Profile, libraries: Mapping[Function, Function]) -> dict[Function, FunctionCost]:
-    """Return the cost of each function, where those of several libraries count as one."""
-    costs: dict[Function, FunctionCost] = {}
-    for function, cost in profile.functions.items():
-        known = costs.get(libraries.get(function, function), ABSENT)
-        costs[libraries.get(function, function)] = FunctionCost(known.own + cost.own, known.calls + cost.calls)
-    return costs
-
-
-def _fewest(functions: Sequence[FunctionChange], total: float) -> int:
-    """Return how many of the functions explain `NAMED` of the total, and do so with every further one; all where they do not."""
-    open_part = total - sum(change.difference for change in functions)
-    number = len(functions)
-    while number and abs(open_part + functions[number - 1].difference) <= (1 - NAMED) * abs(total):
-        open_part += functions[number - 1].difference
-        number -= 1
-    return number
+    least *= profile.instructions
+    return {component: [row for index, row in enumerate(rows) if not index or row[1] >= least] for component, rows in ranked.items()}
 
 
 def _kernel(numel: int, profile: Profile) -> KernelCost:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
-from tensorcopy.judge.case_history import Age, CaseHistory, Standing, direction, releases_of
-from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.case_history import Age, CaseHistory, Standing, Step, releases_of
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import Case
-from tensorcopy.results.suite_specs import NUMEL, SECONDS, N
+from tensorcopy.results.kinds import TIME, Kind
+from tensorcopy.results.suite_specs import NUMEL, SECONDS
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
@@ -23,55 +23,35 @@ DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decid
 class CaseGroup:
     """A group of cases.
 
-    module : of the suites, such as "copies"
-    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel, and operations with inputs
-    unit : in which the cases are measured
+    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel
     """
 
-    module: str
+    module: str  # of the suites, such as "copies"
     device: str
     small: bool | None
-    unit: str = SECONDS
+    unit: str = SECONDS  # in which the cases are measured
+    kind: Kind = TIME
 
 
 @dataclass(frozen=True)
 class ReleaseChange:
-    """The cases of a group that changed in the same direction at one release, from the same one.
-
-    against : the release that they changed from, where that is not the one before; "" elsewhere
-    verdict : slower or faster; of a count more or fewer, of a tracked value higher or lower
-    cases : that changed, the largest change first
-    of : the number of cases in the group
-    ratio : the median of the cases
-    steps : of each case
-    only_on : the older Python that alone shows it, see `Step`
-    """
+    """The cases of a group that changed in the same direction at one release, from the same one."""
 
     release: str
     group: CaseGroup
-    verdict: Verdict
-    cases: tuple[Case, ...]
-    of: int
-    ratio: float
-    steps: Mapping[Case, Step]
-    against: str = ""
-    only_on: str = ""
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether a comparison of two releases shows it, and not only the releases around."""
-        return not all(step.by_levels for step in self.steps.values())
+    verdict: Verdict  # slower or faster; of a count more or fewer, of a tracked value higher or lower
+    cases: tuple[Case, ...]  # that changed, the largest change first
+    of: int  # the number of cases in the group
+    ratio: float  # the median of the cases
+    steps: Mapping[Case, Step]  # of each case
+    against: str = ""  # the release that they changed from, where that is not the one before; "" elsewhere
 
 
 def changes_by_release(by_case: Mapping[Case, CaseHistory]) -> list[ReleaseChange]:
-    """Return the changes of many cases of one axis, in order of release."""
-    groups = grouped(by_case)
+    """Return the changes of many cases of a history, in order of release."""
+    groups = {group: [by_case[case] for case in cases] for group, cases in grouped(by_case).items()}
     releases = releases_of(by_case.values())
-    changes: list[ReleaseChange] = []
-    for release in releases:
-        for group, cases in groups.items():
-            changes += _changes_at(release, group, [by_case[case] for case in cases])
-    return changes
+    return [change for release in releases for group, each in groups.items() for change in _changes_at(release, group, each)]
 
 
 def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
@@ -79,23 +59,23 @@ def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
     groups: dict[CaseGroup, list[Case]] = {}
     for case, history in by_case.items():
         parameters = dict(case.parameters)
-        numel = parameters.get(NUMEL, "0" if case.spec.shipped and N not in parameters else "")
+        numel = parameters.get(NUMEL, "0" if case.spec.shipped else "")
         small = int(numel) <= DISPATCHER if numel else None
-        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit), []).append(case)
+        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit, case.kind), []).append(case)
     return groups
 
 
 def _changes_at(release: str, group: CaseGroup, histories: Sequence[CaseHistory]) -> Iterator[ReleaseChange]:
-    """Yield the slower cases of a group at a release, and the faster ones; then those that only an older Python shows."""
-    at_release = [(history.case, step) for history in histories for step in history.all_steps if history.releases[step.index] == release]
-    at_release.sort(key=lambda each: (each[1].only_on, bool(each[1].against), -each[1].size))
+    """Yield the slower cases of a group at a release, and the faster ones."""
+    at_release = [(history.case, step) for history in histories for step in history.steps if history.releases[step.index] == release]
+    at_release.sort(key=lambda each: (bool(each[1].against), -each[1].size))
     for rises in (True, False):
-        verdict = direction(group.unit, rises=rises)
+        verdict = Verdict(group.kind.rises if rises else group.kind.falls)
         changed = [(case, step) for case, step in at_release if step.rises is rises]
-        for only_on, against in dict.fromkeys((step.only_on, step.against) for _, step in changed):
-            cases = {case: step for case, step in changed if (step.only_on, step.against) == (only_on, against)}
+        for against in dict.fromkeys(step.against for _, step in changed):
+            cases = {case: step for case, step in changed if step.against == against}
             ratio = median(step.ratio for step in cases.values())
-            yield ReleaseChange(release, group, verdict, tuple(cases), len(histories), ratio, cases, against, only_on)
+            yield ReleaseChange(release, group, verdict, tuple(cases), len(histories), ratio, cases, against)
 
 
 @dataclass(frozen=True)
@@ -112,18 +92,18 @@ class OpenRegression:
     @property
     def slowed_most(self) -> Standing:
         """The case with the largest slowdown of its age, and of equal ones the largest cost."""
-        return max(self.standings, key=lambda each: (each.latest.ratio if each.latest else 1.0, each.ratio))
+        return max(self.standings, key=lambda each: (each.since.ratio if each.since else 1.0, each.ratio))
 
     @property
-    def acknowledged(self) -> str:
-        """Why all of its cases are known and stay; "" where one is not acknowledged."""
-        reasons = [standing.acknowledged for standing in self.standings]
-        return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+    def accepted(self) -> str:
+        """Why all of its cases are known and stay; "" where one is not accepted."""
+        reasons = dict.fromkeys(standing.accepted for standing in self.standings)
+        return "; ".join(reasons) if all(reasons) else ""
 
     @property
-    def number_acknowledged(self) -> int:
+    def number_accepted(self) -> int:
         """How many of its cases are known and stay."""
-        return sum(bool(each.acknowledged) for each in self.standings)
+        return sum(bool(each.accepted) for each in self.standings)
 
     @cached_property
     def by_age(self) -> dict[Age, OpenRegression]:

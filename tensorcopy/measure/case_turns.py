@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from tensorcopy.measure.side_process import LONGEST_CASE, SideProcess, shuffled
-from tensorcopy.results import launches, suite_specs
+from tensorcopy.results import launches
 
 # Of a case and side, of which the fastest third counts. Variance times cost is least with 6 to 10: a case's setup costs as much as three
 TURNS, FEWEST_TURNS = 10, 6
@@ -158,8 +158,6 @@ def _turns(processes: Sequence[SideProcess], name: str, indices: Sequence[int | 
                 seconds, faults = answer
                 turns[number].seconds.append(seconds)
                 turns[number].faults = min(turns[number].faults, faults / turns[number].calls)
-    for number in shuffled(running) if suite_specs.find(name).in_parts else ():
-        turns[number].parts = ask(number, "parts")
     ending = dict.fromkeys(process for process, _ in running.values())
     for process in ending:
         process.send("end")

@@ -40,7 +40,6 @@ def take(
     newest: bool = False,
     reference: int | None = None,
     core: int | None = None,
-    looks: int = 1,
     report_progress: ReportProgress = ignore_progress,
     report_left: ReportLeft = lambda name, command: None,
 ) -> Launch:
@@ -48,12 +47,11 @@ def take(
 
     With one side, its methods take turns: so they can be compared with each other, where no other side can.
 
-    machine : its name in results
+    machine : the name of this one
     selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
     newest : as for `selected`
-    reference : the number of the side that every launch of the machine has
+    reference : the number of the side that every launch of a run has
     core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
-    looks : see `Launch`
 
     The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed, and SideFailed.
     """
@@ -86,7 +84,7 @@ def take(
             allowed="a timed case that can run here",
             next="correct what fails, or select other cases with --bench",
         )
-    return document(sides, suites, by_case, machine=machine, reference=reference, looks=looks, **_times(now))
+    return document(sides, suites, by_case, machine=machine, reference=reference, **_times(now))
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,6 @@ def document(
     started: str,
     ended: str,
     reference: int | None = None,
-    looks: int = 1,
 ) -> Launch:
     """Return the launch of these turns, of each case by side."""
     shared, own = launches.shared_provenance([side.provenance for side in sides])
@@ -205,7 +202,6 @@ def document(
         machine=machine,
         sides=[Side(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each) for side, each in zip(sides, own)],
         reference=UNSET if reference is None else reference,
-        looks=looks,
         provenance=shared,
         suites=stored,
     )
@@ -220,16 +216,5 @@ def _row(turns: Sequence[SideTurns]) -> Row:
         calls=first.calls,
         turns=len(first.seconds),
         effects=[None if each is None else round((each - mean) * UNIT) for each in logs],
-        parts=[_parts(each.parts) for each in turns] if any(each.parts for each in turns) else [],
         in_turns=first.among_methods,
     )
-
-
-def _parts(seconds: Sequence[float | None] | None) -> launches.Parts | None:
-    """Return the parts of a call as a side answers them, with four digits."""
-    if seconds is None:
-        return None
-    empty, returned, whole, on_device = (None if each is None else float(f"{each:.4g}") for each in seconds)
-    assert returned is not None
-    assert whole is not None
-    return launches.Parts(empty, returned, whole, on_device)

@@ -1,4 +1,7 @@
-"""Let two environments or revisions take turns until every case is decided or the time is over."""
+"""Let two environments or revisions take turns until every case is exact enough, or the time is over.
+
+Precision decides how long a case is measured, not significance: who measures until something is significant will find something.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import Reason
+from tensorcopy.judge.paired import MARGIN, Change, Reason
 from tensorcopy.measure import plan, taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.side_benchmarks import Benchmark
@@ -17,11 +20,13 @@ from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted
 from tensorcopy.results.cases import Case, cases_of
 
-LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
-MACHINE = "here"  # the machine's name in results that are read once
+STAGES = (4, 8, 16, 32, 64)  # launches; after each but the last, only cases that are not exact enough get as many again
+HISTORY = "here"  # the name of a history that is read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
 NAMED = 3  # undecided cases that are named
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
+
+EXACT = 0.5  # share of the margin, at most, that half of an interval is of a case which gets no more launches
 
 Take = Callable[[int, Sequence[Case]], bool]
 
@@ -31,44 +36,42 @@ def judged(
     job: Job,
     *,
     title: str = "",
-    most: int = LOOKS[-1],
-    margin: float,
-    everywhere: bool = False,
+    most: int = STAGES[-1],
+    margin: float | None = None,
     resumes: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> Comparison | None:
-    """Take launches of two sides until every case is decided, and return their comparison; None where one has no launch.
+    """Take launches of two sides until every case is exact enough, and return their comparison; None where one has no launch.
 
-    job : selects the cases of the first look; one launch is taken even if its time is over
+    job : selects the cases of the first stage; one launch is taken even if its time is over
     title : ends each step of the progress
-    most : launches, the last of the looks
-    margin, everywhere : see `Question`
+    most : launches
+    margin : see `Question`
     resumes : whether stored launches of both sides count
-    say : called with a sentence on how many launches there may be, and after each look on the cases that are undecided
+    say : called with a sentence on how many launches there may be, and after each stage on the cases that get more
 
     Raises TensorcopyError where a side cannot be measured, and for a damaged file where one has no launch.
     """
     before, after = (side.place for side in sides)
-    looks = (*(look for look in LOOKS if look < most), most)
-    job = replace(job, looks=len(looks))
+    stages = (*(stage for stage in STAGES if stage < most), most)
     taken = 0
 
-    def take(look: int, cases: Collection[Case]) -> bool:
+    def take(stage: int, cases: Collection[Case]) -> bool:
         nonlocal taken
         selected = replace(job, selection=plan.expression_of(sorted(cases, key=str))) if cases else job
         if resumes:
             taken = max(taken, _stored(sides, selected))
-        while taken < look and not (taken and job.is_over):
+        while taken < stage and not (taken and job.is_over):
             taken += 1
             report = job.step(f"launch {taken} of at most {most}{title}")
             taking.take_launch(sides, selected, all_or_none=True, report_progress=report)
-        return taken >= look
+        return taken >= stage
 
     def compared() -> Comparison | None:
         loaded = job.read()
-        by_place = {each.place: each for each in loaded.results if each.machine == job.machine}
+        by_place = {result.place: result for history in job.own() for result in history.results}
         if before in by_place and after in by_place:
-            question = Question(by_place[before], by_place[after], job.campaign.rules, margin, everywhere, len(looks))
+            question = Question(by_place[before], by_place[after], job.campaign.rules, margin)
             return comparisons.between(question)
         if loaded.problems:
             raise loaded.problems[0]
@@ -76,50 +79,55 @@ def judged(
 
     if suites := job.suites(sides):
         is_known = not taking.varying(suites)
-        minutes = plan.minutes(plan.seconds_of_side(suites) * len(sides) * (most if is_known else looks[0]), suites)
-        early = "; fewer of a case that is decided before" if len(looks) > 1 else ""
+        minutes = plan.minutes(plan.seconds_of_side(suites) * len(sides) * (most if is_known else stages[0]), suites)
+        early = "; fewer of a case that is exact before" if len(stages) > 1 else ""
         say(f"up to {counted(most, 'launch')} of {len(sides)} sides: {'at most ' if is_known else ''}{minutes}{early}")
     if not _take_values(sides, job):
         return compared()
-    return judge(looks, take, compared, lambda look, cases: say(_left(look, cases)))
+    return in_stages(stages, take, compared, margin or MARGIN, lambda stage, cases: say(_left(stage, cases)))
 
 
-def judge(
-    looks: Sequence[int],
+def in_stages(
+    stages: Sequence[int],
     take: Take,
     compared: Callable[[], Comparison | None],
-    leave: Callable[[int, Sequence[Case]], object] = lambda look, cases: None,
+    margin: float,
+    leave: Callable[[int, Sequence[Case]], object] = lambda stage, cases: None,
 ) -> Comparison | None:
-    """Return the comparison after as many looks as it needs; None without a launch.
+    """Return the comparison after as many stages as it needs; None without a launch.
 
-    looks : the numbers of launches after which is judged
+    stages : the numbers of launches after which it is seen which cases get more
     take : takes launches of some cases, or of all for none, until there are so many; returns whether there are
-    compared : compares what there is, as one of so many looks
-    leave : called with a look but the last, and the cases that it leaves undecided
-
-    A case that a look decides is not timed again. Who judges after each launch, until something is significant, will find something. At
-    fixed looks, which share the chance of a false alarm, it stays what it was: whichever look is the last, and however many launches it
-    leaves a case. So all cases have the verdict of the last look, and whoever reads the launches later judges the same.
+    compared : compares what there is
+    leave : called with a stage but the last, and the cases that get more
     """
-    undecided: list[Case] = []
+    wide: list[Case] = []
     comparison = None
-    for look in looks:
-        complete = take(look, undecided)
+    for stage in stages:
+        complete = take(stage, wide)
         comparison = compared()
         if comparison is None:
             return None
-        undecided = [case for case, change in comparison.changes.items() if change.timed and change.reason in UNDECIDED]
-        if not undecided or not complete:
+        wide = [case for case, change in comparison.changes.items() if is_wide(change, EXACT * margin)]
+        if not wide or not complete:
             break
-        if look < looks[-1]:
-            leave(look, undecided)
+        if stage < stages[-1]:
+            leave(stage, wide)
     return comparison
 
 
-def _left(look: int, undecided: Sequence[Case]) -> str:
-    """Return how many cases a look leaves undecided, and the names of a few."""
-    names, more = ", ".join(case.name for case in undecided[:NAMED]), len(undecided) - NAMED
-    return f"{counted(len(undecided), 'case')} undecided after {counted(look, 'launch')}: {names}{f' and {more} more' if more > 0 else ''}"
+def is_wide(change: Change, half: float) -> bool:
+    """Return whether a time was compared less exactly than half of an interval, as a share, says; also with too few launches."""
+    if not change.timed or change.reason not in (Reason.CHANGED, Reason.WITHIN_MARGIN, *UNDECIDED):
+        return False
+    return change.interval is None or (change.interval[1] / change.interval[0]) ** 0.5 - 1 > half
+
+
+def _left(stage: int, wide: Sequence[Case]) -> str:
+    """Return how many cases get more launches after a stage, and the names of a few."""
+    names, more = ", ".join(case.name for case in wide[:NAMED]), len(wide) - NAMED
+    what = f"{counted(len(wide), 'case')} not exact enough after {counted(stage, 'launch')}"
+    return f"{what}: {names}{f' and {more} more' if more > 0 else ''}"
 
 
 def _take_values(sides: Sequence[Measurement], job: Job) -> bool:
@@ -165,7 +173,5 @@ def sides(names: Sequence[str], campaign: Campaign, pythons: Sequence[str]) -> l
     shared = [python for python in pythons if all(release.runs_on(python) for release in releases)]
     chosen = [plan.select([name], campaign, shared or pythons)[0][0] for name in names]
     if chosen[0] == chosen[1]:
-        raise TensorcopyError(
-            "nothing to compare", got=f"{names[0]} and {names[1]}", allowed="two releases or Pythons", next="name another"
-        )
+        raise TensorcopyError("nothing to compare", got=f"{names[0]} and {names[1]}", allowed="two releases", next="name another")
     return chosen

@@ -14,7 +14,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -29,9 +28,9 @@ from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import NUMPY_2, WITH_NUMPY_2, Release, ReleaseIndex, minor
-from tensorcopy.results import conditions, suite_specs
-from tensorcopy.results.cases import Case, Cases, names_of, stored_cases
-from tensorcopy.results.launches import OF_INTERPRETER, Launch, Place
+from tensorcopy.results import suite_specs
+from tensorcopy.results.cases import Case, names_of
+from tensorcopy.results.launches import OF_INTERPRETER, Launch, Place, builds
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
@@ -119,8 +118,15 @@ class Measurement:
 
 
 def suites_folder(campaign: Campaign) -> Path:
-    """Return the folder of the suites of a campaign, written below the campaign's where it has to be generated."""
-    return interpreters.suites_folder(campaign.suites, campaign.folder / ".asv", has_operations=bool(campaign.operations))
+    """Return the folder of the suites of a campaign. Raises TensorcopyError where there is nothing to measure."""
+    if campaign.suites is None:
+        raise TensorcopyError(
+            "this project has nothing to measure",
+            got=f"{interpreters.FILE} without a suite",
+            allowed='[suites] with path = "benchmarks"',
+            next=interpreters.GUIDE,
+        )
+    return campaign.suites
 
 
 @dataclass(frozen=True)
@@ -384,39 +390,28 @@ def launch_counts(
 ) -> Counter[Place]:
     """Return in how many launches of a kind each side has every case of these suites, whether or not it could run there.
 
-    A git revision may lack a case: a launch counts for it where any side has the case. Launches that the reader leaves out do not count,
-    nor those with other packages than the side's environment has now.
+    A git revision may lack a case: a launch counts for it where any side has the case. Launches with another build of a user's package than
+    the side's environment has now do not count.
 
     opened : the provenance of environments that are known
     suites : with the selected cases; those with another form of one have none of its cases
     """
-    read: list[tuple[Launch, Cases]] = []
-    for launch in launches:
-        with suppress(ValueError):  # as the reader refuses it
-            if launch.kind == kind:
-                read.append((launch, {name: stored_cases(name, suite) for name, suite in launch.suites.items() if name in suites}))
-    members: dict[Place, list[tuple[Launch, Cases, int]]] = {}
-    for launch, cases in read:
-        for number, side in enumerate(launch.sides):
-            members.setdefault(side.place, []).append((launch, cases, number))
-    left_out = {place: conditions.pooled(of_side).left_out for place, of_side in members.items()}
-    counts: dict[Place, Counter[tuple[str, str]]] = {place: Counter() for place in members}
-    for launch, cases in read:
+    read = [launch for launch in launches if launch.kind == kind]
+    counts: dict[Place, Counter[tuple[str, str]]] = {side.place: Counter() for launch in read for side in launch.sides}
+    for launch in read:
         for name, suite in suites.items():
             stored = launch.suites.get(name)
             if stored is None or stored.form != suite.stored().form:
                 continue
             there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
-            of_others = suite_specs.find(name).packages and [
-                not conditions.have_same_packages(launch.provenance_of(number), opened.get(side.place, {}))
-                for number, side in enumerate(launch.sides)
-            ]
-            for text in suite.selected:
-                index = there.get(text, "")
-                for number, side in enumerate(launch.sides):
-                    if (of_others and of_others[number]) or (index and cases[name][int(index)] in left_out[side.place].get(launch.id, ())):
-                        continue
-                    numbers = range(len(launch.sides)) if side.revision else [number]
+            has_packages = suite_specs.find(name).packages
+            for number, side in enumerate(launch.sides):
+                now = opened.get(side.place)
+                if has_packages and now is not None and builds(now) != builds(launch.provenance_of(number)):
+                    continue
+                numbers = range(len(launch.sides)) if side.revision else [number]
+                for text in suite.selected:
+                    index = there.get(text, "")
                     counts[side.place][name, text] += any(stored.tells(index, each) for each in numbers)
     keys = [(name, text) for name, suite in suites.items() for text in suite.selected]
     return Counter({place: min((of_side[key] for key in keys), default=0) for place, of_side in counts.items()})

@@ -23,9 +23,9 @@ from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.measure.taking import Job
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.releases.environments import Environment
+from tensorcopy.releases.interpreters import FILE
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.launches import Place
-from tensorcopy.worker.operations import FILE
 
 FOLDER = "revisions"
 TABLE = "tensorcopy/releases.toml"
@@ -86,13 +86,11 @@ def of_folder(folder: Path, campaign: Campaign) -> Campaign:
 
     campaign : that of the checkout
 
-    Raises TensorcopyError for an invalid one, and for an invalid operation: left out on one side, it would look as if it were removed.
+    Raises TensorcopyError for an invalid one.
     """
     if not has_project(folder, campaign):
         return replace(campaign, folder=folder)
-    made = campaigns.read(folder, campaign if campaign.is_shipped else None, campaign.methods)
-    for error in made.left_out.values():
-        raise error
+    made = campaigns.read(folder, campaign if campaign.is_shipped else None)
     return replace(made, observers=campaign.observers, profiler=campaign.profiler)
 
 

@@ -23,14 +23,16 @@ from tensorcopy.releases.environments import Environment
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch, Place
-from tensorcopy.results.result import by_series
 from tensorcopy.worker import hardware
 
 # Half of the interval of a difference of two neighbours above which a case gets as many launches again, up to 2^20 elements and beyond. The
 # first halves the undecided cases up to 2^14, which take a third of the time
 WIDE, WIDE_LARGE = 0.011, 0.02
 
-UNPAIRED = "measured alone, so not compared with releases that took turns; for that: tensorcopy measure RELEASE, or several --interpreter"
+ALONE = (
+    "measured alone: its methods are ranked, and it is compared with no other release; tensorcopy measure takes turns with a reference, "
+    "and several --interpreter with each other"
+)
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,9 @@ def take(
     is_without = job.reference is not None and job.reference in job.sides.failed and job.reference not in missing.measurements
     without = [job.sides.failed.pop(job.reference)] if job.reference and is_without else []
     notes = [f"{name} left a process running, which was ended: {command}" for name, command in job.sides.left.items()]
+    notes += [f"a new history begins: {each.name} ({each.conditions})" for each in job.sides.begun]
     if any(each.kind == "times" and len(each.sides) == 1 for each in launches):
-        notes.append(UNPAIRED)
+        notes.append(ALONE)
     if job.is_over and (left := sum(missing.of(group) for group in groups) + (newest.of(newest.measurements) if newest else 0)):
         notes.append(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
     return Taken(launches, [*dict.fromkeys(job.sides.failed.values()), *problems], without, len(profiled), notes)
@@ -132,11 +135,10 @@ def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], par
     false alarm.
     """
     job, sides = missing.job, {each.place for group in groups for each in group}
-    results = [each for each in job.read().results if each.machine == job.machine and each.place in sides]
     wide = {
         case
-        for series in by_series(results).values()
-        for before, after in pairwise(series)
+        for history in job.own()
+        for before, after in pairwise(result for result in history.results if result.place in sides)
         for case, change in comparisons.between(Question(before, after, job.campaign.rules)).changes.items()
         if _is_wide(case, change)
     }
@@ -160,22 +162,21 @@ def without_functions(measurements: Sequence[Measurement], job: Job, *, will_be_
 
     will_be_counted : whether the run does the first with all of them before
     """
-    machines: dict[Place, set[str]] = {each.place: {job.machine} for each in measurements if will_be_counted}
-    for each in [*job.stored(), *job.counted()]:
+    counted_places: set[Place] = {each.place for each in measurements if will_be_counted}
+    for each in job.stored():
         if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items()):
-            for side in each.sides:
-                machines.setdefault(side.place, {job.machine}).add(each.machine)
+            counted_places |= {side.place for side in each.sides}
+    folders = [history.folder for history in job.own()]
 
     def is_profiled(place: Place) -> bool:
-        return any(function_profiles.paths_of(job.results / machine, *place[:2]) for machine in machines[place])
+        return any(function_profiles.paths_of(folder, *place[:2]) for folder in folders)
 
-    return [each for each in measurements if each.place in machines and not is_profiled(each.place)]
+    return [each for each in measurements if each.place in counted_places and not is_profiled(each.place)]
 
 
 def _is_profiled(suite: str) -> bool:
-    """Return whether the functions of a suite's cases are counted: of what has instructions, and of operations."""
-    spec = suite_specs.find(suite)
-    return spec.metric == suite_specs.INSTRUCTIONS or (spec.shipped and spec.methods == suite_specs.OWN)
+    """Return whether the functions of a suite's cases are counted: of what has instructions."""
+    return suite_specs.find(suite).metric == suite_specs.INSTRUCTIONS
 
 
 def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[list[Measurement], list[TensorcopyError]]:
@@ -185,8 +186,9 @@ def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[list
         job.report_progress(index / len(measurements), f"functions of {measurement}")
         try:
             job.sides.of(measurement)
-            path = function_profiles.path_of(job.results / job.machine, *measurement.place[:2])
-            function_profiles.write(path, functions(job.sides.opened[measurement], job.campaign.profiler, job.campaign.profiled))
+            history = next(each for each in job.own() if each.conditions.environment == measurement.environment)
+            path = function_profiles.path_of(history.folder, *measurement.place[:2])
+            function_profiles.write(path, functions(job.sides.opened[measurement], job.campaign.profiler))
             profiled.append(measurement)
         except DiskError:
             raise  # the next file could not be stored either

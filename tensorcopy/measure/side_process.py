@@ -24,8 +24,8 @@ from typing import Any
 
 from tensorcopy.errors import CannotRun, exception_line
 from tensorcopy.files import kernel_text
+from tensorcopy.releases.interpreters import FILE
 from tensorcopy.results import launches
-from tensorcopy.worker.operations import FILE
 
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache

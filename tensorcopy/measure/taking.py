@@ -7,8 +7,9 @@ files; they are counted anew before each launch, so that two programs may measur
 from __future__ import annotations
 
 import os
+import platform
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,14 +30,15 @@ from tensorcopy.measure.side_process import LocalSide, SideFailed, chance
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import launches, reader, shared_counts, suite_specs
+from tensorcopy.results import histories, launches, reader, suite_specs
 from tensorcopy.results.cases import names_of, some
+from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
-from tensorcopy.results.machine_names import may_be_of
 from tensorcopy.results.reader import Results
-from tensorcopy.worker import hardware
+from tensorcopy.worker.devices import cpu_model
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
+LONGEST_NAME = 64  # characters of a folder's: file systems allow 255
 NAMED = 3  # benchmarks that an error shows
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
 
@@ -63,6 +65,7 @@ class Sides:
         self.failed: dict[Measurement, TensorcopyError] = {}
         self.described: dict[Hashable, dict[str, Benchmark]] = {}  # the benchmarks by `LocalSide.benchmarks`
         self.left: dict[str, str] = {}  # by benchmark, the command line of a process that it has left running, and that was ended
+        self.begun: list[History] = []  # the histories that the run has begun
 
     def of(self, measurement: Measurement) -> LocalSide:
         """Return the side of a measurement. Raises TensorcopyError."""
@@ -130,23 +133,21 @@ class Job:
     """What the launches of a run have in common.
 
     sides : the environments that they may have
-    machine : its name in results
+    history : the name of the history that a user asks for; "" for that of the conditions, which has the name of this machine if it is new
     selection : a regular expression on asv's names; "" for every case
     reference : the side of every launch; None for launches without one
     newest : whether it is of the suites with which only the newest release is timed, or of all others
     folder : of launch files; None for that of asv.conf.json
-    looks : how many looks at the launches share the chance of a false alarm, see `Launch`
     until : when no further launch begins, see `after`
     report_progress : is told what the run does
     """
 
     sides: Sides
-    machine: str
+    history: str = ""
     selection: str = ""
     reference: Measurement | None = None
     newest: bool = False
     folder: Path | None = None
-    looks: int = 1
     until: float = inf
     report_progress: ReportProgress = ignore_progress
 
@@ -182,24 +183,35 @@ class Job:
     def open(self, measurements: Sequence[Measurement]) -> None:
         """Open environments, and install those that are missing, if a launch could be stored then. Raises DiskError."""
         if not all(each.is_installed(self.paths) for each in measurements):
-            launches.require_room(self.results, self.machine)
+            launches.require_room(self.results)
         self.sides.open(measurements, self.report_progress)
 
     def step(self, title: str, done: int = 0, of: int = 1) -> ReportProgress:
         """Return the function that reports the progress within a launch; done, of : launches."""
         return lambda share, suite: self.report_progress((done + share) / of, f"{title}: {suite}")
 
+    def own(self) -> list[History]:
+        """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
+        processors = {str(each["cpu"]) for each in self.sides.provenances().values()} or {cpu_model()}
+        return own_histories(self.read(), self.history, processors)
+
     def stored(self) -> list[Launch]:
-        """Return this machine's launches; those that cannot be read have no part in a plan."""
-        here = hardware.identity()
-        return [each for each in self.read().launches if each.identity == here and may_be_of(self.machine, each.machine)]
+        """Return the launches of these histories; those that cannot be read have no part in a plan."""
+        return [launch for history in self.own() for launch in history.launches]
 
     def counted(self) -> list[Launch]:
-        """Return the launches of counts that hold for this machine, also those of others of its platform."""
-        stored = self.stored()
-        places = {side.place: each.provenance_of(number) for each in stored for number, side in enumerate(each.sides)}
-        own = [each for each in stored if each.kind == "counts"]
-        return [*shared_counts.elsewhere(self.read().launches, hardware.identity(), places), *own]
+        """Return those of counts."""
+        return [each for each in self.stored() if each.kind == "counts"]
+
+    def folder_of(self, launch: Launch) -> Path:
+        """Return the folder of the history to which a new launch belongs. Raises TensorcopyError for a named one of other conditions."""
+        conditions = histories.conditions_of(launch, histories.environment_of(launch), self.campaign.requires)
+        assert conditions is not None
+        name = self.history or machine_name()
+        folder, is_new = histories.folder_of(self.results, conditions, name, is_named=bool(self.history))
+        if is_new:
+            self.sides.begun.append(History(folder, conditions, (), ()))
+        return folder
 
     def suites(self, measurements: Sequence[Measurement], *, timed: bool = True) -> dict[str, Benchmark]:
         """Return the benchmarks with selected cases of the newest of these measurements, as `side_benchmarks.selected`.
@@ -226,7 +238,7 @@ class Job:
     def of_newest(self, measurements: Sequence[Measurement]) -> tuple[Job, list[Measurement], Suites]:
         """Return the job of the suites with which only the newest release is timed, that release of these, and the selected suites.
 
-        No release and no suites where this machine has measured a newer one, or the newest cannot be opened. Raises DiskError.
+        No release and no suites where this host has measured a newer one, or the newest cannot be opened. Raises DiskError.
         """
         job = replace(self, newest=True)
         measured = {side.sha for launch in self.stored() for side in launch.sides}
@@ -242,6 +254,16 @@ class Job:
             allowed=f"a regular expression on names such as {', '.join(names[:NAMED])}",
             next="name one of these",
         )
+
+
+def machine_name() -> str:
+    """Return the name of this machine: of the histories that begin here, unless a user names one."""
+    return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[:LONGEST_NAME] or "host"
+
+
+def own_histories(loaded: Results, name: str, processors: Collection[str]) -> list[History]:
+    """Return the history of a name, or for "" those of some models of processors."""
+    return [each for each in loaded.histories if (each.name == name if name else each.conditions.processor in processors)]
 
 
 def after(seconds: float) -> float:
@@ -264,10 +286,10 @@ def take_launch(
 
         measurement, reason = plan.installable(release, paths.pythons)
         reference = plan.reference(campaign.releases, paths.pythons)
-        take_launch([measurement], Job(Sides(campaign, paths), machine, "copies", reference))
+        take_launch([measurement], Job(Sides(campaign, paths), selection="copies", reference=reference))
 
     `asv continuous A B` names two measurements. An environment that cannot be opened, and a side that cannot start, is left out:
-    `job.sides.failed` has its error. A launch that has one side only is unpaired.
+    `job.sides.failed` has its error. A launch that has one side only ranks its methods.
 
     all_or_none : whether no launch is taken without one of the sides
     core : to which the sides are pinned; by default one at random
@@ -275,7 +297,7 @@ def take_launch(
 
     Raises the error of a side where none is left, or it must not be left out, and DiskError.
     """
-    launches.require_room(job.results, job.machine)
+    launches.require_room(job.results)
     failed = job.sides.failed
     while True:
         sides = job.sides.usable(measurements)
@@ -287,19 +309,18 @@ def take_launch(
         try:
             taken = job.sides.taker.take(
                 [*sides.values()],
-                job.machine,
+                machine_name(),
                 selection=job.selection,
                 newest=job.newest,
                 reference=number,
                 core=core,
-                looks=job.looks,
                 report_progress=report_progress,
                 report_left=job.sides.left.setdefault,
             )
         except SideFailed as error:
             failed.update({each: error for each, side in sides.items() if side is error.side})
             continue
-        launches.write(job.results, taken)
+        launches.write(job.folder_of(taken), taken)
         return taken
 
 
@@ -522,17 +543,17 @@ def take_counts(
                 break
             title = f"counting {measurement}"
             job.report_progress(place / len(missing), title)
-            launches.require_room(job.results, job.machine)
+            launches.require_room(job.results)
             try:
                 document = job.sides.taker.count(
                     job.sides.of(measurement),
-                    job.machine,
+                    machine_name(),
                     selection=own.selection,
                     observed=job.sides.opened[measurement].report,
                     report_progress=job.step(title, place, len(missing)),
                     report_left=job.sides.left.setdefault,
                 )
-                launches.write(job.results, document)
+                launches.write(job.folder_of(document), document)
                 taken.append(document)
             except DiskError:
                 raise

@@ -26,7 +26,6 @@ from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.release_table import TABLE, WITH_NUMPY_2, Release, ReleaseIndex, minor, numpy_for
 from tensorcopy.worker.devices import WHEELS, has_kernels
 from tensorcopy.worker.nvidia import BINDINGS, Gpu
-from tensorcopy.worker.operations import FILE
 from tensorcopy.worker.packages import REQUIREMENTS, WRITTEN
 
 # on the disk for an environment with CUDA, by torch's major version, with the files that it shares with uv's cache: the most that `du`
@@ -266,7 +265,7 @@ def _install(path: Path, release: Release, python: str, requirements: list[str],
             allowed=f"{', '.join(requirements)}, if they can be installed together"
             if has_own
             else "a package index with the wheel that uv can reach",
-            next=f"correct requires in {FILE}, or name another release"
+            next=f"correct requires in {interpreters.FILE}, or name another release"
             if has_own
             else "check the network and UV_INDEX_URL, then repeat: no measurement is lost",
         ) from error
@@ -280,7 +279,7 @@ def inspected(python: Path, campaign: Campaign, own: Mapping[str, str] = Mapping
     Raises TensorcopyError where it has no torch.
     """
     of_packages = {REQUIREMENTS: json.dumps(packages)} if (packages := campaign.measured_packages()) else {}
-    environment = Environment(python, {}, campaign.steady(), {**own, **campaign.variables(), **of_packages})
+    environment = Environment(python, {}, campaign.steady(), {**own, **of_packages})
     return replace(environment, report=_report(python, tuple(campaign.observers), frozenset(environment.variables().items())))
 
 

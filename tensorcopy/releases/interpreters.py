@@ -22,28 +22,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import files
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.worker import processes
 from tensorcopy.worker.devices import WHEELS
-from tensorcopy.worker.operations import FILE, GUIDE
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = PACKAGE.parent
 SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's
-OF_OPERATIONS_NAME = "tensorcopy_own"  # of the package; a module of the project must not have this name
-OWN = "own"  # the module of the suites of own operations
-OF_OPERATIONS = f'"""The operations of tensorcopy.toml, over sizes."""\n\nfrom {SUITES_NAME}.{OWN} import *  # noqa: F403\n'
-OF_BOTH = '''"""The suites of the project, and those of the operations in tensorcopy.toml."""
-
-from pathlib import Path
-
-__path__ = [{path!r}, *__path__]
-__file__ = str(Path({path!r}) / "__init__.py")
-exec(compile(Path(__file__).read_text(encoding="utf-8"), __file__, "exec"))
-'''
+FILE = "tensorcopy.toml"  # that declares a campaign
+GUIDE = "tensorcopy init writes an example into an empty folder"
 
 
 def executable(python: str) -> Path:
@@ -234,40 +223,3 @@ def _linked(folder: Path, targets: Mapping[str, Path]) -> Path:
             draft.symlink_to(target)
             draft.replace(link)
     return folder
-
-
-def suites_folder(theirs: Path | None, workplace: Path, *, has_operations: bool) -> Path:
-    """Return the folder that asv shall read, written into `workplace` unless it is a suite alone.
-
-    theirs : a suite; None for operations alone
-    has_operations : whether there are any; tensorcopy's own suites have them
-
-    Raises TensorcopyError where there is nothing to measure, and for a suite with the name of tensorcopy's.
-    """
-    if theirs and (theirs == own_suites() or not has_operations):
-        return theirs
-    if not has_operations:
-        raise TensorcopyError(
-            "this project has nothing to measure",
-            got=f"{FILE} without an operation or a suite",
-            allowed='[[operation]], or [suites] with path = "benchmarks"',
-            next=GUIDE,
-        )
-    if theirs and ((theirs / f"{OWN}.py").exists() or (theirs / OWN).exists()):
-        raise TensorcopyError(
-            "a suite has the name of tensorcopy's",
-            got=f"{OWN} in {theirs.name}",
-            allowed=f"any other name beside [[operation]], whose suites are in {OWN}",
-            next="rename it, or measure the operations in a project of their own",
-        )
-    made = workplace / "suites" / (theirs.name if theirs else OF_OPERATIONS_NAME)
-    made.mkdir(parents=True, exist_ok=True)
-    _write(made / "__init__.py", OF_BOTH.format(path=str(theirs)) if theirs else "")
-    _write(made / f"{OWN}.py", OF_OPERATIONS)
-    return made
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file unless it has this text: another process may read it."""
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        files.replace(path, text)

@@ -19,6 +19,8 @@ from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case, only_match
 from tensorcopy.results.select import SelectedPair
 
+GROUPS = 4  # that are named in a line
+
 
 @dataclass(frozen=True)
 class FunctionRow:
@@ -29,6 +31,11 @@ class FunctionRow:
     before: float
     after: float
     change: FunctionChange | None = None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a group."""
+        return self.change is None
 
 
 COLUMNS = (
@@ -81,36 +88,23 @@ def selected(cases: dict[str, list[Case]], pattern: str) -> str:
 
 def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None, difference: ProfileDifference) -> Report:
     """Return the report of a profiled case."""
-    method, numel, *rest = name.split()
+    method = name.split()[0]
     method_row = pair.after.methods.get(method) or pair.before.methods.get(method) or {}
     code = method_row.get("code", method)
     labels = comparisons.labels(pair.before, pair.after)
     python = " / ".join(dict.fromkeys([pair.before.python, pair.after.python]))
     device = case.device if case else "cpu"
-    groups = [group for group in difference.groups if group.named or abs(group.difference) >= 1]
-    several = Counter(name for _, name in {change.function for change in difference.functions})
-    rows: list[FunctionRow] = []
-    for group in groups:
-        rows.append(FunctionRow(group.group, group.group, group.before, group.after))
-        for each in group.named:
-            library, function = each.function
-            shown = f"{function} ({library})" if several[function] > 1 else function
-            rows.append(FunctionRow(f"  {shown}", group.group, each.before.own, each.after.own, each))
+    rows, place = rows_of(difference), f"{pair.after.hardware(device)} ({pair.after.history}, {device})"
     moved = time is not None and time.verdict in (Verdict.SLOWER, Verdict.FASTER)
     only = ["The time changed and the instructions did not: memory, caches or the machine."] if moved and not difference.changed else []
-    tensor = f"n={numel}" if rest[:1] == ["n"] else ", ".join([f"numel={numel}", *rest])
     return Report(
         heading=heading(code, labels, time, difference),
-        lines=[
-            f"{tensor}, on {pair.after.hardware(device)} ({pair.after.machine}, {device}), Python {python}; instructions of one call.",
-            *only,
-        ],
+        lines=[f"{tensor_of(name)}, on {place}, Python {python}; instructions of one call.", *only],
         columns=COLUMNS,
         sections=[ReportSection("", rows, limited=False)],
         notes=parts(difference),
         title="instructions, without callees",
-        name=lambda row: row.name,
-        short=lambda row: ("", row.name),
+        name=lambda row: row.name if row.is_group else f"  {row.name}",
         fields={
             "case": name,
             "code": code,
@@ -133,17 +127,47 @@ def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None
     )
 
 
+def tensor_of(name: str) -> str:
+    """Return the tensor of a profiled case: "numel=16, float32, contiguous, requires grad"."""
+    _, numel, dtype, layout, *grad = name.split()
+    return ", ".join([f"numel={numel}", dtype, layout, *(["requires grad"] if grad else [])])
+
+
+def rows_of(difference: ProfileDifference) -> list[FunctionRow]:
+    """Return a row for each group, followed by those of its named functions; a group without one and without a difference is left out."""
+    several = Counter(name for _, name in {change.function for change in difference.functions})
+    rows: list[FunctionRow] = []
+    for group in difference.groups:
+        if group.named or abs(group.difference) >= 1:
+            rows.append(FunctionRow(group.group, group.group, group.before, group.after))
+        for each in group.named:
+            library, function = each.function
+            shown = f"{function} ({library})" if several[function] > 1 else function
+            rows.append(FunctionRow(shown, group.group, each.before.own, each.after.own, each))
+    return rows
+
+
+def groups_text(difference: ProfileDifference) -> str:
+    """Return the difference with its largest groups: "−1 642 instructions (−29.0 %): allocator −604, autograd −210, and 3 more groups"."""
+    groups = [f"{row.name} {signed(row.after - row.before)}" for row in rows_of(difference) if row.is_group]
+    more = [f"and {counted(len(groups) - GROUPS, 'more group')}"] if groups[GROUPS:] else []
+    return f"{total(difference)}: {', '.join([*groups[:GROUPS], *more])}" if difference.changed else total(difference)
+
+
+def total(difference: ProfileDifference) -> str:
+    """Return the difference: "−1 642 instructions (−29.0 %)"."""
+    text = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
+    return text if difference.changed else f"no change of instructions ({text}, less than two counts of one release may differ)"
+
+
 def heading(code: str, labels: tuple[str, str], time: Change | None, difference: ProfileDifference) -> str:
     """Return the answer: "x.detach() with torch 2.15.0 against 2.5.1: 522 ns → 310 ns (−40.6 %), 1 646 instructions fewer (−29.9 %)"."""
-    total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
-    if not difference.changed:
-        total = f"no change of instructions ({total}, less than two counts of one release may differ)"
     took = ""
     if time and time.ratio and time.before and time.after:
         verdict = "" if time.verdict in (Verdict.SLOWER, Verdict.FASTER) else f", {word(time)}"
         between = f", {level(time.level)} interval {signed_interval(time.interval)}" if time.interval else ""
         took = f"{duration(time.before)} → {duration(time.after)} ({signed_percent(time.ratio)}{verdict}{between}), "
-    return f"{code} with {labels[1]} against {labels[0].removeprefix('torch ')}: {took}{total}"
+    return f"{code} with {labels[1]} against {labels[0].removeprefix('torch ')}: {took}{total(difference)}"
 
 
 def parts(difference: ProfileDifference) -> list[str]:

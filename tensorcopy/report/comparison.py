@@ -15,25 +15,24 @@ from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change,
 from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_interval, signed_percent, tracked_difference
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import JOINED, PAIRED, UNPAIRED, points
+from tensorcopy.results.effects import JOINED, PAIRED, points
+from tensorcopy.results.kinds import COUNT, TIME, TRACKED
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import INSTRUCTIONS, is_tracked, sections
+from tensorcopy.results.suite_specs import INSTRUCTIONS, sections
 
 SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽="))
-KNOWN, FAILS = "▴", "✗"  # of a slowdown that is acknowledged, which is no alarm, and of a case that fails now
+KNOWN, FAILS = "▴", "✗"  # of a slowdown that is accepted, which is no alarm, and of a case that fails now
 MOVED = (Verdict.SLOWER, Verdict.FASTER, Verdict.HIGHER, Verdict.LOWER, Verdict.MORE, Verdict.FEWER)
 STILL = {Verdict.UNCHANGED: "unchanged", Verdict.EQUAL: "equal"}
 TEXTS = {
     Reason.FAILED_AFTER: "fails",
     Reason.OTHER_VERSION: "in another version of the benchmark",
-    Reason.PROVENANCE_DIFFERS: "measured under different conditions",
     Reason.NEVER_MET: "never measured beside each other, not even by way of another release",
 }  # of reasons whose names do not say it
 DECIDED = (Reason.CHANGED, Reason.WITHIN_MARGIN, Reason.INTERVAL_TOO_WIDE, Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED)
 WAYS = {
     PAIRED: "fresh processes of both, which took turns",
     JOINED: "of each beside other releases, which both are compared with",
-    UNPAIRED: "of each alone, so that the intervals have all the variation of the machine",
 }
 AXIS = 46  # columns
 
@@ -52,8 +51,8 @@ class ComparedCase(NamedTuple):
 
 def size(change: Change) -> str:
     """Return a change without its interval: "+4.1 %", of a tracked value "+0.05 GB/s"."""
-    if is_tracked(change.unit):
-        return tracked_difference(change.count.after - change.count.before, change.unit) if change.count else ""
+    if change.count and change.kind is TRACKED:
+        return change.kind.size(change.count.before, change.count.after, change.unit)
     return signed_percent(change.ratio) if change.ratio else ""
 
 
@@ -77,21 +76,20 @@ def text_of(reason: Reason) -> str:
 def note(change: Change) -> str:
     """Return why a case is not decided, or what is known of it."""
     if change.reason not in DECIDED:
-        differences = ", ".join(f"{name}: {before} → {after}" for name, before, after in change.differences)
         launches = "{} and {}".format(*change.launches) if change.reason is Reason.TOO_FEW_LAUNCHES else ""
-        return ": ".join(filter(None, [text_of(change.reason), change.failure or differences or launches]))
+        return ": ".join(filter(None, [text_of(change.reason), change.failure or launches]))
     if change.verdict is Verdict.UNKNOWN and change.timed:
         more = f"~{counted(change.more_launches, 'more launch')}" if change.more_launches else f">{MOST_LAUNCHES} more launches"
         return f"{word(change)}, " * bool(change.likely) + more
     if change.verdict is Verdict.UNKNOWN:
         return word(change) if change.likely else "varies between launches"
-    return f"acknowledged: {change.acknowledged}" if change.acknowledged else ""
+    return f"accepted: {change.accepted}" if change.accepted else ""
 
 
 def mark(row: ComparedCase) -> str:
     """Return the sign of a verdict."""
     change = row.change
-    return KNOWN if change.acknowledged else FAILS if change.reason is Reason.FAILED_AFTER else SIGNS[change.verdict]
+    return KNOWN if change.accepted else FAILS if change.reason is Reason.FAILED_AFTER else SIGNS[change.verdict]
 
 
 # The table
@@ -134,9 +132,8 @@ COLUMNS = (
     column("count_ratio", "count.ratio"),
     column("count_interval", "count.interval"),
     column("count_repeatability", "count.repeatability"),
-    column("acknowledged"),
+    column("accepted"),
     column("failure"),
-    ReportColumn(key="differences", value=lambda row: [each._asdict() for each in row.change.differences]),
     ReportColumn("", lambda row: word(row.change) if row.is_mean else note(row.change), "note", lambda row: note(row.change), left=True),
 )
 
@@ -176,9 +173,8 @@ def report(comparison: Comparison) -> Report:
             "before": {"label": before, **side(comparison.before)},
             "after": {"label": after, **side(comparison.after)},
             "device": comparison.device,
-            "margin": comparison.question.margin,
-            "alpha": comparison.question.alpha,
-            "looks": comparison.question.looks,
+            "margin": comparison.question.smallest,
+            "alpha": ALPHA,
             "counts": Counter(change.verdict.value for change in changes),
             "means": data(COLUMNS, means),
             "problems": [problem.document() for problem in comparison.problems],
@@ -233,7 +229,7 @@ def levels(changes: Iterable[Change]) -> str:
 
 def side(result: Result) -> dict[str, object]:
     """Return a side as a document."""
-    return {"machine": result.machine, "python": result.python, "build": result.series_key.build, "provenance": result.provenance}
+    return {"history": result.history, "python": result.python, "build": result.build, "provenance": result.provenance}
 
 
 def code_of(case: Case, result: Result) -> str:
@@ -272,13 +268,17 @@ def moved(changes: Collection[Change]) -> str:
     """Return the answer: "14 of 265 cases slower (3.2 to 4.1 %), 11 faster (3.1 to 7.1 %)"."""
     parts: list[str] = []
     number = Counter(change.verdict for change in changes)
-    kinds = {change.unit: None for change in changes}
-    usual = MOVED[:2] if any(change.timed for change in changes) else MOVED[2:4] if all(map(is_tracked, kinds)) else MOVED[4:]
+    kinds = {change.kind.name for change in changes}
+    usual = MOVED[:2] if TIME.name in kinds else MOVED[4:] if COUNT.name in kinds else MOVED[2:4]
     for verdict in [each for each in MOVED if each in usual or number[each]]:
-        ratios = [change.size for change in changes if change.verdict is verdict and not is_tracked(change.unit)]
+        ratios = [change.size for change in changes if change.verdict is verdict and change.kind is not TRACKED]
         of = "" if parts else f" of {counted(len(changes), 'case')}"
         counts = verdict in (Verdict.MORE, Verdict.FEWER) and not parts
-        noun = f"with {verdict.value} {next(iter(kinds))}" if counts else f"{'with ' * (verdict in MOVED[4:])}{verdict.value}"
+        noun = (
+            f"with {verdict.value} {next(each.unit for each in changes if each.kind is COUNT)}"
+            if counts
+            else f"{'with ' * (verdict in MOVED[4:])}{verdict.value}"
+        )
         parts.append(f"{number[verdict] or 'none'}{of} {noun}{f' ({sizes(ratios)})' if ratios else ''}")
     return ", ".join(parts) if changes else "no case"
 
@@ -327,14 +327,10 @@ def launches(changes: Collection[Change]) -> list[str]:
 
 def notes(comparison: Comparison) -> list[str]:
     """Return what would not have been noticed, what else differs, and what is not shown."""
-    (before, after), looks = comparison.sides, comparison.question.looks
     seen = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])  # what has no size comes last
     units = [" elements", *[""] * len(seen)]  # once
     texts = [f"{percent(size, 1)} ({name + unit if name else 'without a size'})" for (name, size), unit in zip(seen, units)]
     lines = [noticed(", ".join(texts))] if texts else []
-    if before.python != after.python and before.version != after.version:
-        lines.append(f"Includes the change from Python {before.python} to {after.python}, which tensorcopy history leaves out.")
-    lines += [f"Intervals share {level(ALPHA)} among {looks} looks at the launches."] if looks > 1 else []
     lines += [f"Cases on {device}: --device {device}." for device in comparison.other_devices]
     return lines + not_included(comparison.problems)
 
@@ -390,8 +386,8 @@ def evidence(comparison: Comparison, case: Case) -> Report:
 def statistics(comparison: Comparison, change: Change) -> list[str]:
     """Return the numbers behind a verdict."""
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
-    lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and not is_tracked(change.unit) else []
-    if is_tracked(change.unit) and change.count:
+    lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and change.kind is not TRACKED else []
+    if change.kind is TRACKED and change.count:
         between = f", {level(change.level)} interval {interval(change)}" if change.count.interval else ""
         lines.append(f"  {sides}, {size(change)}{between}")
     if change.interval and change.p is not None and change.detectable is not None:
@@ -400,7 +396,7 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
         lines += [
             f"  {level(change.level)} interval {low:.3f} to {high:.3f}, {interval(change)}",
             f"  {extent(change.launches)} launches: {WAYS[change.way]}",
-            f"  {p_value(change.p)} (moderated t, Holm among {comparison.compared} cases), significant to {comparison.question.alpha:.3g}",
+            f"  {p_value(change.p)} (moderated t, Holm among {comparison.compared} cases), significant to {ALPHA:.3g}",
             f"  margin {least}: a smaller change is not called slower or faster",
             f"  9 times in 10, a slowdown of {percent(change.detectable, 1)} would be noticed",
         ]

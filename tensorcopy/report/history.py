@@ -10,40 +10,35 @@ from operator import itemgetter
 from typing import Any
 
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.case_history import LAST, Age, CaseHistory, Standing, direction, releases_of, standing
-from tensorcopy.judge.change_points import Step
+from tensorcopy.judge.case_history import LAST, Age, CaseHistory, Standing, Step, releases_of, standing
 from tensorcopy.judge.groups import DISPATCHER, OpenRegression, ReleaseChange, by_age, changes_by_release, open_regressions
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent, tracked_difference, value_range
+from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent, tracked_difference
 from tensorcopy.report.comparison import SIGNS, code_of, noticed, words
 from tensorcopy.report.table import Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import UNPAIRED
+from tensorcopy.results.kinds import TRACKED
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import SECONDS, baselines, is_tracked
+from tensorcopy.results.suite_specs import SECONDS, baselines
 
 BAR = 12  # columns
-MARK, BY_LEVELS = "*", "* shown by the releases around only"
 TITLES = {Age.NEW: "new with torch {}", Age.RECENT: f"with the last {LAST} releases", Age.OLDER: "older"}
 CREPT = "crept"
-ALONE = "Unpaired: measured alone, so it is not compared with releases that took turns. For that: tensorcopy measure RELEASE."
 
 
-def step_size(step: Step, unit: str) -> str:
-    """Return the size of a step: "+4.1 %", with a mark where only the releases around show it."""
-    if is_tracked(unit):
-        return tracked_difference(step.after - step.before, unit)
-    return signed_percent(step.ratio) + MARK * step.by_levels
+def step_size(history: CaseHistory, step: Step) -> str:
+    """Return the size of a step: "+4.1 %"."""
+    return history.case.kind.size(step.before, step.after, history.unit)
 
 
 def beside(step: Step) -> str:
-    """Return what a step is measured against, where that is not the release before, and on which older Python alone."""
-    return f" from {step.against}" * bool(step.against) + f" on {step.only_on}" * bool(step.only_on)
+    """Return what a step is measured against, where that is not the release before."""
+    return f" from {step.against}" * bool(step.against)
 
 
 def within(history: CaseHistory, step: Step) -> str:
     """Return the interval of a step."""
-    if step.interval and is_tracked(history.unit):
+    if step.interval and history.case.kind is TRACKED:
         return " to ".join(tracked_difference(end, history.unit) for end in step.interval)
     return signed_interval(step.interval) if step.interval else ""
 
@@ -53,20 +48,23 @@ def within(history: CaseHistory, step: Step) -> str:
 
 def known(row: OpenRegression) -> str:
     """Return why a slowdown stays, or of how many cases of a method that is known."""
-    some = f"{row.number_acknowledged} of {len(row.standings)} acknowledged" if row.number_acknowledged else ""
-    return f"acknowledged: {row.acknowledged}" if row.acknowledged else some
+    some = f"{row.number_accepted} of {len(row.standings)} accepted" if row.number_accepted else ""
+    return f"accepted: {row.accepted}" if row.accepted else some
 
 
-def since_document(history: CaseHistory, step: Step) -> dict[str, object]:
-    """Return an open slowdown as a document."""
-    return {"release": history.releases[step.index], "against": history.sides_of(step)[0].version, "ratio": step.ratio}
+def since_document(each: Standing) -> dict[str, object] | None:
+    """Return the last slowdown of an open case as a document; None where it crept."""
+    if each.since is None:
+        return None
+    against = each.history.releases[each.history.before(each.since.index)]
+    return {"release": each.since_release, "against": against, "ratio": each.since.ratio}
 
 
 OPEN = (
     ReportColumn(key="case", value=lambda row: row.worst.history.case.name),
     ReportColumn(key="method", value=lambda row: row.method),
     ReportColumn(key="age", value=lambda row: row.worst.age.value),
-    ReportColumn(key="machine", value=lambda row: row.worst.history.results[-1].machine),
+    ReportColumn(key="history", value=lambda row: row.worst.history.results[-1].history),
     ReportColumn("cases", lambda row: str(len(row.standings))),
     ReportColumn("since", lambda row: since(row)[0]),
     ReportColumn("by", lambda row: since(row)[1]),
@@ -78,9 +76,8 @@ OPEN = (
     ReportColumn("95 % interval", lambda row: signed_interval(row.worst.cost.interval).replace("+", "")),
     ReportColumn(key="low", value=lambda row: row.worst.cost.interval[0]),
     ReportColumn(key="high", value=lambda row: row.worst.cost.interval[1]),
-    ReportColumn(key="since", value=lambda row: [since_document(row.worst.history, step) for step in row.worst.open]),
-    ReportColumn(key="unpaired", value=lambda row: row.worst.is_unpaired),
-    ReportColumn(key="acknowledged", value=lambda row: row.worst.acknowledged),
+    ReportColumn(key="since", value=lambda row: since_document(row.worst)),
+    ReportColumn(key="accepted", value=lambda row: row.worst.accepted),
     ReportColumn("", known, left=True),
 )
 OF_METHODS, OF_CASES = ("cases", "since", "by"), ("time", "now")  # columns that only these have
@@ -89,15 +86,13 @@ OF_METHODS, OF_CASES = ("cases", "since", "by"), ("time", "now")  # columns that
 def since(row: OpenRegression) -> tuple[str, str]:
     """Return the release of the largest slowdown of its age, and its size."""
     most = row.slowed_most
-    step = most.latest
-    return (most.history.releases[step.index], step_size(step, SECONDS)[1:] + beside(step)) if step else (CREPT, "")
+    return (most.since_release, step_size(most.history, most.since)[1:] + beside(most.since)) if most.since else (CREPT, "")
 
 
-def all_since(row: OpenRegression) -> str:
-    """Return each open slowdown of a case, and why it stays: "since 1.10.2 by 10.0 %, 2.15.0 by 4.1 %"."""
-    each = row.worst
-    steps = ", ".join(f"{each.history.releases[s.index]} by {step_size(s, SECONDS)[1:]}{beside(s)}" for s in each.open)
-    return "; ".join(filter(None, [f"since {steps}" if steps else CREPT, UNPAIRED * each.is_unpaired, known(row)]))
+def of_one(row: OpenRegression) -> str:
+    """Return since when a case is slower, and why it stays: "since 2.15.0 by 4.1 %"."""
+    release, by = since(row)
+    return "; ".join(filter(None, [f"since {release} by {by}" if by else CREPT, known(row)]))
 
 
 def of_open(by_case: Mapping[Case, CaseHistory], device: str, *, everything: bool) -> Report:
@@ -108,7 +103,6 @@ def of_open(by_case: Mapping[Case, CaseHistory], device: str, *, everything: boo
     everything = everything or len({row.method for row in cases}) == 1
     newest = releases_of(each.history for each in every)[-1] if every else ""
     place, _, details = next(iter(by_case.values())).on.partition(" (")
-    scaled = "; times scaled to the newest Python" * any(joint.factor != 1 for each in every for joint in each.history.joints)
     sections, short = [], dict[str, tuple[str, str]]()
     for age, of_age in ages.items():
         rows = [OpenRegression((each,)) for row in of_age for each in row.standings] if everything else of_age
@@ -123,12 +117,11 @@ def of_open(by_case: Mapping[Case, CaseHistory], device: str, *, everything: boo
     of_many = "" if everything else " Of a method's cases, the largest slowdown of its age and the largest in all; --all has each case."
     notes = [f"In all: torch {newest} against the fastest release.{of_many}"] if cases else unseen(every)
     notes += ["Crept: in steps too small to date."] * crept
-    notes += [BY_LEVELS] if any(step.by_levels for row in cases for each in row.standings for step in each.open) else []
     return Report(
         heading=open_heading(cases, every, newest, place),
-        lines=[f"On {place} ({details}{scaled}."] if details else [],
+        lines=[f"On {place} ({details}."] if details else [],
         columns=[
-            replace(each, text=None if each.title in hidden else all_since if everything and each.text is known else each.text)
+            replace(each, text=None if each.title in hidden else of_one if everything and each.text is known else each.text)
             for each in OPEN
         ],
         sections=sections,
@@ -145,9 +138,9 @@ def open_heading(cases: Sequence[OpenRegression], every: Sequence[Standing], new
     """Return the answer: "29 of 265 cases on AMD EPYC are slower with torch 2.15.0 than with an earlier release: 14 new, 15 with …"."""
     if not any(each.history.is_compared for each in every):
         return f"No two releases could be compared on {place}" if every else f"No case is timed on {place}"
-    number, acknowledged = Counter(row.worst.age for row in cases), sum(bool(row.acknowledged) for row in cases)
+    number, accepted = Counter(row.worst.age for row in cases), sum(bool(row.accepted) for row in cases)
     ages = f"{number[Age.NEW]} new, {number[Age.RECENT]} with the last {LAST} releases, {number[Age.OLDER]} older"
-    details = f": {ages}; {acknowledged or 'none'} acknowledged" if cases else ""
+    details = f": {ages}; {accepted or 'none'} accepted" if cases else ""
     verb = "are" if len(cases) > 1 else "is"
     of = f"{len(cases) or 'None'} of {counted(len(every), 'case')}"
     return f"{of} on {place} {verb} slower with torch {newest} than with an earlier release{details}"
@@ -191,14 +184,13 @@ def spread(change: ReleaseChange) -> str:
     """Return the ends of the changes of a group, or the interval of a single case."""
     steps = [*change.steps.values()]
     ends = (min(step.ratio for step in steps), max(step.ratio for step in steps)) if len(steps) > 1 else steps[0].interval
-    return signed_interval(ends) if ends and not is_tracked(change.group.unit) else ""
+    return signed_interval(ends) if ends and change.group.kind is not TRACKED else ""
 
 
 def median(change: ReleaseChange) -> str:
     """Return the median of the changes of a group, or the change of a single case."""
-    steps = [*change.steps.values()]
-    marked = MARK * any(step.by_levels for step in steps)
-    return signed_percent(change.ratio) + marked if len(steps) > 1 else step_size(steps[0], change.group.unit)
+    (first, *others) = change.steps.values()
+    return signed_percent(change.ratio) if others else change.group.kind.size(first.before, first.after, change.group.unit)
 
 
 CHANGES = (
@@ -212,8 +204,6 @@ CHANGES = (
     ReportColumn("median", median, "ratio", lambda row: row.ratio),
     ReportColumn("extent", spread, "interval", lambda row: next(iter(row.steps.values())).interval),
     ReportColumn("", lambda row: beside(next(iter(row.steps.values()))).strip(), "against", lambda row: row.against or None, left=True),
-    ReportColumn(key="only_on", value=lambda row: row.only_on or None),
-    ReportColumn(key="by_levels", value=lambda row: next(iter(row.steps.values())).by_levels),
 )
 
 
@@ -244,7 +234,6 @@ def of_many(by_case: Mapping[Case, CaseHistory], device: str, *, everything: boo
         notes=[
             *[f"{unknown} of {counted(len(by_case), 'case')} could not be decided with some release."] * bool(unknown),
             *["--all has each case with its interval."] * bool(changes and not everything),
-            *[BY_LEVELS] * any(step.by_levels for change in changes for step in change.steps.values()),
         ],
         title="group",
         name=lambda row: group_name(row) if row.of else row.cases[0].name,
@@ -262,29 +251,28 @@ def of_case(history: CaseHistory, device: str) -> Report:
     """Return a row for each release with its time, a bar, and its change from the release before; the data are its launches."""
     case, unit, timed = history.case, history.unit, history.case.spec.timed
     greatest = max((value for value in history.values if value is not None), default=1.0)
-    several = len({result.python for result in history.results}) > 1
+    steps = {step.index: step for step in history.steps}
     rows, launches = [], []
-    for index, (release, result, scaled, value) in enumerate(zip(history.releases, history.results, history.values, history.measured)):
-        steps = [step for step in history.all_steps if step.index == index]
-        note = ", ".join([UNPAIRED] * history.unpaired[index] + [text for step in steps if (text := beside(step).strip())])
+    for index, (release, result, value) in enumerate(zip(history.releases, history.results, history.values)):
+        step = steps.get(index)
+        back = history.taken_back(step) if step else None
         row: dict[str, Any] = {
             "release": release,
-            "python": result.python,
             "value": value,
-            "steps": [step_document(history, step) for step in steps],
-            "note": note,
-            "name": f"{release} ({result.python})" if several else release,
-            "change": ", ".join(f"{SIGNS[direction(unit, rises=step.rises)]} {step_size(step, unit)}" for step in steps),
-            "interval": ", ".join(filter(None, (within(history, step) for step in steps))),
-            "until": ", ".join(history.releases[step.until] for step in steps if step.until is not None),
+            "change": f"{SIGNS[verdict_of(history, step)]} {step_size(history, step)}" if step else "",
+            "interval": within(history, step) if step else "",
+            "until": history.releases[back] if back is not None else "",
+            "note": beside(step).strip() if step else "",
+            "step": step and step_document(history, step, back),
         }
-        if value is None or scaled is None:
+        if value is None:
             row["note"] = f"failed: {failure}" if (failure := result.failures.get(case)) else "not measured"
         else:
-            error = result.timings[case].factor() - 1 if timed else history.spreads[index]
-            row["half_interval" if timed else "spread"] = error
-            row["±"] = value_range(result.count_repeats[case], unit) if is_tracked(unit) else percent(error, 1) if error > 0 else ""
-            row["time"], row["bar"] = quantity(value, unit), "█" * max(1, round(BAR * scaled / greatest)) if scaled > 0 else ""
+            timing, repeats = result.timings.get(case), result.count_repeats.get(case, ())
+            error = timing.factor() - 1 if timing else 0.0
+            row["half_interval"] = error if timing else None
+            row["±"] = (percent(error, 1) if error > 0 else "") if timing else case.kind.variation(repeats, unit)
+            row["time"], row["bar"] = quantity(value, unit), "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
         rows.append(row)
         launches += [{**row, "launch": started, "of_launch": each} for started, each in launches_of(case, result)] or [row]
 
@@ -292,29 +280,28 @@ def of_case(history: CaseHistory, device: str) -> Report:
         return ReportColumn(title, lambda row: row.get(name, ""), left=left)
 
     changed: dict[str, list[str]] = {}
-    for step in history.all_steps:
-        changed.setdefault(direction(unit, rises=step.rises).value, []).append(history.releases[step.index])
+    for step in history.steps:
+        changed.setdefault(verdict_of(history, step).value, []).append(history.releases[step.index])
     texts = (f"{word} with {' and '.join(of) if len(of) < 3 else len(of)}" for word, of in changed.items())
     counts = ", ".join(texts) or "no change found"
     measured = sum(value is not None for value in history.values)
     unknown = f"; {len(history.unknown)} could not be decided" if history.unknown else ""
     usual = "± is half the 95 % interval. Use these times to compare releases of one case, not two methods."
-    kept = ("release", "python", "value", "half_interval" if timed else "spread", "steps", "note")
+    kept = ("release", "value", "half_interval", "step", "note")
     code = code_of(case, history.results[-1])
     name = f"{case.name}, {code}," if code else case.name
     heading = f"{name} over {counted(measured, 'release')} of torch: {counts}{unknown}"
     return Report(
         heading=heading if history.is_compared else f"{case.name}: no two releases could be compared",
-        lines=[f"On {history.on}{'; times as measured, bars scaled' * any(joint.factor != 1 for joint in history.joints)}."],
+        lines=[f"On {history.on}."],
         columns=(
             ReportColumn(key="release", value=itemgetter("release")),
-            ReportColumn(key="python", value=itemgetter("python")),
             ReportColumn(key="launch", value=lambda row: row.get("launch")),
             ReportColumn(key="value", value=lambda row: row.get("of_launch")),
             ReportColumn(key="unit", value=lambda _: unit),
             ReportColumn(key="note", value=itemgetter("note")),
             cell("time" if timed else "value", "time"),
-            cell("from launch to launch" if is_tracked(unit) else "±", "±"),
+            cell("from launch to launch" if case.kind is TRACKED else "±", "±"),
             cell("", "bar", left=True),
             cell("change", "change"),
             cell("95 % interval", "interval"),
@@ -323,8 +310,8 @@ def of_case(history: CaseHistory, device: str) -> Report:
         ),
         sections=[ReportSection("", rows, limited=False)],
         title="torch",
-        name=itemgetter("name"),
-        notes=[usual] * timed + [ALONE] * any(history.unpaired) + [BY_LEVELS] * any(step.by_levels for step in history.all_steps),
+        name=itemgetter("release"),
+        notes=[usual] * timed,
         fields={
             "case": case.name,
             "device": device,
@@ -346,8 +333,13 @@ def launches_of(case: Case, result: Result) -> Iterator[tuple[str | None, float]
         yield None, value
 
 
-def step_document(history: CaseHistory, step: Step) -> dict[str, object]:
-    """Return a step as a document."""
-    until = None if step.until is None else history.releases[step.until]
+def verdict_of(history: CaseHistory, step: Step) -> Verdict:
+    """Return the verdict on a step."""
+    return Verdict(history.case.kind.verdict(step.before, step.after))
+
+
+def step_document(history: CaseHistory, step: Step, back: int | None) -> dict[str, object]:
+    """Return a step as a document; back : the index of the release that takes it back."""
+    until = None if back is None else history.releases[back]
     sides = {"before": step.before, "after": step.after, "ratio": step.ratio, "interval": step.interval}
-    return {**sides, "until": until, "against": step.against or None, "by_levels": step.by_levels, "only_on": step.only_on or None}
+    return {**sides, "until": until, "against": step.against or None}

@@ -14,8 +14,9 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import suite_specs
+from tensorcopy.results.kinds import Kind
 from tensorcopy.results.launches import TIMED, Suite
-from tensorcopy.results.suite_specs import NUMEL, N, SuiteSpec
+from tensorcopy.results.suite_specs import NUMEL, SuiteSpec
 from tensorcopy.worker.devices import DEVICES
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
@@ -31,11 +32,10 @@ DEVICE = re.compile(rf"(device\(type=)?'?(?P<device>{'|'.join(DEVICES)})(?![a-z_
 class Case:
     """A timed call, or a value that is counted or tracked: a suite and its parameters, by name and as text.
 
-    suite : such as "copies.BySize.time_copy"
     tracked : the unit that a third-party suite declares for the value that it tracks; "" for a time, and for tensorcopy's own suites
     """
 
-    suite: str
+    suite: str  # such as "copies.BySize.time_copy"
     parameters: tuple[tuple[str, str], ...]
     tracked: str = ""
 
@@ -61,6 +61,11 @@ class Case:
     def spec(self) -> SuiteSpec:
         """What its suite is."""
         return suite_specs.find(self.suite, self.tracked)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its values."""
+        return self.spec.of_kind
 
     @cached_property
     def device(self) -> str:
@@ -111,17 +116,11 @@ def cases_of(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], 
     if not suite_specs.find(suite).shipped:
         same = {"numel": _is_numel, "requires_grad": ("True", "False").__contains__, "method": lambda text: False}
         names = tuple(name if name not in same or all(map(same[name], values)) else f"{name}_" for name, values in zip(names, params))
-    for name, values in zip(names, params):
-        for text in values if name == "numel" else ():
-            if not _is_numel(text):
-                raise ValueError(f"numel {text[:20]!r}")
-    return tuple(Case(suite, tuple(zip(names, texts, strict=True)), tracked) for texts in product(*map(_without_quotes, params)))
-
-
-def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a parameter's values without the quotes of texts, where these are not what tells two values apart, as 1 and '1'."""
-    bare = tuple(value.strip("'") for value in values)
-    return bare if len(set(bare)) == len(set(values)) else values
+    if unknown := [text for name, values in zip(names, params) if name == "numel" for text in values if not _is_numel(text)]:
+        raise ValueError(f"numel {unknown[0][:20]!r}")
+    bare = [[value.strip("'") for value in values] for values in params]  # unless quotes alone tell two values apart, as 1 and '1'
+    shown = [without if len({*without}) == len({*values}) else values for without, values in zip(bare, params)]
+    return tuple(Case(suite, tuple(zip(names, texts, strict=True)), tracked) for texts in product(*shown))
 
 
 def _is_numel(text: str) -> bool:
@@ -132,18 +131,21 @@ def _is_numel(text: str) -> bool:
 def counted_case(case: Case) -> Case | None:
     """Return the case whose instructions were counted for a timed case; None where nothing is counted."""
     for name in case.spec.counted:
-        counted = suite_specs.find(name)
-        if all(parameter in counted.parameters or DEFAULTS.get(parameter) == value for parameter, value in case.parameters):
-            values = {**DEFAULTS, **dict(case.parameters)}
-            return Case(name, tuple((parameter, values[parameter]) for parameter in counted.parameters))
+        parameters = suite_specs.find(name).parameters
+        if all(parameter in parameters or DEFAULTS.get(parameter) == value for parameter, value in case.parameters):
+            return _with(name, {**DEFAULTS, **dict(case.parameters)})
     return None
 
 
 def memory_case(metric: str, method: str, device: str) -> Case:
     """Return the case that counts bytes or allocations of a method, for an input of 4 MiB on a device."""
     (spec,) = suite_specs.counting(metric)
-    values = {"method": method, "numel": str(2**20), "device": device}
-    return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
+    return _with(spec.name, {"method": method, "numel": str(2**20), "device": device})
+
+
+def _with(suite: str, values: Mapping[str, str]) -> Case:
+    """Return the case of a suite that has these values of its parameters."""
+    return Case(suite, tuple((parameter, values[parameter]) for parameter in suite_specs.find(suite).parameters))
 
 
 def host_peak(method: str, device: str) -> Case:
@@ -186,23 +188,7 @@ def baseline_case(case: Case) -> Case | None:
         "device": case.device,
     }
     name = spec.strided_baseline if spec.strided_baseline and values.get("layout") == "strided" else spec.baseline
-    return Case(name, tuple((parameter, values[parameter]) for parameter in suite_specs.find(name).parameters))
-
-
-def own_group(methods: Mapping[str, Any], case: Case) -> str:
-    """Return the group of the own operation of a case, where there are several groups; "" otherwise.
-
-    methods : the rows of a result
-    """
-    if case.spec.methods != suite_specs.OWN:
-        return ""
-    groups = own_groups(methods)
-    return str(methods.get(case["method"], {}).get("group", "")) if len(groups) > 1 else ""
-
-
-def own_groups(methods: Mapping[str, Any]) -> list[str]:
-    """Return the groups of own operations, in the order of their rows."""
-    return list(dict.fromkeys(row["group"] for row in methods.values() if not suite_specs.section_of(row["group"])))
+    return _with(name, values)
 
 
 def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:
@@ -232,7 +218,7 @@ def spelling(pattern: str, texts: Iterable[str]) -> str:
 
 def kinds_of_cases(cases: Iterable[Case]) -> list[str]:
     """Return the names of cases without their sizes, each once: a list of what there is names many methods, not one at many sizes."""
-    without = (replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, N, "nbytes"))) for case in cases)
+    without = [replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, "nbytes"))) for case in cases]
     return [*dict.fromkeys(case.name for case in without)]
 
 

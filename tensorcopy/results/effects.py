@@ -1,25 +1,20 @@
-"""The effects of all launches of one machine, the times of a release that follow, and the differences of two. Pure.
+"""The times of all launches of one history, fitted together, and the differences of two sides. Pure.
 
-In a launch, log(time) = launch + release + layout. The launch is what disturbs all sides together, and cancels; the layout is drawn anew
-for every process. A least-squares fit over all launches gives each release's part; where every release is in every launch, the difference
-of two releases is the mean of their differences within launches.
+In a launch, log(time) = launch + side + layout. The launch is what disturbs all sides together, and cancels; the layout is drawn anew for
+every process, and turns of one launch share it, so a launch counts once. `fit` is the least-squares fit of that sum.
 
-The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once.
-
-A difference of two sides is paired: the mean of those within the launches that both were in. It is joined, by the fit, where more than
-twice as many launches lead from one side to the other by way of a third, such as the reference release. It is unpaired, from each side's
-own times and with all the variation of the machine, where both were alone in all of their launches. Sides that met others, and never each
-other in any way, have none.
+A difference of two sides is paired: the fit to the launches that both were in, which is the mean of the differences within them. It is
+joined, by the fit to all launches, where more than twice as many lead from one side to the other by way of a third. Sides that never met,
+not even by way of others, have none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, pi
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,7 +23,7 @@ from tensorcopy.results.launches import UNIT, Launch, Place
 
 LEVEL = 0.95  # of the interval of a time
 ABSENT, ALONE = -1, 0  # of a column and a case: not measured, or without another column in each launch
-PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"  # how two sides are compared
+PAIRED, JOINED = "in the same launches", "by way of other releases"  # how two sides are compared
 
 Numbers = Any  # an array; numpy's types differ from release to release
 Key = TypeVar("Key", bound=Hashable)
@@ -36,20 +31,13 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
 class Timing:
-    """The time of one case with one release.
+    """The time of one case with one release."""
 
-    seconds : a call's, at the machine's usual speed
-    error : relative standard error of the release's distance from the mean of all sides; 0 or NaN where it is unknown
-    launches : in how many it was measured
-    freedom : degrees of freedom of the error; 0 where it is unknown
-    spread : as `error`, of the release by itself: the difference of two releases varies by the squares of both together
-    """
-
-    seconds: float
-    error: float = 0.0
+    seconds: float  # a call's, at the machine's usual speed
+    error: float = 0.0  # relative standard error of the distance from the mean of all sides; 0 or NaN where it is unknown
     launches: int = 1
-    freedom: float = 0.0
-    spread: float = 0.0
+    freedom: float = 0.0  # degrees of freedom of the error
+    spread: float = 0.0  # as `error`, of the release by itself: a difference varies by the squares of both together
 
     def factor(self, level: float = LEVEL) -> float:
         """Return the factor by which the ends of an interval are away from the time; 1 where its error is unknown."""
@@ -57,70 +45,70 @@ class Timing:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the time; both ends are the time itself where its error is unknown."""
-        factor = self.factor()
-        return self.seconds / factor, self.seconds * factor
+        """The 95 % interval of the time."""
+        return self.seconds / self.factor(), self.seconds * self.factor()
 
 
 @cache  # a site has a hundred thousand times, with a few degrees of freedom
 def _quantile(freedom: float, level: float) -> float:
-    """Return how many standard errors an interval by Student's t has on either side."""
     from scipy.special import stdtrit  # only where a time is shown with its error
 
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The measured difference of one case."""
+
+    size: float  # log(time after / time before)
+    variance: float  # of one launch's difference
+    count: float  # launches; of sides that did not meet, the number that gives their difference the same variance
+    freedom: float
+    launches: tuple[int, int]  # of either side
+    way: str = PAIRED
+
+
+class Fitted(NamedTuple):
+    """What the fit tells of every column and case; NaN and 0 where it is unknown."""
+
+    seconds: Numbers
+    errors: Numbers
+    spreads: Numbers
+    freedom: Numbers
+    residuals: Numbers  # by launch, column and case
+    groups: list[list[int]]  # the number of the columns that met, `ALONE` or `ABSENT`; a list, of which items are read singly
+
+
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The log seconds of all launches of one machine.
+    """The log seconds of all launches of one history."""
 
-    started : when each launch began, in order
-    columns : the place of each release and environment; cases : that of each case
-    logs : by launch, column and case; NaN where it was not measured
-    looks : of each launch, how many looks share the chance of a false alarm; empty where there was one of all
-    turns : by launch and case, a number: cases of one number took turns with each other; None where only the sides of each case did
-    """
-
-    started: tuple[str, ...]
-    columns: Mapping[Place, int]
+    started: tuple[str, ...]  # when each launch began, in order
+    columns: Mapping[Place, int]  # the place of each release and environment
     cases: Mapping[Case, int]
-    logs: Numbers
-    looks: tuple[int, ...] = ()
-    turns: Numbers | None = None
-
-    def most_looks(self, *columns: int) -> int:
-        """Return the most looks of any launch in which all of these columns were measured; 0 where there is none."""
-        together = (~np.isnan(self.logs[:, columns])).any(axis=2).all(axis=1)
-        return max((looks for looks, is_one in zip(self.looks or (1,) * len(together), together) if is_one), default=0)
+    logs: Numbers  # by launch, column and case; NaN where it was not measured
+    turns: Numbers | None = None  # by launch and case: cases of one number took turns with each other
 
     @cached_property
     def fitted(self) -> Fitted:
         """The fit to all cases."""
         shape = self.logs.shape[1:]
-        seconds, errors, spreads, freedom = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)
-        residuals, groups = np.full(self.logs.shape, np.nan), np.full(shape, ABSENT)
-        measured = ~np.isnan(self.logs)
-        for group in alike(measured):
-            mask = measured[:, :, group[0]]
-            for number, columns in enumerate(met(mask), start=ALONE + 1):
-                launches = mask[:, columns].any(axis=1)
-                place: Numbers = np.ix_(columns, group)
-                of_launches: Numbers = np.ix_(launches, columns, group)
-                fitted = fit(self.logs[of_launches], mask[np.ix_(launches, columns)].astype(float))
-                seconds[place] = np.exp(np.median(fitted.launches, axis=0) + fitted.columns)
-                errors[place], spreads[place] = fitted.errors()
-                freedom[place] = fitted.freedom
-                groups[place] = number if len(columns) > 1 else ALONE
-                residuals[of_launches] = np.where(measured[of_launches], fitted.residuals, np.nan)
+        seconds, errors, spreads = (np.full(shape, np.nan) for _ in range(3))
+        freedom, residuals, groups = np.zeros(shape), np.full(self.logs.shape, np.nan), np.full(shape, ABSENT)
+        for cases in alike(self.logs):
+            for number, columns in enumerate(met(~np.isnan(self.logs[:, :, cases[0]])), start=ALONE + 1):
+                of_fit, place = fit_of(self.logs, columns, cases)
+                at = np.ix_(columns, cases)
+                seconds[at] = np.exp(np.median(of_fit.launches, axis=0) + of_fit.columns)
+                errors[at], spreads[at] = of_fit.errors()
+                freedom[at], groups[at] = of_fit.freedom, number if len(columns) > 1 else ALONE
+                residuals[place] = np.where(np.isnan(self.logs[place]), np.nan, of_fit.residuals)
         return Fitted(seconds, errors, spreads, freedom, residuals, groups.tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One side of the launches of its machine: a release in an environment.
-
-    number : its place in the effects
-    """
+    """One side of the launches of its history: a release in an environment, by its place in the effects."""
 
     effects: Effects
     number: int
@@ -143,59 +131,42 @@ class Column:
     def timings(self) -> dict[Case, Timing]:
         """Return the time of every case that it was measured for."""
         fitted, numbers = self.effects.fitted, self.effects.cases
-        seconds, errors, spreads, freedom = (
-            each[self.number].tolist() for each in (fitted.seconds, fitted.errors, fitted.spreads, fitted.freedom)
-        )
-        timings = {}
-        for case, launches in self.launches.items():
-            number = numbers[case]
-            # six digits: further ones would be rounded twice, and shown as another duration
-            rounded = float(f"{seconds[number]:.6g}")
-            timings[case] = Timing(rounded, errors[number], launches, freedom[number], spreads[number])
-        return timings
+        seconds, errors, spreads, freedom = (each[self.number].tolist() for each in fitted[:4])
+        return {  # six digits: further ones would be rounded twice, and shown as another duration
+            case: Timing(float(f"{seconds[number]:.6g}"), errors[number], launches, freedom[number], spreads[number])
+            for case, launches in self.launches.items()
+            for number in [numbers[case]]
+        }
 
     def started(self, cases: Collection[Case]) -> list[str]:
         """Return when each launch with a time of any of some cases began."""
-        numbers = [number for case, number in self.effects.cases.items() if case in cases]
-        measured = (~np.isnan(self.logs[:, numbers])).any(axis=1)
-        return [started for started, is_one in zip(self.effects.started, measured) if is_one]
+        measured = ~np.isnan(self.logs[:, [number for case, number in self.effects.cases.items() if case in cases]])
+        return [started for started, is_one in zip(self.effects.started, measured.any(axis=1)) if is_one]
 
-    def is_unpaired(self, case: Case) -> bool:
-        """Return whether it was alone in every launch that measured a case with it: it is compared with no other in its launches."""
-        return case in self.effects.cases and self.effects.fitted.groups[self.number][self.effects.cases[case]] == ALONE
+    def group(self, case: Case) -> int:
+        """Return which columns it met in launches with a case; `ABSENT` of a case that is not timed."""
+        return self.effects.fitted.groups[self.number][self.effects.cases[case]] if case in self.effects.cases else ABSENT
 
     def has_met(self, other: Column, case: Case) -> bool:
-        """Return whether it met another column in launches with a case, or by way of others that met, or both were alone in all of theirs.
-
-        True of columns of two machines, and of a case that is not timed.
-        """
-        number = self.effects.cases.get(case)
-        if number is None or self.effects is not other.effects:
-            return True
-        groups = self.effects.fitted.groups
-        return groups[self.number][number] == groups[other.number][number]
+        """Return whether launches lead from it to another column; True of a case that is not timed."""
+        return self.effects is other.effects and self.group(case) == other.group(case) != ALONE
 
     def between_cases(self, before: Case, after: Case) -> Difference | None:
         """Return the difference of two cases with it, by those within launches; None where no launch has both.
 
-        Alone, a side's cases are paired in the launches in which they took turns with each other.
+        Alone in its launches, only those count in which the two took turns with each other.
         """
         differences = self.logs_of(after) - self.logs_of(before)
         together = ~np.isnan(differences)
-        if not together.any():
-            return None
-        if not self.is_unpaired(after):
-            return of_launches(differences[together])
-        if self.effects.turns is not None:
-            first, second = (self.effects.turns[:, self.effects.cases[case]] for case in (before, after))
-            in_turns = together & (first == second)
-            if in_turns.any():
-                return of_launches(differences[in_turns])
-        return replace(of_launches(differences[together]), way=UNPAIRED)
+        if self.group(after) == ALONE:
+            turns = self.effects.turns
+            first, second = (turns[:, self.effects.cases[case]] if turns is not None else np.nan for case in (before, after))
+            together &= first == second
+        return of_launches(differences[together]) if together.any() else None
 
     def launch_logs(self, case: Case) -> Numbers:
         """Return its log seconds of a case by launch, without the launch's part; alone, that part is in no other and stays."""
-        if self.is_unpaired(case):
+        if self.group(case) == ALONE:
             return self.logs_of(case)
         fitted, number = self.effects.fitted, self.effects.cases[case]
         return np.log(fitted.seconds[self.number, number]) + fitted.residuals[:, self.number, number]
@@ -203,120 +174,63 @@ class Column:
     def launch_times(self, case: Case) -> list[float]:
         """Return its time of a case in each launch that measured it, as `launch_logs`."""
         logs = self.launch_logs(case)
-        times: list[float] = np.exp(logs[~np.isnan(logs)]).tolist()
-        return times
+        return np.exp(logs[~np.isnan(logs)]).tolist()  # type: ignore[no-any-return]
 
 
-def gathered(
-    launches: Sequence[tuple[Launch, Cases]], left_out: Mapping[tuple[str, Place], Collection[Case]] = MappingProxyType({})
-) -> Effects:
-    """Return the effects of the launches of one machine, in order of their starts.
-
-    launches : each with its cases
-    left_out : the cases of a side that do not count, by the launch's id and the side
-    """
+def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
+    """Return the effects of the launches of one history, each with its cases."""
     ordered = sorted(launches, key=lambda each: each[0].id)
-    columns: dict[Place, int] = {}
-    cases: dict[Case, int] = {}
-    for launch, by_suite in ordered:
-        for side in launch.sides:
-            columns.setdefault(side.place, len(columns))
-        for name, of_suite in by_suite.items():
-            for index in launch.suites[name].rows:
-                cases.setdefault(of_suite[int(index)], len(cases))
-    logs = np.full((len(ordered), len(columns), len(cases)), np.nan)
-    for number, (launch, by_suite) in enumerate(ordered):
-        places = np.array([columns[side.place] for side in launch.sides])
-        for name, of_suite in by_suite.items():
-            rows = launch.suites[name].rows
-            if rows:
-                effects = np.array([row.effects for row in rows.values()], dtype=float) / UNIT  # None becomes NaN
-                means = np.log([row.seconds for row in rows.values()])
-                logs[number, places[:, None], [cases[of_suite[int(index)]] for index in rows]] = (effects + means[:, None]).T
-        for side in launch.sides if left_out else ():
-            logs[number, columns[side.place], [cases[case] for case in left_out.get((launch.id, side.place), ())]] = np.nan
-    started, looks = zip(*((each.started, each.looks) for each, _ in ordered)) if ordered else ((), ())
-    return Effects(started, columns, cases, _without_lone(logs), looks, _turns(ordered, cases))
-
-
-def _turns(launches: Sequence[tuple[Launch, Cases]], cases: Mapping[Case, int]) -> Numbers:
-    """Return which cases took turns with each other, as `Effects.turns`."""
-    turns, groups = np.tile(np.arange(len(cases)), (len(launches), 1)), dict[Hashable, int]()
-    for of_launch, (launch, by_suite) in zip(turns, launches):
-        for name, of_suite in by_suite.items() if len(launch.sides) == 1 else ():
-            for index, row in launch.suites[name].rows.items():
-                if row.in_turns:
-                    case = of_suite[int(index)]
-                    of_launch[cases[case]] = groups.setdefault(beside(case.suite, dict(case.parameters)), cases[case])
-    return turns
-
-
-def _without_lone(logs: Numbers) -> Numbers:
-    """Return log seconds without those of sides that were alone in a launch with a case, if they met others in another launch.
-
-    Alone, a side says nothing about its part; it would only count as evidence.
-    """
+    rows = [
+        [(of_suite[int(index)], row) for name, of_suite in by_suite.items() for index, row in launch.suites[name].rows.items()]
+        for launch, by_suite in ordered
+    ]
+    columns = _numbered(side.place for launch, _ in ordered for side in launch.sides)
+    cases = _numbered(case for of_launch in rows for case, _ in of_launch)
+    logs, turns = np.full((len(ordered), len(columns), len(cases)), np.nan), np.tile(np.arange(len(cases)), (len(ordered), 1))
+    methods: dict[Hashable, int] = {}  # the number of the first of those that take turns with each other
+    for number, ((launch, _), of_launch) in enumerate(zip(ordered, rows)):
+        if of_launch:
+            places: Any = np.ix_([columns[side.place] for side in launch.sides], [cases[case] for case, _ in of_launch])
+            effects = np.array([row.effects for _, row in of_launch], dtype=float) / UNIT  # None becomes NaN
+            logs[number][places] = effects.T + np.log([row.seconds for _, row in of_launch])
+        for case in (case for case, row in of_launch if row.in_turns):
+            turns[number, cases[case]] = methods.setdefault(beside(case.suite, dict(case.parameters)), cases[case])
+    # alone in a launch, a side that met others in another says nothing about its part: it would only count as evidence
     measured = ~np.isnan(logs)
     together = measured & (measured.sum(axis=1) > 1)[:, None]
-    lone = measured & ~together & together.any(axis=0)[None]
-    return np.where(lone, np.nan, logs)
+    logs[measured & ~together & together.any(axis=0)] = np.nan
+    return Effects(tuple(each.started for each, _ in ordered), columns, cases, logs, turns)
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """The fits to many cases.
-
-    seconds, errors, spreads, freedom : by column and case, as in `Timing`; NaN and 0 where they are unknown
-    residuals : by launch, column and case; NaN where it was not measured
-    groups : by column and case, the number of the columns that met, `ALONE` or `ABSENT`; a list, of which many items are read singly
-    """
-
-    seconds: Numbers
-    errors: Numbers
-    spreads: Numbers
-    freedom: Numbers
-    residuals: Numbers
-    groups: list[list[int]]
+def _numbered(keys: Any) -> dict[Any, int]:
+    return {key: number for number, key in enumerate(dict.fromkeys(keys))}
 
 
-def alike(measured: Numbers) -> list[list[int]]:
-    """Return the cases in groups that were measured in the same places; measured : by launch, column and case."""
+def alike(logs: Numbers) -> list[list[int]]:
+    """Return the cases in groups that were measured in the same places; logs : by launch, column and case."""
     groups: dict[bytes, list[int]] = {}
-    for case in range(measured.shape[2]):
-        groups.setdefault(measured[:, :, case].tobytes(), []).append(case)
+    for case, measured in enumerate(np.moveaxis(~np.isnan(logs), 2, 0)):
+        groups.setdefault(measured.tobytes(), []).append(case)
     return list(groups.values())
 
 
-def met(mask: Numbers) -> list[Numbers]:
-    """Return the columns that met in launches, or by way of others that met, together."""
-    groups: list[Numbers] = []
-    for of_launch in mask:
-        joined = of_launch.copy()
-        apart = []
-        for group in groups:
-            if (group & joined).any():
-                joined |= group
-            else:
-                apart.append(group)
-        groups = [*apart, joined]
-    return [np.flatnonzero(group) for group in groups if group.any()]
+def met(measured: Numbers) -> list[Numbers]:
+    """Return the columns that met in launches, or by way of others that met, together; measured : by launch and column."""
+    linked = measured.T @ measured
+    for _ in range(len(linked).bit_length()):  # the links of links
+        linked = linked @ linked
+    return [np.flatnonzero(row) for number, row in enumerate(linked) if row.any() and row.argmax() == number]
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A least-squares fit of log(time) = launch + column to columns that met, of one case or of several.
+    """A least-squares fit of log(time) = launch + column to columns that met, of cases that were measured in the same places."""
 
-    launches : by launch and case; columns : by column and case, their mean is 0
-    residuals : by launch, column and case; 0 where nothing was measured
-    inverse : by two columns: the covariance of `columns` for a residual variance of 1
-    weights : by launch and column, 1 where it was measured
-    """
-
-    launches: Numbers
-    columns: Numbers
-    residuals: Numbers
-    inverse: Numbers
-    weights: Numbers
+    launches: Numbers  # by launch and case
+    columns: Numbers  # by column and case; their mean is 0
+    residuals: Numbers  # by launch, column and case; 0 where nothing was measured
+    inverse: Numbers  # by two columns: the covariance of `columns` for a residual variance of 1
+    weights: Numbers  # by launch and column, 1 where it was measured
 
     @property
     def freedom(self) -> float:
@@ -334,20 +248,31 @@ class Fit:
             return np.nan, np.nan
         if columns == 1:  # a side that never met another varies as the launches do, of which it has the median
             of_median = pi / (2 * launches + (pi - 2 if launches % 2 else 2.6))  # variance, of normal values; nearly pi / 2n for many
-            lone = self.launches.std(axis=0, ddof=1) * of_median**0.5
-            return lone, lone
+            return (self.launches.std(axis=0, ddof=1) * of_median**0.5,) * 2
         errors = np.sqrt(np.diag(self.inverse)[:, None] * (self.residuals**2).sum(axis=(0, 1)) / self.freedom)
         return errors, errors / (1 - 1 / columns) ** 0.5
 
-    def variances_of(self, column: int) -> tuple[Numbers, float]:
+    def _variances_of(self, column: int) -> tuple[Numbers, float]:
         """Return the residual variance of one column in each case, and the degrees of freedom that the fit leaves it."""
         rows = self.weights[:, column] > 0
         shares = self.weights[rows] / self.weights[rows].sum(axis=1, keepdims=True)
         apart = np.eye(len(self.inverse))[column] - shares
-        fitted = shares[:, column] + np.einsum("lc,cd,ld->l", apart, self.inverse, apart)
-        freedom = float((1 - fitted).sum())
+        freedom = float((1 - shares[:, column] - np.einsum("lc,cd,ld->l", apart, self.inverse, apart)).sum())
         squares = (self.residuals[rows, column] ** 2).sum(axis=0)
         return (squares / freedom if freedom > 1e-9 else np.zeros_like(squares)), freedom
+
+    def differences(self, before: int, after: int, way: str) -> list[Difference]:
+        """Return the difference of two columns in each case.
+
+        Its variance is of these two alone: an outlier of one would look small among the residuals of all the others.
+        """
+        inverse, launches = self.inverse, self.weights.sum(axis=0)
+        count = round(2 / float(inverse[before, before] + inverse[after, after] - 2 * inverse[before, after]), 9)
+        (first, first_freedom), (second, second_freedom) = (self._variances_of(column) for column in (before, after))
+        sizes, variances = (self.columns[after] - self.columns[before]).tolist(), (first + second).tolist()
+        of_both = int(launches[before]), int(launches[after])
+        freedom = round(first_freedom + second_freedom, 9)
+        return [Difference(*each, count, freedom, of_both, way) for each in zip(sizes, variances)]
 
 
 def fit(logs: Numbers, weights: Numbers) -> Fit:
@@ -362,80 +287,15 @@ def fit(logs: Numbers, weights: Numbers) -> Fit:
     return Fit(launches, columns, np.where(used, values - launches[:, None] - columns, 0.0), inverse, weights)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The measured difference of one case.
+def fit_of(logs: Numbers, columns: Numbers, cases: Numbers, *, complete: bool = False) -> tuple[Fit, Any]:
+    """Return the fit to some columns, of cases that are alike, and the place of its numbers in the logs.
 
-    size : log(time after / time before)
-    variance : of one launch's difference, with `freedom` degrees of freedom
-    count : launches; of two sides that did not meet, the number that gives their difference the same variance
-    launches : of either side, that it is from
-    way : `PAIRED`, `JOINED` or `UNPAIRED`
+    complete : whether only the launches that have all of the columns count
     """
-
-    size: float
-    variance: float
-    count: float
-    freedom: float
-    launches: tuple[int, int]
-    way: str = PAIRED
-
-
-def between(before: Column | None, after: Column | None) -> dict[Case, Difference | None]:
-    """Return the difference of every case that both sides have; None of those that never met."""
-    if before is None or after is None:
-        return {}
-    if before.effects is after.effects:
-        by_number = within(before.effects.logs, before.number, after.number)
-        return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
-    return {case: unpaired(before.logs_of(case), after.logs_of(case)) for case in before.launches if case in after.launches}
-
-
-def of_means(before: Column | None, after: Column | None, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
-    """Return the difference of the geometric mean of each group of cases, each with the same weight.
-
-    Two sides of different machines have none, nor have groups whose sides never met.
-    """
-    if before is None or after is None or before.effects is not after.effects or not groups:
-        return {}
-    effects, measured = before.effects, {}
-    logs, in_launches = effects.logs, after.logs - before.logs
-    known = ~np.isnan(logs[:, [before.number, after.number]])
-    for group, cases in groups.items():
-        numbers = [effects.cases[case] for case in cases]
-        difference = _mean_within(in_launches[:, numbers])
-        if difference is None or 2 * difference.launches[0] < known[:, :, numbers].sum(axis=0).min():  # other launches may tell more
-            difference = within(logs[:, :, numbers].mean(axis=2, keepdims=True), before.number, after.number).get(0) or difference
-        if difference:
-            measured[group] = difference
-    return measured
-
-
-def _mean_within(logs: Numbers) -> Difference | None:
-    """Return the mean of the differences of some cases, each from all of its launches; None where one has fewer than two.
-
-    logs : the differences within launches, by launch and case, NaN where it was not measured
-
-    What a launch adds to the mean is independent of what others add, so these squares are the variance; each residual is as much larger as
-    the mean of its case has drawn it in (HC2; MacKinnon and White, 1985). Where all launches have all cases, this is the variance of their
-    means. The degrees of freedom are those of Satterthwaite (1946) for launches that vary alike.
-    """
-    known = ~np.isnan(logs)
-    counts = known.sum(axis=0)
-    if counts.min() < 2:
-        return None
-    sizes = np.where(known, logs, 0.0).sum(axis=0) / counts
-    weights = known / (counts * len(counts))  # of each difference in the mean
-    residuals = np.where(known, logs - sizes, 0.0) / np.sqrt(1 - 1 / counts)
-    of_launch = weights.sum(axis=1)
-    used = of_launch > 0
-    of_launch, weights = of_launch[used], weights[used]
-    drawn_in = (weights / counts).sum(axis=1) / of_launch
-    count = 1 / float((of_launch**2).sum())
-    error = float(((weights * residuals[used]).sum(axis=1) ** 2).sum())
-    freedom = 1 / (count**2 * float((of_launch**4 / (1 - drawn_in)).sum()))
-    fewest = int(counts.min())
-    return Difference(float(sizes.mean()), error * count, count, freedom, (fewest, fewest))
+    measured = ~np.isnan(logs[:, columns, cases[0]])
+    launches = measured.all(axis=1) if complete else measured.any(axis=1)
+    place: Any = np.ix_(launches, columns, cases)
+    return fit(logs[place], measured[launches].astype(float)), place
 
 
 def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
@@ -443,63 +303,71 @@ def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | Non
 
     logs : log seconds by launch, column and case, NaN where it was not measured
     """
-    first, second = (~np.isnan(logs[:, column]) for column in (before, after))
-    together = first & second
-    counts = together.sum(axis=0)
-    from_before = np.where(together, logs[:, after] - logs[:, before], 0.0)
-    sizes = from_before.sum(axis=0) / np.maximum(counts, 1)
-    squares = np.where(together, from_before - sizes, 0.0) ** 2
-    variances = squares.sum(axis=0) / np.maximum(counts - 1, 1)
     differences: dict[int, Difference | None] = {}
-    for case in np.flatnonzero(counts).tolist():
-        n = int(counts[case])
-        differences[case] = Difference(float(sizes[case]), float(variances[case]), n, n - 1, (n, n))
-    apart = np.flatnonzero(first.any(axis=0) & second.any(axis=0) & (first != second).any(axis=0))
-    for group in alike(~np.isnan(logs[:, :, apart])):
-        for case, by_way in zip(apart[group].tolist(), _by_way(logs[:, :, apart[group]], before, after)):
-            # the fit uses all launches, but a simpler difference, of these two sides alone, is worth some of them
-            if by_way is None or by_way.count > 2 * counts[case]:
-                differences[case] = by_way
+    both = np.flatnonzero((~np.isnan(logs[:, [before, after]])).any(axis=0).all(axis=0))
+    for cases in (both[group] for group in alike(logs[:, :, both])):
+        measured = ~np.isnan(logs[:, :, cases[0]])
+        first, second = measured[:, before], measured[:, after]
+        together, found = int((first & second).sum()), list[Difference | None]([None] * len(cases))
+        if together:
+            found = [*fit_of(logs, [before, after], cases, complete=True)[0].differences(0, 1, PAIRED)]
+        if (first != second).any():
+            columns = next(columns for columns in met(measured) if before in columns)
+            if after in columns:
+                place = columns.tolist()
+                by_way = fit_of(logs, place, cases)[0].differences(place.index(before), place.index(after), JOINED)
+                # the fit uses all launches, but a simpler difference, of these two sides alone, is worth some of them
+                found = [*by_way] if by_way[0].count > 2 * together else found
+        differences |= zip(cases.tolist(), found)
     return differences
 
 
-def _by_way(logs: Numbers, before: int, after: int) -> list[Difference | None]:
-    """Return the difference of two columns by the fit to all launches, in each case; None of sides that never met.
+def between(before: Column | None, after: Column | None) -> dict[Case, Difference | None]:
+    """Return the difference of every case that both sides have; None of those that never met."""
+    if before is None or after is None or before.effects is not after.effects:
+        return {}
+    by_number = within(before.effects.logs, before.number, after.number)
+    return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
 
-    logs : log seconds by launch, column and case, of cases that were measured in the same places
+
+def of_means(before: Column | None, after: Column | None, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
+    """Return the difference of the geometric mean of each group of cases, each with the same weight.
+
+    Groups whose sides never met have none.
     """
-    measured = ~np.isnan(logs[:, :, 0])
-    cases = range(logs.shape[2])
-    groups = met(measured)
-    group, other_group = (next(group for group in groups if column in group) for column in (before, after))
-    if after not in group:
-        if len(group) == len(other_group) == 1:
-            return [unpaired(logs[:, before, case], logs[:, after, case]) for case in cases]
-        return [None for _ in cases]
-    used = measured[:, group].any(axis=1)
-    place = np.ix_(used, group)
-    fitted = fit(logs[place], measured[place].astype(float))
-    one, other = (int(np.flatnonzero(group == column)[0]) for column in (before, after))
-    inverse = fitted.inverse
-    count = 2 / float(inverse[one, one] + inverse[other, other] - 2 * inverse[one, other])
-    sizes = (fitted.columns[other] - fitted.columns[one]).tolist()
-    # of these two alone: an outlier of one side would look small among the residuals of all the others
-    (first_variances, first_freedom), (second_variances, second_freedom) = (fitted.variances_of(column) for column in (one, other))
-    variances, freedom = (first_variances + second_variances).tolist(), first_freedom + second_freedom
-    launches = int(measured[:, before].sum()), int(measured[:, after].sum())
-    return [Difference(sizes[case], variances[case], count, freedom, launches, JOINED) for case in cases]
+    if before is None or after is None or before.effects is not after.effects:
+        return {}
+    measured, logs = {}, before.effects.logs
+    for group, cases in groups.items():
+        of_group = logs[:, :, [before.effects.cases[case] for case in cases]]
+        known = (~np.isnan(of_group[:, [before.number, after.number]])).sum(axis=0).min()
+        difference = _mean_within(of_group[:, after.number] - of_group[:, before.number])
+        if difference is None or 2 * difference.launches[0] < known:  # other launches may tell more
+            difference = within(of_group.mean(axis=2, keepdims=True), before.number, after.number).get(0) or difference
+        if difference:
+            measured[group] = difference
+    return measured
 
 
-def looks(before: Column | None, after: Column | None) -> int:
-    """Return how many looks at the launches that compare two sides share the chance of a false alarm.
+def _mean_within(logs: Numbers) -> Difference | None:
+    """Return the mean of differences within launches, by launch and case, NaN where one has none; None where a case has fewer than two.
 
-    It is the most of any launch that both are in. Where they never met, it is that of any launch of either: those of a side were chosen by
-    how it differed from another.
+    Each residual is as much larger as the mean of its case has drawn it in (HC2; MacKinnon and White, 1985). Where all launches have all
+    cases, this is the variance of their means. The degrees of freedom are those of Satterthwaite (1946) for launches that vary alike.
     """
-    if before is None or after is None:
-        return 1
-    together = before.effects.most_looks(before.number, after.number) if before.effects is after.effects else 0
-    return together or max(1, before.effects.most_looks(before.number), after.effects.most_looks(after.number))
+    known = ~np.isnan(logs)
+    counts = known.sum(axis=0)
+    if counts.min() < 2:
+        return None
+    used = known.any(axis=1)
+    sizes = np.nanmean(logs, axis=0)
+    weights = (known / (counts * len(counts)))[used]  # of each difference in the mean
+    residuals = (np.where(known, logs - sizes, 0.0) / np.sqrt(1 - 1 / counts))[used]
+    of_launch = weights.sum(axis=1)
+    count = 1 / float((of_launch**2).sum())
+    variance = count * float(((weights * residuals).sum(axis=1) ** 2).sum())
+    freedom = 1 / (count**2 * float((of_launch**4 / (1 - (weights / counts).sum(axis=1) / of_launch)).sum()))
+    return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
 
 
 def of_launches(differences: Numbers) -> Difference:
@@ -508,57 +376,27 @@ def of_launches(differences: Numbers) -> Difference:
     return Difference(float(np.mean(differences)), float(np.var(differences, ddof=1)) if n > 1 else 0.0, n, n - 1, (n, n))
 
 
-def summed(differences: Sequence[Difference]) -> Difference:
-    """Return the sum of independent differences, such as of two Pythons.
-
-    Its degrees of freedom are those of Welch (1947).
-    """
-    errors = [(each.variance / each.count, each.freedom) for each in differences]
-    error, count = sum(error for error, _ in errors), 1 / sum(1 / each.count for each in differences)
-    freedom = error**2 / sum(error**2 / free for error, free in errors if free) if error else 0.0
-    launches = min(each.launches[0] for each in differences), min(each.launches[1] for each in differences)
-    way = UNPAIRED if any(each.way == UNPAIRED for each in differences) else JOINED
-    return Difference(sum(each.size for each in differences), error * count, count, freedom, launches, way)
-
-
-def unpaired(before: Numbers, after: Numbers) -> Difference:
-    """Return the difference of two sides by the log seconds of their launches (Welch, 1947)."""
-    first, second = (values[~np.isnan(values)] for values in (np.asarray(before), np.asarray(after)))
-    return replace(summed([of_launches(-first), of_launches(second)]), launches=(len(first), len(second)), way=UNPAIRED)
-
-
 @dataclass(frozen=True)
 class Point:
-    """What one launch says of a case.
-
-    started : when it began
-    side : "A" for before, "B" for after; "" for the difference of both within it
-    size : log(time after / time before); of one side, how far its time in this launch lies above the fitted time before
-    """
+    """What one launch says of a case."""
 
     started: str
-    side: str
-    size: float
+    side: str  # "A" for before, "B" for after; "" for the difference of both within it
+    size: float  # log(time after / time before); of one side, how far its time in this launch lies above the fitted time before
 
 
 def points(before: Column | None, after: Column | None, case: Case) -> list[Point]:
     """Return what each launch says of a timed case, as `between` uses it, in order of their starts; nothing where it has no difference."""
-    if before is None or after is None or not (case in before.launches and case in after.launches):
+    difference = between(before, after).get(case)
+    if before is None or after is None or difference is None:
         return []
-    if before.effects is after.effects:
-        of_case = before.effects.logs[:, :, [before.effects.cases[case]]]
-        difference = within(of_case, before.number, after.number)[0]
-        if difference is None:
-            return []
-        if difference.way == PAIRED:
-            sizes = after.logs_of(case) - before.logs_of(case)
-            return [Point(start, "", float(size)) for start, size in zip(before.effects.started, sizes) if not np.isnan(size)]
-        own_before, own_after = before.launch_logs(case), after.launch_logs(case)
+    if difference.way == PAIRED:
+        by_side = [("", before.effects.started, after.logs_of(case) - before.logs_of(case))]
     else:
-        own_before, own_after = before.logs_of(case), after.logs_of(case)
-    level = float(np.nanmean(own_before))
-    by_start = [
-        *((start, "A", float(size)) for start, size in zip(before.effects.started, own_before)),
-        *((start, "B", float(size)) for start, size in zip(after.effects.started, own_after)),
-    ]
-    return [Point(start, side, size - level) for start, side, size in sorted(by_start) if not np.isnan(size)]
+        own = [each.launch_logs(case) for each in (before, after)]
+        level = float(np.nanmean(own[0]))
+        by_side = [(name, side.effects.started, logs - level) for name, side, logs in zip("AB", (before, after), own)]
+    return sorted(
+        (Point(start, name, float(size)) for name, starts, sizes in by_side for start, size in zip(starts, sizes) if not np.isnan(size)),
+        key=lambda point: (point.started, point.side),
+    )

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches, suite_specs
-from tensorcopy.results.cases import Case, counted_case
+from tensorcopy.results.cases import DEFAULTS, Case, counted_case
 from tensorcopy.results.result import Result
 
 ENDING = ".functions.json.xz"
@@ -30,27 +30,19 @@ Function = tuple[str, str]  # library and name, such as ("libc10", "c10::TensorI
 
 
 class FunctionCost(NamedTuple):
-    """The cost of a function in one call of a case.
+    """The cost of a function in one call of a case."""
 
-    own : exclusive instructions
-    calls : how often it is called
-    """
-
-    own: float
-    calls: float
+    own: float  # exclusive instructions
+    calls: float  # how often it is called
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The functions of one case.
+    """The functions of one case."""
 
-    instructions : of one call; the functions make 99 % of them
-    python : calls of each Python function in one call
-    """
-
-    instructions: float
+    instructions: float  # of one call; the functions make 99 % of them
     functions: Mapping[Function, FunctionCost]
-    python: Mapping[str, float] = field(default_factory=dict)
+    python: Mapping[str, float] = field(default_factory=dict)  # calls of each Python function in one call
 
     @property
     def smallest(self) -> float:
@@ -67,20 +59,17 @@ Name = Annotated[str, Meta(max_length=300)]
 class CaseRow(Struct, frozen=True, forbid_unknown_fields=True):
     """A case: the instructions of one call, without the loop around it.
 
-    functions : index, exclusive instructions and calls of each function, for the most expensive ones, which make 99 %
     python : how often one call calls each Python function, by module and name; their instructions are those of the interpreter
     """
 
     instructions: Amount
-    functions: list[Amount]
+    functions: list[Amount]  # index, exclusive instructions and calls of each function, for the most expensive ones, which make 99 %
     python: dict[Name, Amount] = {}
 
 
 class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
-    """The profiles of a release on one machine and Python.
+    """The profiles of a release in one history.
 
-    valgrind : its version; it has no AVX512, so that kernels run as on a processor with AVX2
-    functions : library and name of each function; a case refers to it by its index
     cases : by method, elements, dtype, layout and grad, such as "detach 1 float32 contiguous grad"
     """
 
@@ -90,10 +79,10 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
     python: Text
     identity: Text
     libc: Text
-    valgrind: Text
+    valgrind: Text  # its version; it has no AVX512, so that kernels run as on a processor with AVX2
     tensorcopy: Text
     started: Text
-    functions: list[tuple[Text, Text]]
+    functions: list[tuple[Text, Text]]  # library and name of each function; a case refers to it by its index
     cases: dict[Annotated[str, Meta(pattern=NAME)], CaseRow]
 
     def of(self, name: str) -> Profile:
@@ -105,26 +94,21 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
 
 def name_of(case: Case) -> str:
     """Return the name under which a timed or counted case is profiled; "" for none."""
-    if case.spec.shipped and case.spec.methods == suite_specs.OWN and case.device == "cpu":
-        own = dict(case.parameters)
-        if "n" in own:
-            return f"{own['method']} {own['n']} inputs n"
-        return f"{own['method']} {own['numel']} float32 contiguous{' grad' if own.get('requires_grad') == 'True' else ''}"
     counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else counted_case(case)
     if counted is None:
         return ""
-    values = {"dtype": "float32", "layout": "contiguous", "requires_grad": "False", **dict(counted.parameters)}
+    values = {**DEFAULTS, **dict(counted.parameters)}
     grad = " grad" if values["requires_grad"] == "True" else ""
     return f"{values['method']} {values['numel']} {values['dtype']} {values['layout']}{grad}"
 
 
 def path_of(folder: Path, sha: str, environment: str) -> Path:
-    """Return the path of a new file of profiles in a machine's folder."""
+    """Return the path of a new file of profiles in the folder of a history."""
     return folder / f"{launches.new_id()}-{sha[:8]}-{environment}{ENDING}"
 
 
 def paths_of(folder: Path, sha: str, environment: str) -> list[Path]:
-    """Return the files of profiles of a release and environment in a machine's folder, the newest last."""
+    """Return the files of profiles of a release and environment in the folder of a history, the newest last."""
     return sorted(folder.glob(f"*-{sha[:8]}-{environment}{ENDING}"))
 
 
@@ -133,11 +117,10 @@ def profiles_of(result: Result) -> Profiles | None:
 
     Raises TensorcopyError for a damaged file, or one of another torch.
     """
-    folders = (result.folder / machine for machine in result.counted_on or [result.machine])
-    paths = [path for folder in folders for path in paths_of(folder, result.sha, result.environment)]
+    paths = paths_of(result.folder, result.sha, result.environment)
     if not paths:
         return None
-    newest = max(paths, key=lambda path: path.name)
+    newest = paths[-1]
     profiles = read(newest)
     if profiles.torch_sha != result.sha:
         raise launches.damaged(newest, f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
@@ -208,14 +191,14 @@ def not_counted(result: Result) -> TensorcopyError:
     """Return the error for a result without profiles."""
     if not any(case.spec.shipped for case in (*result.timings, *result.counts)):
         return TensorcopyError(
-            "functions are counted of operations, not of an asv suite",
-            got=f"torch {result.version} of {result.machine}, which has a suite's cases alone",
-            allowed="a release whose operations were counted",
+            "functions are counted of the shipped methods, not of an asv suite",
+            got=f"torch {result.version} of {result.history}, which has a suite's cases alone",
+            allowed="a release whose methods were counted",
             next="run the call of the case under a profiler in both environments, below .asv/env",
         )
     return TensorcopyError(
         f"the functions of torch {result.version} were not counted",
-        got=f"no {result.sha[:8]}-{result.environment}{ENDING} of {result.machine}",
+        got=f"no {result.sha[:8]}-{result.environment}{ENDING} in {result.history}",
         allowed="a release whose functions were counted",
-        next=f"tensorcopy measure {result.version}@{result.python} --machine {result.machine}, which needs valgrind",
+        next=f"tensorcopy measure {result.version}@{result.python}, which needs valgrind",
     )

@@ -1,9 +1,9 @@
 """Launch files: their schema, written once, read and checked.
 
-A launch is one draw of processes. Its file is `results/MACHINE/TIME-ID.json`. It is created whole when the launch has ended, and never
+A launch is one draw of processes. Its file is `results/HISTORY/TIME-ID.json`. It is created whole when the launch has ended, and never
 changed: adding is creating a file, merging is copying files, and a launch that is interrupted leaves nothing. There are two kinds:
 
-times : two or more sides have taken turns (`measure.case_turns`); or the methods of a single side, which is then unpaired
+times : two or more sides have taken turns (`measure.case_turns`); or the methods of a single side, which ranks them only
 counts : one side has counted instructions, bytes and allocations, and observed what each method does
 
 msgspec compiles the schema from the classes below.
@@ -27,6 +27,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.results import suite_specs
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
@@ -138,18 +139,12 @@ class Statements(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One side of a launch: an environment.
+    """One side of a launch: an environment."""
 
-    sha : of torch
-    environment : "py3.11-cuda"; "py3.12-cuda-interpreter" for an interpreter's own torch
-    revision : of the project, where two of its revisions are compared under one torch
-    provenance : versions, hardware and settings (`worker.provenance`), without what all sides share
-    """
-
-    sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
-    environment: Annotated[str, Meta(pattern=r"^py3\.\d{1,2}-[a-z]+(-interpreter|-numpy2)?$")]
-    revision: Name = ""
-    provenance: dict[str, Any] = {}
+    sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]  # of torch
+    environment: Annotated[str, Meta(pattern=r"^py3\.\d{1,2}-[a-z]+(-interpreter|-numpy2)?$")]  # "-interpreter" for its own torch
+    revision: Name = ""  # of the project, where two of its revisions are compared under one torch
+    provenance: dict[str, Any] = {}  # versions, hardware and settings (`worker.provenance`), without what all sides share
 
     @property
     def place(self) -> Place:
@@ -162,54 +157,31 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.environment.endswith(OF_INTERPRETER)
 
 
-class Parts(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """Where the seconds of a call on a device go.
-
-    empty : the same call of a tensor without elements, until it returns; null where it needs some
-    returned : until the call returns; whole : until the device has finished, where each call is waited for
-    device : that the device works on a call which waits in its queue; null where that is unknown
-    """
-
-    empty: Seconds | None
-    returned: Seconds
-    whole: Seconds
-    device: Seconds | None
-
-
 class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The turns of one case.
 
-    seconds : a call's, the geometric mean of all sides
-    calls : in a turn; turns : of each side
-    effects : by side, log(its time / the mean of all sides) in 1 / UNIT; null without turns. The time of a side is that of the usual call
-        when nothing disturbs it: the geometric mean of the fastest third of its turns, of each of which the fastest window counts
-    parts : by side, of a case on a device that is waited for; null without turns
-    in_turns : of a single side, whether this method took turns with the others
+    The time of a side is that of the usual call when nothing disturbs it: the geometric mean of the fastest third of its turns, of each of
+    which the fastest window counts.
     """
 
-    seconds: Seconds
-    calls: Number
-    turns: Number
-    effects: list[Effect | None]
-    parts: list[Parts | None] = []
-    in_turns: bool = False
+    seconds: Seconds  # a call's, the geometric mean of all sides
+    calls: Number  # in a turn
+    turns: Number  # of each side
+    effects: list[Effect | None]  # by side, log(its time / the mean of all sides) in 1 / UNIT; null without turns
+    in_turns: bool = False  # of a single side, whether this method took turns with the others
 
 
 class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A benchmark, as asv describes it, and its cases by their number in asv's order.
-
-    rows : of a launch of times; values : of a launch of counts
-    skipped, failed : reasons by case, and by the number of the side, or `ALL`
-    """
+    """A benchmark, as asv describes it, and its cases by their number in asv's order."""
 
     version: Name
     param_names: list[Name]
     params: list[list[Text]]
     unit: Name
     type: Name
-    rows: dict[str, Row] = {}
-    values: dict[str, Value] = {}
-    skipped: dict[str, dict[str, Text]] = {}
+    rows: dict[str, Row] = {}  # of a launch of times
+    values: dict[str, Value] = {}  # of a launch of counts
+    skipped: dict[str, dict[str, Text]] = {}  # reasons by case, and by the number of the side, or `ALL`
     failed: dict[str, dict[str, Text]] = {}
 
     @property
@@ -219,37 +191,25 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     def tells(self, index: str, side: int) -> bool:
         """Return whether it has the time or value of a case on a side, or the reason why there is none."""
-        row = self.rows.get(index)
-        if index in self.values or (row is not None and row.effects[side] is not None):
-            return True
-        return any(key in stored.get(index, {}) for stored in (self.failed, self.skipped) for key in (str(side), ALL))
+        row, reasons = self.rows.get(index), {**self.failed.get(index, {}), **self.skipped.get(index, {})}
+        return index in self.values or bool(row and row.effects[side] is not None) or str(side) in reasons or ALL in reasons
 
 
 class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """One launch.
-
-    id : its name, "20261125T091500-1a2b3c4d"; started, ended : ISO 8601 in UTC
-    machine : the name in results; the folder's
-    provenance : what all sides share
-    reference : the number of the side that is in every launch of its machine; absent without one
-    looks : how many looks share the chance of a false alarm, where each decided whether to take more launches; by default one
-    methods : of a launch of counts, every method's code and what it was observed to do
-    article : of the same, how many of the article's statements held
-    """
+    """One launch."""
 
     version: int
     kind: Literal["times", "counts"]
-    id: Annotated[str, Meta(pattern=f"^{ID}$")]
-    started: Annotated[str, Meta(max_length=40)]
+    id: Annotated[str, Meta(pattern=f"^{ID}$")]  # its name, "20261125T091500-1a2b3c4d"
+    started: Annotated[str, Meta(max_length=40)]  # ISO 8601 in UTC
     ended: Annotated[str, Meta(max_length=40)]
-    machine: Name
+    machine: Name  # that took it
     sides: Annotated[list[Side], Meta(min_length=1, max_length=200)]
-    reference: Number | UnsetType = UNSET
-    looks: Annotated[int, Meta(ge=1, le=1000)] = 1
-    provenance: dict[str, Any]
+    reference: Number | UnsetType = UNSET  # the number of the side that is in every launch of a run
+    provenance: dict[str, Any]  # what all sides share
     suites: dict[Name, Suite]
-    methods: dict[str, dict[str, Any]] = {}
-    article: dict[str, Any] = {}
+    methods: dict[str, dict[str, Any]] = {}  # of a launch of counts, every method's code and what it was observed to do
+    article: dict[str, Any] = {}  # of the same, how many of the article's statements held
 
     def provenance_of(self, side: int) -> dict[str, Any]:
         """Return the whole provenance of a side."""
@@ -258,25 +218,35 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
             whole["driver"] = driver_version(str(whole["driver"]))
         return whole
 
-    @property
-    def identity(self) -> str:
-        """The identity of the hardware."""
-        return str(self.provenance.get("identity", ""))
+    def form(self, name: str) -> Hashable:
+        """Return what must be equal for values of a suite to be compared: its version and unit, and the builds of a user's packages."""
+        return (*self.suites[name].form, *(builds(self.provenance).items() if suite_specs.find(name).packages else ()))
+
+
+def builds(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the packages of a user that were built from files, each with its version and a digest of these; see `worker.packages`."""
+    return {name: text for name, text in provenance.get("requires", {}).items() if " " in text}
+
+
+def newest_forms(launches: Iterable[Launch]) -> dict[str, Hashable]:
+    """Return the form of every suite that counts: of its newest version the newest build; launches : of a history, in order."""
+    known = [*launches]
+    newest = newest_suites(known)
+    return {name: launch.form(name) for launch in known for name, suite in launch.suites.items() if suite.form == newest[name].form}
 
 
 def newest_suites(launches: Iterable[Launch]) -> dict[str, Suite]:
     """Return every suite in its newest form; what a launch has of another form of it cannot be compared.
 
-    launches : of one machine, in order
+    launches : in order
 
     It is that of the newest launch, or of the highest version where versions are numbers: an older checkout may measure later.
     """
     newest: dict[str, Suite] = {}
-    for launch in launches:
-        for name, suite in launch.suites.items():
-            versions = suite.version, newest.get(name, suite).version
-            if not all(version.isascii() and version.isdecimal() for version in versions) or int(versions[0]) >= int(versions[1]):
-                newest[name] = suite
+    for name, suite in ((name, suite) for launch in launches for name, suite in launch.suites.items()):
+        version, known = suite.version, newest.get(name, suite).version
+        if not (version + known).isdecimal() or not (version + known).isascii() or int(version) >= int(known):
+            newest[name] = suite
     return newest
 
 
@@ -287,45 +257,38 @@ def new_id(now: datetime | None = None) -> str:
 
 def shared_provenance(provenances: list[Mapping[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return what all provenances have in common, and what remains of each."""
-    first = provenances[0]
-    shared = {name: value for name, value in first.items() if all(name in each and each[name] == value for each in provenances)}
+    shared = {name: value for name, value in provenances[0].items() if all(name in each and each[name] == value for each in provenances)}
     return shared, [{name: value for name, value in each.items() if name not in shared} for each in provenances]
 
 
 def times_of(launch: Launch) -> Hashable:
     """Return the sides and the times of a launch, without its name: two launches never have the same."""
-    times = tuple((name, tuple((index, row.seconds) for index, row in suite.rows.items())) for name, suite in launch.suites.items())
+    times = tuple((name, index, row.seconds) for name, suite in launch.suites.items() for index, row in suite.rows.items())
     return tuple(side.place for side in launch.sides), times
 
 
-def path_of(results: Path, launch: Launch) -> Path:
-    """Return the path of a launch's file in a folder of results."""
-    return results / launch.machine / f"{launch.id}.json"
-
-
-def write(results: Path, launch: Launch) -> Path:
-    """Create the file of a launch as a whole, and return its path.
+def write(folder: Path, launch: Launch) -> Path:
+    """Create the file of a launch in the folder of its history, as a whole, with a line for each suite, and return its path.
 
     Raises TensorcopyError for one that could not be read, and where the file exists; DiskError and OSError.
     """
-    path = path_of(results, launch)
-    data = _lines(msgspec.json.encode(launch))
+    path, data = folder / f"{launch.id}.json", msgspec.json.encode(launch).replace(b'},"suites":{', b'},\n"suites":{\n')
+    data = re.sub(rb'\}\},(?="[^",:}\]])', b"}},\n", data) + b"\n"  # what follows begins a key, and is not the end of a text
     try:
         _checked(path, data)
     except FileProblem as problem:
-        raise TensorcopyError(
-            "the launch cannot be stored", got=problem.got, allowed="what a file of results can hold", next="--bench with fewer benchmarks"
-        ) from problem
+        allowed, following = "what a file of results can hold", "--bench with fewer benchmarks"
+        raise TensorcopyError("the launch cannot be stored", got=problem.got, allowed=allowed, next=following) from problem
     create(path, data)
     return path
 
 
-def require_room(results: Path, machine: str) -> None:
-    """Raise DiskError where a launch of a machine could not be stored, before minutes of measuring.
+def require_room(results: Path) -> None:
+    """Raise DiskError where a launch could not be stored, before minutes of measuring.
 
-    As much as a launch needs is written into the machine's folder, or into the nearest one above that exists, as a file without a name.
+    As much as a launch needs is written into the folder of results, or into the nearest one above that exists, as a file without a name.
     """
-    folder = next(each for each in (results / machine, results, *results.parents) if each.is_dir())
+    folder = next(each for each in (results, *results.parents) if each.is_dir())
     with _disk_named(folder), tempfile.TemporaryFile(dir=folder) as file:
         file.write(b"\0" * ROOM)
         file.flush()
@@ -338,9 +301,7 @@ def _disk_named(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if full := of_os_error(OSError(error.errno, error.strerror, str(folder))):
-            raise full from error
-        raise
+        raise of_os_error(OSError(error.errno, error.strerror, str(folder))) or error from error
 
 
 def create(path: Path, data: bytes) -> None:
@@ -352,37 +313,26 @@ def create(path: Path, data: bytes) -> None:
         with _disk_named(path.parent):
             files.replace(path, data, new=True)
     except FileExistsError as error:
-        raise FileProblem(
-            f"the file {displayed(path)} exists", path=path, got="another launch of this name", allowed="a new one", next="repeat"
-        ) from error
-
-
-def _lines(data: bytes) -> bytes:
-    """Return a launch with a line for each suite, so that a difference of two files can be read."""
-    of_suites = data.replace(b'},"suites":{', b'},\n"suites":{\n')
-    return re.sub(rb'\}\},(?="[^",:}\]])', b"}},\n", of_suites) + b"\n"  # what follows begins a key, and is not the end of a text
+        what = f"the file {displayed(path)} exists"
+        raise FileProblem(what, path=path, got="another launch of this name", allowed="a new one", next="repeat") from error
 
 
 def read(path: Path) -> Launch:
     """Return the launch in a file.
 
-    Raises TensorcopyError, naming the file, for one that is damaged, of a newer format, or disagrees with its name or folder.
+    Raises TensorcopyError, naming the file, for one that is damaged, of a newer format, or disagrees with its name.
     """
     launch = _checked(path, content(path))
-    if path.name != f"{launch.id}.json":
-        raise damaged(path, f"the launch {launch.id}")
-    if path.parent.name != launch.machine:
-        raise damaged(path, f"a launch of the machine {launch.machine[:60]!r}")
+    with damage_named(path):
+        _require(path.name == f"{launch.id}.json", f"the launch {launch.id}")
     return launch
 
 
 def content(path: Path) -> bytes:
     """Return the bytes of a file of results. Raises TensorcopyError, naming it, for what is none: a pipe may never end."""
     with damage_named(path):
-        if not path.is_file():  # first: to resolve a link to itself raises RuntimeError before Python 3.13
-            raise ValueError("not a regular file")
-        if path.is_symlink() and path.resolve().parent != path.parent.resolve():
-            raise ValueError("a link that leaves its folder")
+        _require(path.is_file(), "not a regular file")  # first: to resolve a link to itself raises RuntimeError before Python 3.13
+        _require(not path.is_symlink() or path.resolve().parent == path.parent.resolve(), "a link that leaves its folder")
         return files.read_bytes(path)
 
 
@@ -396,31 +346,17 @@ class _Version(Struct):
 
 def _checked(path: Path, data: bytes) -> Launch:
     with damage_named(path):
-        if len(data) > LARGEST:
-            raise ValueError(f"more than {LARGEST // 2**20} MiB")
-        header = msgspec.json.decode(data, type=_Version)
+        _require(len(data) <= LARGEST, f"more than {LARGEST // 2**20} MiB")
+        header, shown = msgspec.json.decode(data, type=_Version), displayed(path)
         if header.id is None:  # asv's own files have none: machine.json, and the results of a commit
-            raise FileProblem(
-                f"{displayed(path)} is no launch",
-                path=path,
-                got="no id, as in a file of asv",
-                allowed="launches that tensorcopy has written",
-                next="move it out of the folder, or name another results_dir in asv.conf.json",
-            )
+            allowed, following = "launches that tensorcopy has written", "move it out, or name another results_dir in asv.conf.json"
+            raise FileProblem(f"{shown} is no launch", path=path, got="no id, as in a file of asv", allowed=allowed, next=following)
         refuse_newer(path, data, VERSION)
         if header.version < VERSION:
-            raise FileProblem(
-                f"the file {displayed(path)} is of an older format",
-                path=path,
-                got=f"version {header.version}, of another estimate of times",
-                allowed=f"version {VERSION}",
-                next="remove it, and measure its releases anew",
-            )
+            what, got = f"the file {shown} is of an older format", f"version {header.version}, of another estimate of times"
+            raise FileProblem(what, path=path, got=got, allowed=f"version {VERSION}", next="remove it, and measure its releases anew")
         launch = _decoder.decode(data)
-        for name, suite in launch.suites.items():
-            if reason := _fault(launch, suite):
-                raise ValueError(f"{name[:100]} {reason}")
-        _check_sides(launch)
+        _check(launch)
         for number in range(len(launch.sides)):
             msgspec.convert(launch.provenance_of(number), Provenance)
         msgspec.convert(launch.methods, dict[Name, StoredMethod])
@@ -428,28 +364,11 @@ def _checked(path: Path, data: bytes) -> Launch:
     return launch
 
 
-def _check_sides(launch: Launch) -> None:
-    """Raise ValueError for sides or times that no launch has."""
-    started, ended = (datetime.fromisoformat(text) for text in (launch.started, launch.ended))
-    if started.tzinfo is None or ended.tzinfo is None or ended < started:
-        raise ValueError(f"it begins at {launch.started} and ends at {launch.ended}")
-    if len({side.place for side in launch.sides}) < len(launch.sides):
-        raise ValueError("it has a side twice")
-    if launch.reference is not UNSET and launch.reference >= len(launch.sides):
-        raise ValueError(f"its reference is side {launch.reference} of {len(launch.sides)}")
-
-
 def refuse_newer(path: Path, data: bytes, known: int) -> None:
     """Raise TensorcopyError for a file of a newer format than `known`: it is whole, and stays. Raises ValueError."""
-    version = msgspec.json.decode(data, type=_Version).version
-    if version > known:
-        raise FileProblem(
-            f"the file {displayed(path)} is of a newer format",
-            path=path,
-            got=f"version {version}",
-            allowed=f"version {known} of this tensorcopy",
-            next="upgrade tensorcopy",
-        )
+    if (version := msgspec.json.decode(data, type=_Version).version) > known:
+        what, got, allowed = f"the file {displayed(path)} is of a newer format", f"version {version}", f"version {known} of this tensorcopy"
+        raise FileProblem(what, path=path, got=got, allowed=allowed, next="upgrade tensorcopy")
 
 
 def can_hold(value: float) -> bool:
@@ -457,29 +376,31 @@ def can_hold(value: float) -> bool:
     return value == 0 or 1 / LARGEST_VALUE <= abs(value) <= LARGEST_VALUE
 
 
-def _fault(launch: Launch, suite: Suite) -> str:
-    """Return what is wrong with a suite of a launch, "" if nothing is."""
-    if len(suite.params) != len(suite.param_names):
-        return f"has {len(suite.param_names)} names of {len(suite.params)} parameters"
-    count = prod(map(len, suite.params))
-    if count > MOST_CASES:
-        return f"has {count:,} cases: allowed are {MOST_CASES:,}"
-    for index in (*suite.rows, *suite.values, *suite.skipped, *suite.failed):
-        if not (index.isascii() and index.isdecimal() and int(index) < count):
-            return f"has no case {index[:20]}"
-    if suite.values if launch.kind == "times" else suite.rows:
-        return f"has {'values' if launch.kind == 'times' else 'turns'} in a launch of {launch.kind}"
-    if not all(map(can_hold, suite.values.values())):
-        return f"has a value below {1 / LARGEST_VALUE:g}"
-    sides = len(launch.sides)
-    for index, row in suite.rows.items():
-        if len(row.effects) != sides:
-            return f"does not have {sides} effects in case {index}"
-        if row.parts and len(row.parts) != sides:
-            return f"does not have the parts of {sides} sides in case {index}"
-        if any(each and each.returned > each.whole for each in row.parts):
-            return f"has a call that returns after its end in case {index}"
-    return ""
+def _require(holds: object, fault: str) -> None:
+    if not holds:
+        raise ValueError(fault)
+
+
+def _check(launch: Launch) -> None:
+    """Raise ValueError for sides, times or cases that no launch has."""
+    started, ended = (datetime.fromisoformat(text) for text in (launch.started, launch.ended))
+    in_order = started.tzinfo and ended.tzinfo and ended >= started
+    sides, other = len(launch.sides), "values" if launch.kind == "times" else "rows"
+    _require(in_order, f"it begins at {launch.started} and ends at {launch.ended}")
+    _require(len({side.place for side in launch.sides}) == sides, "it has a side twice")
+    _require(launch.reference is UNSET or launch.reference < sides, f"its reference is side {launch.reference} of {sides}")
+    for name, suite in launch.suites.items():
+        of, names, count = name[:100], len(suite.param_names), prod(map(len, suite.params))
+        _require(len(suite.params) == names, f"{of} has {names} names of {len(suite.params)} parameters")
+        _require(count <= MOST_CASES, f"{of} has {count:,} cases: allowed are {MOST_CASES:,}")
+        indices = (*suite.rows, *suite.values, *suite.skipped, *suite.failed)
+        unknown = [index[:20] for index in indices if not (index.isascii() and index.isdecimal() and int(index) < count)]
+        _require(not unknown, f"{of} has no case {', '.join(unknown[:1])}")
+        _require(not getattr(suite, other), f"{of} has {other.replace('rows', 'turns')} in a launch of {launch.kind}")
+        _require(all(map(can_hold, suite.values.values())), f"{of} has a value below {1 / LARGEST_VALUE:g}")
+        for index, row in suite.rows.items():
+            if len(row.effects) != sides:
+                raise ValueError(f"{of} does not have {sides} effects in case {index}")
 
 
 class FileProblem(TensorcopyError):
@@ -498,13 +419,9 @@ def displayed(path: Path) -> Path:
 
 def damaged(path: Path, got: str) -> FileProblem:
     """Return the error for a file that cannot be read."""
-    return FileProblem(
-        f"the file {displayed(path)} cannot be read",
-        path=path,
-        got=got,
-        allowed="a complete file as tensorcopy writes it",
-        next=f"{files.from_git(path)}, or remove it: other launches are not affected",
-    )
+    allowed, following = "a complete file as tensorcopy writes it", "or remove it: other launches are not affected"
+    what = f"the file {displayed(path)} cannot be read"
+    return FileProblem(what, path=path, got=got, allowed=allowed, next=f"{files.from_git(path)}, {following}")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import function_profiles, launches
+from tensorcopy.results import function_profiles, histories, launches
 
 
 def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
@@ -21,25 +21,18 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
     Raises TensorcopyError, before anything is copied, for a folder without a launch, a file that cannot be read, and one that `into` has
     with other bytes.
     """
-    copies: dict[Path, bytes] = {}
-    there = 0
+    copies, there = dict[Path, bytes](), 0
     for folder in folders:
-        found = dict(_files(folder))
-        if not found:
-            raise TensorcopyError(
-                "nothing to merge", got=f"no launch in {folder}", allowed="a folder of results, or of such folders", next="check the path"
-            )
-        for path, machine in found.items():
-            target, data = into / machine / path.name, launches.content(path)
+        if not (found := dict(_files(folder))):
+            got, allowed = f"no launch in {folder}", "a folder of results, or of such folders"
+            raise TensorcopyError("nothing to merge", got=got, allowed=allowed, next="check the path")
+        for path, history in found.items():
+            target, data = into / history / path.name, launches.content(path)
             known = copies.get(target) or (launches.content(target) if files.is_there(target) else data)
             if known != data:
-                raise launches.FileProblem(
-                    f"the file {launches.displayed(target)} is there with another content",
-                    path=target,
-                    got=f"{len(data):,} bytes in {path}, {len(known):,} in {target}",
-                    allowed="a file that never changes",
-                    next="remove the damaged one of the two",
-                )
+                what, got = f"the file {launches.displayed(target)} is there with another content", f"{len(data):,} bytes in {path}"
+                got, following = f"{got}, {len(known):,} in {target}", "remove the damaged one of the two"
+                raise launches.FileProblem(what, path=target, got=got, allowed="a file that never changes", next=following)
             if target.exists():
                 there += 1
             else:
@@ -57,10 +50,14 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield every file of results below a folder, and its machine. Raises TensorcopyError for one that cannot be read."""
+    """Yield every file of results below a folder, and its history. Raises TensorcopyError for one that cannot be read."""
     for path in sorted(folder.rglob("*.json")):
         if re.search(launches.ID, path.name):  # also a copy that a file manager has renamed: it is refused, not left out
-            yield path, launches.read(path).machine
+            launches.read(path)
+            yield path, path.parent.name
+    for path in sorted(folder.rglob(histories.FILE)):
+        histories.read(path.parent)
+        yield path, path.parent.name
     for path in sorted(folder.rglob(f"*{function_profiles.ENDING}")):
         function_profiles.read(path)
         yield path, path.parent.name

@@ -1,54 +1,58 @@
-"""Read a folder of results: every release on every machine, with its times and counts, and an error for each file that cannot be read.
+"""Read a folder of results: its histories with their releases, and an error for each file that cannot be read.
 
-`launches` reads a file, `effects` fits the times of a machine to all of its launches.
+`launches` reads a file, `effects` fits the times of a history to all of its launches.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from math import isfinite
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results import call_parts, conditions, effects, launches, machine_names, shared_counts, suite_specs
+from tensorcopy.results import effects, histories, launches
 from tensorcopy.results.cases import Case, Cases, stored_cases
-from tensorcopy.results.conditions import Differences, Pooled
-from tensorcopy.results.effects import Column, Timing
-from tensorcopy.results.launches import FileProblem, Launch, Parts, Place
-from tensorcopy.results.machine_names import may_be_of
+from tensorcopy.results.effects import Column
+from tensorcopy.results.histories import Conditions, History
+from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.result import Result
 
-SHOWN = 6  # suites that a sentence names
-DOCUMENT = r"(?i)\.(md|rst|txt|json|html|csv)$|^(readme|license)$"  # what may stand beside the folders of machines
+DOCUMENT = r"(?i)\.(md|rst|txt|json|html|csv)$|^(readme|license)$"  # what may stand beside the folders of histories
+
+Member = tuple[Launch, Cases, int]  # a launch, its cases, and the number of a side
 
 
 @dataclass(frozen=True)
 class Results:
-    """Every readable result under a folder, and an error for each other file.
+    """Every readable history under a folder, and an error for each file that cannot be read."""
 
-    warnings : a sentence for each machine that shares its name with another one, then those of `superseded`
-    launches : those that were read
-    superseded : a sentence for each machine of which a release has a suite in an earlier version only, or launches under other conditions
-        than its newest: these do not count
-    """
-
-    results: tuple[Result, ...]
+    histories: tuple[History, ...]
     problems: tuple[TensorcopyError, ...]
-    warnings: tuple[TensorcopyError, ...] = ()
-    launches: tuple[Launch, ...] = ()
-    superseded: tuple[TensorcopyError, ...] = ()
 
-    @property
-    def holders(self) -> dict[str, str]:
-        """The identity of the hardware that has results under each name of a machine."""
-        return {result.machine: result.series_key.identity for result in self.results}
+    @cached_property
+    def results(self) -> tuple[Result, ...]:
+        """The results of all histories."""
+        return tuple(result for history in self.histories for result in history.results)
+
+    @cached_property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches of all histories."""
+        return tuple(launch for history in self.histories for launch in history.launches)
+
+    @cached_property
+    def cases(self) -> frozenset[Case]:
+        """Every case that a release has, also where it has failed."""
+        return frozenset(case for result in self.results for case in (*result.timings, *result.counts, *result.failures))
+
+    def concerning(self, history: str = "") -> tuple[TensorcopyError, ...]:
+        """Return the problems of a history's files; of any, for "": another might have answered with what could not be read."""
+        return tuple(each for each in self.problems if not history or not isinstance(each, FileProblem) or each.path.parent.name == history)
 
 
 def load_results(directory: Path, releases: ReleaseIndex | None = None) -> Results:
@@ -62,15 +66,10 @@ def load_results(directory: Path, releases: ReleaseIndex | None = None) -> Resul
     return _load(folder, folder_state(folder), releases or release_table.load())
 
 
-def cases(results: Iterable[Result]) -> set[Case]:
-    """Return every case that one of some results has, also where it has failed."""
-    return {case for result in results for case in (*result.timings, *result.counts, *result.failures)}
-
-
 def folder_state(directory: Path) -> Hashable:
     """Return a value that changes when a launch comes, goes or changes."""
     statuses = []
-    for path in sorted(directory.glob("*/*.json")):
+    for path in sorted([*directory.glob("*/*.json"), *directory.glob(f"*/{histories.FILE}")]):
         with suppress(OSError):
             status = path.lstat()
             statuses.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
@@ -78,13 +77,11 @@ def folder_state(directory: Path) -> Hashable:
 
 
 def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
-    """Return each folder of launches that cannot be listed, and why: `glob` passes over them, and a machine would be missing.
+    """Return each folder of launches that cannot be listed, and why: `glob` passes over them, and a history would be missing.
 
     A file with the name of a folder is one, other than documents and what is hidden.
     """
-    if not files.is_there(directory):
-        return ()  # there are no results yet
-    unlisted, folders = [], [directory]
+    unlisted, folders = [], [directory] if files.is_there(directory) else []
     with suppress(OSError):
         entries = sorted(path for path in directory.iterdir() if not path.name.startswith("."))
         folders += [path for path in entries if not (path.is_file() and re.search(DOCUMENT, path.name))]
@@ -96,278 +93,161 @@ def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
     return tuple(unlisted)
 
 
-@lru_cache(maxsize=4)  # two folders of a comparison, and others
+@lru_cache(maxsize=4)
 def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
-    """Read the launches of a folder; `state` is the key of the cache."""
-    read: list[tuple[Launch, Cases]] = []
-    problems: list[TensorcopyError] = [
-        FileProblem(
-            f"the launches in {launches.displayed(path).parent} cannot be listed",
-            path=path,
-            got=reason,
-            allowed="a folder that you may read",
-            next=f"ls -ld {launches.displayed(path).parent}",
-        )
-        for path, reason in ((folder / "*.json", reason) for folder, reason in _unlisted(directory))
-    ]
+    """Read the histories of a folder; `state` is the key of the cache."""
+    problems: list[TensorcopyError] = []
+    for folder, reason in _unlisted(directory):
+        shown = launches.displayed(folder / "*.json").parent
+        allowed, following = "a folder that you may read", f"ls -ld {shown}"
+        what = f"the launches in {shown} cannot be listed"
+        problems.append(FileProblem(what, path=folder / "*.json", got=reason, allowed=allowed, next=following))
+    read: list[History] = []
     seen: dict[Hashable, Path] = {}
-    for path in sorted(directory.glob("*/*.json")):
+    for folder, paths in _by_folder(directory):
         try:
-            launch = launches.read(path)
-            with launches.damage_named(path):
-                cases = _cases(launch)
-            unknown = _unknown_torch(path, launch, releases)
-            first = seen.setdefault(launches.times_of(launch), path) if launch.kind == "times" else path
-            if first != path:
-                raise FileProblem(
-                    f"the launch {launches.displayed(path)} is a copy",
-                    path=path,
-                    got=f"what {launches.displayed(first)} has",
-                    allowed="launches that were taken apart: the same one twice is no evidence",
-                    next="remove one of them",
-                )
+            conditions = histories.read(folder)
         except TensorcopyError as error:
             problems.append(error)
             continue
-        problems += unknown
-        read.append((launch, cases))
-    starts: dict[tuple[str, str], str] = {}
-    for launch, _ in read:
-        host = launch.machine, launch.identity
-        starts[host] = min(launch.started, starts.get(host, launch.started))
-    names = machine_names.by_host(starts)
-    holders = {machine: identity for (machine, identity), name in names.items() if name == machine}
-    warnings = [
-        machine_names.two_machines(machine, holders[machine], identity, name, "measure under another --machine")
-        for (machine, identity), name in names.items()
-        if name != machine
-    ]
-    results: list[Result] = []
-    superseded: list[TensorcopyError] = []
-    for host, name in sorted(names.items(), key=lambda each: each[1]):
-        of_host = sorted((each for each in read if (each[0].machine, each[0].identity) == host), key=lambda each: each[0].id)
-        places = {side.place: launch.provenance_of(number) for launch, _ in of_host for number, side in enumerate(launch.sides)}
-        elsewhere = [(each, _cases(each)) for each in shared_counts.elsewhere((launch for launch, _ in read), host[1], places)]
-        of_machine, left_out = _of_machine(directory, name, of_host, elsewhere, releases)
-        results += of_machine
-        own, borrowed = ([launch for launch, _ in each] for each in (of_host, elsewhere))
-        superseded += [*_superseded(name, own, borrowed, releases), *_left_out(name, left_out, releases)]
-    return Results(tuple(results), tuple(problems), (*warnings, *superseded), tuple(launch for launch, _ in read), tuple(superseded))
+        members: list[tuple[Launch, Cases]] = []
+        for path in paths:
+            try:
+                launch = launches.read(path)
+                with launches.damage_named(path):
+                    cases = {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
+                unknown = _unknown_torch(path, launch, releases)
+                _require_alike(path, launch, conditions)
+                _require_new(path, launch, seen)
+            except TensorcopyError as error:
+                problems.append(error)
+                continue
+            problems += unknown
+            members.append((launch, cases))
+        members.sort(key=lambda each: each[0].id)
+        results = sorted(_results(folder, conditions, members, releases), key=lambda each: (each.release, each.revision))
+        read.append(History(folder, conditions, tuple(results), tuple(launch for launch, _ in members)))
+    return Results(tuple(read), tuple(problems))
 
 
-def _cases(launch: Launch) -> Cases:
-    return {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
+def _by_folder(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """Yield each folder that has a launch or a history.toml, with the paths of its launches."""
+    for folder in sorted({path.parent for pattern in ("*/*.json", f"*/{histories.FILE}") for path in directory.glob(pattern)}):
+        yield folder, sorted(folder.glob("*.json"))
+
+
+def _require_alike(path: Path, launch: Launch, conditions: Conditions) -> None:
+    """Raise TensorcopyError for a launch of another experiment than its folder's."""
+    own = histories.conditions_of(launch, conditions.environment, conditions.requires)
+    if not own or not conditions.takes(own):
+        raise FileProblem(
+            f"the launch {launches.displayed(path)} is of another history",
+            path=path,
+            got=str(own or histories.conditions_of(launch, histories.environment_of(launch))),
+            allowed=str(conditions),
+            next="move it into the folder of its history, beside a history.toml",
+        )
+
+
+def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None:
+    """Raise TensorcopyError for a launch that another file has, too; seen : files by their times."""
+    first = seen.setdefault(launches.times_of(launch), path) if launch.kind == "times" else path
+    if first != path:
+        raise FileProblem(
+            f"the launch {launches.displayed(path)} is a copy",
+            path=path,
+            got=f"what {launches.displayed(first)} has",
+            allowed="launches that were taken apart: the same one twice is no evidence",
+            next="remove one of them",
+        )
 
 
 def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[TensorcopyError]:
     """Return an error for each side whose torch is in no row of the table: it is in no history. Raises one for a mislabelled side."""
     problems: list[TensorcopyError] = []
     for number, side in enumerate(launch.sides):
-        version = releases.version(side.sha)
-        provenance = launch.provenance_of(number)
-        torch = str(provenance.get("torch", ""))
-        differs = provenance.get("torch_sha") != side.sha or not str(provenance.get("python", "")).startswith(
-            f"{side.environment.split('-')[0][2:]}."
-        )
-        if differs or (version and torch.partition("+")[0] != version):
+        release, provenance = releases.of(side.sha), launch.provenance_of(number)
+        torch, sha, python = (str(provenance.get(name, "")) for name in ("torch", "torch_sha", "python"))
+        version = torch.partition("+")[0]
+        in_label = sha == side.sha and python.startswith(f"{side.environment.split('-')[0][2:]}.")
+        if not in_label or (release and version != release.version):
             raise FileProblem(
                 f"the launch {launches.displayed(path)} is refused, its provenance does not match its label",
                 path=path,
-                got=f"torch {torch[:60]} of {str(provenance.get('torch_sha'))[:8]} on Python {str(provenance.get('python'))[:12]}",
+                got=f"torch {torch[:60]} of {sha[:8]} on Python {python[:12]}",
                 allowed=f"{side.sha[:8]} in {side.environment}",
                 next="remove the file and measure again",
             )
-        if not version:
-            of_table = torch.partition("+")[0] in [release.version for release in releases]  # another build of it
+        if not release:
+            is_other_build = version in [release.version for release in releases]
             problems.append(
                 FileProblem(
                     f"a side of the launch {launches.displayed(path)} is in no history",
                     path=path,
                     got=f"torch {torch[:60]} of {side.sha[:8]}",
                     allowed="a SHA with a row in the table of releases",
-                    next="remove the file" if of_table else f"tensorcopy list releases --add {torch.partition('+')[0][:60]}",
+                    next="remove the file" if is_other_build else f"tensorcopy list releases --add {version[:60]}",
                 )
             )
     return problems
 
 
-def _of_machine(
-    folder: Path,
-    machine: str,
-    read: Sequence[tuple[Launch, Cases]],
-    elsewhere: Sequence[tuple[Launch, Cases]],
-    releases: ReleaseIndex,
-) -> tuple[list[Result], dict[Place, Pooled]]:
-    """Return the results of one machine from its launches, in order, and which launches of each are pooled.
-
-    Of each suite, only those of its newest version count.
-
-    elsewhere : launches of counts of other machines that hold for this one too
-    """
-    suites = launches.newest_suites(launch for launch, _ in (*elsewhere, *read))
-    current, borrowed = (
-        [
-            (launch, {name: of_suite for name, of_suite in cases.items() if launch.suites[name].form == suites[name].form})
-            for launch, cases in each
-        ]
-        for each in (read, elsewhere)
-    )
-    by_place: dict[Place, list[tuple[Launch, Cases, int]]] = {}
-    for launch, cases in current:
+def _results(folder: Path, conditions: Conditions, members: Sequence[tuple[Launch, Cases]], releases: ReleaseIndex) -> Iterator[Result]:
+    """Yield the releases of a history from its launches, in order; what a launch has of another form of a suite does not count."""
+    forms = launches.newest_forms(launch for launch, _ in members)
+    members = [(each, {name: of for name, of in cases.items() if each.form(name) == forms[name]}) for each, cases in members]
+    by_place: dict[Place, list[Member]] = {}
+    for launch, cases in members:
         for number, side in enumerate(launch.sides):
             by_place.setdefault(side.place, []).append((launch, cases, number))
-    pooled = {place: conditions.pooled(members) for place, members in by_place.items()}
-    left_out = {(id, place): cases for place, of_side in pooled.items() for id, cases in of_side.left_out.items()}
-    timed = effects.gathered([each for each in current if each[0].kind == "times"], left_out)
-    results = []
-    for place, members in by_place.items():
-        (sha, environment, revision), of_side = place, pooled[place]
+    timed = effects.gathered([each for each in members if each[0].kind == "times"])
+    for place, of_side in by_place.items():
+        (sha, environment, revision), release = place, releases.of(place[0])
+        if environment != conditions.environment or release is None:
+            continue  # a link: it leads from one launch to another
         column = Column(timed, timed.columns[place]) if place in timed.columns else None
-        timings = column.timings() if column else {}
-        of_times = [each for each in members if each[0].kind == "times"]
-        newest, _, side_number = (of_times or members)[-1]
-        ids = {*of_side.newest.values()}
-        counting = [*((launch, cases, 0) for launch, cases in borrowed if launch.sides[0].place == place), *members]
-        failures, skips = _reasons(counting)
-        observed = next((launch for launch, _, _ in reversed(counting) if launch.methods), None)
-        result = Result(
+        last, _, side_number = ([each for each in of_side if each[0].kind == "times"] or of_side)[-1]
+        failures, skips = _reasons(of_side)
+        observed = next((launch for launch, _, _ in reversed(of_side) if launch.methods), None)
+        yield Result(
             folder=folder,
-            machine=machine,
             sha=sha,
-            python=environment.partition("-")[0][2:],
-            build=environment.split("-")[1],
             environment=environment,
-            release=releases.of(sha),
+            release=release,
             revision=revision,
-            timings=timings,
-            parts=_parts(of_times, of_side, timings),
-            count_repeats=_counts(counting, of_side),
+            timings=column.timings() if column else {},
+            count_repeats=_counts(of_side),
             failures=failures,
             skips=skips,
-            provenance=newest.provenance_of(side_number),
-            under=of_side.newest,
-            provenances={launch.id: launch.provenance_of(number) for launch, _, number in members if launch.id in ids},
+            provenance=last.provenance_of(side_number),
             methods=observed.methods if observed else {},
             article=observed.article if observed else {},
             column=column,
-            launches=tuple(launch.started for launch, _, _ in members),
-            counted_on=tuple(dict.fromkeys(launch.machine for launch, _, _ in counting if launch.kind == "counts")),
-        )
-        results.append(result)
-    return results, pooled
-
-
-def _superseded(machine: str, read: Sequence[Launch], elsewhere: Sequence[Launch], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
-    """Yield an error for a machine of which some release has a suite in an earlier version only.
-
-    elsewhere : as in `_of_machine`
-    """
-    suites, places = launches.newest_suites((*elsewhere, *read)), dict[tuple[str, ...], dict[tuple[str, str], set[str]]]()
-    current = {(name, *each.sides[0].place) for each in elsewhere for name, suite in each.suites.items() if suite.form == suites[name].form}
-    several = {name for launch in read for name, suite in launch.suites.items() if suite.form != suites[name].form}
-    for launch in read:
-        for name in several & launch.suites.keys():
-            suite = launch.suites[name]
-            for side in launch.sides:
-                by_version = places.setdefault((name, *side.place), {})
-                by_version.setdefault(suite.form, set()).update(suite.rows, suite.values)
-    earlier: dict[str, set[str]] = {}  # cases by suite
-    shas: set[str] = set()
-    for place, by_version in places.items():
-        name, sha, *_ = place
-        cases = set[str]().union(*by_version.values())
-        if suites[name].form not in by_version and place not in current and cases:
-            earlier.setdefault(name, set()).update(cases)
-            shas.add(sha)
-    if earlier:
-        names = [f"{name} ({len(cases)} cases)" for name, cases in sorted(earlier.items())]
-        of_torch = " ".join(release.version for release in releases if release.sha in shas)
-        yield TensorcopyError(
-            f"results of {machine} do not count: of an earlier version of their suites",
-            got=f"{', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''} with torch {of_torch}",
-            allowed="the newest version of each suite that this machine, or one of its platform, has measured",
-            next=f"tensorcopy measure {of_torch} --machine {machine}",
+            launches=tuple(launch.started for launch, _, _ in of_side),
         )
 
 
-def _left_out(machine: str, pooled: Mapping[Place, Pooled], releases: ReleaseIndex) -> Iterator[TensorcopyError]:
-    """Yield an error for a machine with launches under other conditions than the newest of their release."""
-    launches_of: dict[Differences, set[str]] = {}
-    shas: dict[str, None] = {}
-    for (sha, *_), of_side in pooled.items():
-        for launch, cases in of_side.left_out.items():
-            for differences in cases.values():
-                launches_of.setdefault(differences, set()).add(launch)
-            shas.setdefault(sha)
-    if launches_of:
-        of_torch = " ".join([release.version for release in releases if release.sha in shas] or [sha[:8] for sha in shas])
-        groups = []
-        for differences, ids in launches_of.items():
-            fields = ", ".join(f"{name} {before}, not {after}" for name, before, after in differences)
-            others = f" and {len(ids) - 1} others" if len(ids) > 1 else ""
-            groups.append(f"{min(ids)}{others} with {fields}")
-        yield TensorcopyError(
-            f"launches of {machine} are left out: under other conditions than the newest of their release",
-            got=f"{'; '.join(groups[:SHOWN])}{'; …' if len(groups) > SHOWN else ''}, of torch {of_torch}",
-            allowed="launches of a release under the same conditions",
-            next=f"tensorcopy measure {of_torch} --machine {machine}, or remove the newest launches if theirs are the wrong conditions",
-        )
-
-
-def _counts(members: Iterable[tuple[Launch, Cases, int]], pooled: Pooled) -> dict[Case, tuple[float, ...]]:
-    """Return the repeated counts of each case of one result, of those launches that are pooled."""
+def _counts(members: Iterable[Member]) -> dict[Case, tuple[float, ...]]:
+    """Return the repeated counts of each case of one release."""
     counts: dict[Case, tuple[float, ...]] = {}
     for launch, cases, _ in members:
-        for name, of_suite in cases.items():
-            for index, value in launch.suites[name].values.items():
-                case = of_suite[int(index)]
-                if isfinite(value) and case not in pooled.left_out.get(launch.id, ()):
-                    counts[case] = (*counts.get(case, ()), value)
+        for case, value in ((cases[name][int(index)], value) for name in cases for index, value in launch.suites[name].values.items()):
+            counts[case] = (*counts.get(case, ()), value)
     return counts
 
 
-def _parts(members: Iterable[tuple[Launch, Cases, int]], pooled: Pooled, timings: Mapping[Case, Timing]) -> dict[Case, dict[str, float]]:
-    """Return the parts of each case of one result whose launches keep them, of those that are pooled."""
-    taken: dict[Case, list[Parts]] = {}
-    for launch, cases, side in members:
-        for name, of_suite in cases.items():
-            for index, row in launch.suites[name].rows.items() if suite_specs.find(name).in_parts else ():
-                case = of_suite[int(index)]
-                if row.parts and (parts := row.parts[side]) and case not in pooled.left_out.get(launch.id, ()):
-                    taken.setdefault(case, []).append(parts)
-    return {case: call_parts.pooled(case, timings[case].seconds, of_case) for case, of_case in taken.items() if case in timings}
-
-
-def _reasons(members: Iterable[tuple[Launch, Cases, int]]) -> tuple[dict[Case, str], dict[Case, str]]:
+def _reasons(members: Iterable[Member]) -> tuple[dict[Case, str], dict[Case, str]]:
     """Return what each case raised in the last launch that had it, and why others were skipped there."""
-    failures: dict[Case, str] = {}
-    skips: dict[Case, str] = {}
+    found: tuple[dict[str, dict[Case, str]], dict[str, dict[Case, str]]] = {}, {}  # by suite
     for launch, cases, side in members:
         for name, of_suite in cases.items():
             suite = launch.suites[name]
-            if not (suite.failed or suite.skipped or any(case.suite == name for case in (*failures, *skips))):
-                continue  # no reason to add or to take back, as in most suites
-            for index in (*suite.rows, *suite.values, *suite.skipped, *suite.failed):
-                case = of_suite[int(index)]
-                for reasons, stored in ((failures, suite.failed), (skips, suite.skipped)):
-                    by_side = stored.get(index, {})
-                    reason = by_side.get(str(side), by_side.get(launches.ALL))
-                    if reason is not None:
-                        reasons[case] = reason
-                    elif suite.tells(index, side):
-                        reasons.pop(case, None)
+            for by_suite, stored in zip(found, (suite.failed, suite.skipped)):
+                reasons = by_suite.setdefault(name, {})
+                for case in [case for case in reasons if case in of_suite and suite.tells(str(of_suite.index(case)), side)]:
+                    del reasons[case]
+                for index, by_side in stored.items():
+                    if (reason := by_side.get(str(side), by_side.get(launches.ALL))) is not None:
+                        reasons[of_suite[int(index)]] = reason
+    failures, skips = ({case: why for reasons in by_suite.values() for case, why in reasons.items()} for by_suite in found)
     return failures, skips
-
-
-def concerning(results: Results, machines: Collection[str], *, named: bool = True) -> tuple[TensorcopyError, ...]:
-    """Return the problems of files that could have launches of these machines; of any, where empty.
-
-    named : whether the machines were asked for; if not, any other might have answered in their place with what could not be read
-    """
-    if not machines or not named:
-        return results.problems
-    return tuple(
-        problem
-        for problem in results.problems
-        if not isinstance(problem, FileProblem) or any(may_be_of(name, problem.path.parent.name) for name in machines)
-    )

@@ -1,23 +1,18 @@
-"""A release as measured on one machine, Python and build: its times, counts and failures; and which results form one series. Pure.
-
-A series is of one machine, told apart by its hardware, one Python, and one build or interpreter. Of several machines and histories, one
-answers: the same in the terminal and on the site.
-"""
+"""A release as measured in one history: its times, counts, failures and observations. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.cases import Case, baseline_case, counted_case, nbytes
 from tensorcopy.results.effects import Column, Timing
+from tensorcopy.results.kinds import spread
 from tensorcopy.worker.devices import DEVICES
 
 CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
@@ -26,125 +21,56 @@ CACHE_UNITS = {"K": 2**10, "M": 2**20}
 
 @dataclass(frozen=True)
 class Measured:
-    """What one result has of a case: its time, count or tracked value.
+    """What one result has of a case: its time, count or tracked value."""
 
-    value : in the unit of the case's suite; of a count, the smallest of its repeats
-    error : of a time, as in `Timing`; of a count, the relative difference of its repeats; 0 where that is unknown
-    launches : in how many it was measured
-    """
-
-    value: float
-    error: float
+    value: float  # in the unit of the case's suite; of a count, the smallest of its repeats
+    error: float  # of a time, as in `Timing`; of a count, the relative difference of its repeats; 0 where that is unknown
     launches: int
-
-
-@dataclass(frozen=True)
-class SeriesKey:
-    """Which results form one series. Those of git revisions lie in a folder of their own, see `measure.revisions.results_of`.
-
-    machine : its name
-    identity : of its hardware; "" if unknown. Machines in two folders of results may share a name
-    python : such as "3.11"
-    build : such as "cuda". A separate series is "cuda-interpreter", for the torch that an interpreter has, which may be compiled in
-        another way than the wheel, as may its Python; and "cuda-numpy2", for the wheel beside numpy 2, which no history shows
-    """
-
-    machine: str
-    identity: str
-    python: str
-    build: str
-
-    @property
-    def host(self) -> tuple[str, str]:
-        """The machine and its hardware."""
-        return self.machine, self.identity
-
-    @property
-    def is_beside_history(self) -> bool:
-        """Whether the torch is an interpreter's own, or has another numpy than the history."""
-        return "-" in self.build
-
-    @property
-    def has_numpy_2(self) -> bool:
-        """Whether numpy 2 stands in for the history's numpy."""
-        return self.build.endswith(release_table.WITH_NUMPY_2)
-
-    def differs_by_numpy(self, other: SeriesKey) -> bool:
-        """Return whether one of the two is beside numpy 2, and otherwise of the same kind of wheel."""
-        wheels = {key.build.removesuffix(release_table.WITH_NUMPY_2) for key in (self, other)}
-        return self.build != other.build and len(wheels) == 1
-
-    @property
-    def joined(self) -> SeriesKey:
-        """The key of the history that joins the Pythons of this machine and build; its Python is ""."""
-        return replace(self, python="")
-
-    @property
-    def order(self) -> tuple[bool, tuple[int, int]]:
-        """A sort key of the series of one machine: the wheel's of the newest Python is the last."""
-        return not self.is_beside_history, release_table.minor(self.python)
 
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
 class Result:
-    """A release on one machine, Python and build, from all launches that had it as a side.
+    """A release in one history, from all launches that had it as a side; or a git revision of a project with it."""
 
-    folder : of the results
-    release : the row of its torch in the table; None for a torch without one
-    environment : such as "py3.11-cuda"
-    revision : of the project; "" for what is checked out
-    timings : of every timed case
-    count_repeats : every repeated count or tracked value, in the unit of the suite (`Case.spec`)
-    parts : where the seconds of a call on a device go, see `call_parts`, of the cases whose launches tell it
-    failures : what cases raised in their last launch; skips : why others did not apply in theirs
-    provenance : of the newest launch that timed anything, else of the newest
-    under : the newest launch that has a case, where not all have the same conditions: it is pooled with those under its own
-    provenances : of those launches, by id
-    column : its place in the effects of the machine; None where nothing was timed
-    launches : the starts of those that have it
-    counted_on : the machines whose counts it has
-    """
-
-    folder: Path
-    machine: str
+    folder: Path  # of the history
     sha: str
-    python: str
-    build: str
-    environment: str
-    release: Release | None = None
-    revision: str = ""
+    environment: str  # such as "py3.11-cuda"
+    release: Release | None = None  # the row of its torch in the table
+    revision: str = ""  # of the project; "" for what is checked out
     timings: dict[Case, Timing] = field(default_factory=dict)
-    count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)
-    parts: dict[Case, dict[str, float]] = field(default_factory=dict)
-    failures: dict[Case, str] = field(default_factory=dict)
-    skips: dict[Case, str] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
-    under: Mapping[Case, str] = field(default_factory=dict)
-    provenances: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # also of tracked values, in the unit of the suite
+    failures: dict[Case, str] = field(default_factory=dict)  # what cases raised in their last launch
+    skips: dict[Case, str] = field(default_factory=dict)  # why others did not apply in theirs
+    provenance: dict[str, Any] = field(default_factory=dict)  # of the newest launch that timed anything, else of the newest
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
-    column: Column | None = None
-    launches: tuple[str, ...] = ()
-    counted_on: tuple[str, ...] = ()
+    column: Column | None = None  # its place in the effects of the history; None where nothing was timed
+    launches: tuple[str, ...] = ()  # the starts of those that have it
 
-    @cached_property
-    def series_key(self) -> SeriesKey:
-        """Which series it belongs to."""
-        return SeriesKey(self.machine, str(self.provenance.get("identity", "")), self.python, self.environment.partition("-")[2])
+    @property
+    def history(self) -> str:
+        """The name of its history."""
+        return self.folder.name
+
+    @property
+    def python(self) -> str:
+        """Its Python, such as "3.11"."""
+        return self.environment.partition("-")[0].removeprefix("py")
+
+    @property
+    def build(self) -> str:
+        """The kind of its wheel, such as "cuda"; "cuda-interpreter" for the torch that an interpreter has."""
+        return self.environment.partition("-")[2]
 
     @cached_property
     def version(self) -> str:
         """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
         return self.release.version if self.release else str(self.provenance["torch"]).partition("+")[0]
 
-    def provenance_in(self, launch: str) -> dict[str, Any]:
-        """Return its provenance in a launch of `under`; `provenance` for ""."""
-        return self.provenances[launch] if launch else self.provenance
-
     @cached_property
     def counts(self) -> dict[Case, float]:
-        """The smallest of the repeated counts, since a disturbance only adds to one; of tracked values the mean."""
-        return {case: (fmean if case.tracked else min)(values) for case, values in self.count_repeats.items()}
+        """The value of each case that is counted or tracked, from those of all launches."""
+        return {case: case.kind.combine(values) for case, values in self.count_repeats.items()}
 
     @property
     def processors(self) -> str:
@@ -155,9 +81,9 @@ class Result:
     @cached_property
     def devices(self) -> tuple[str, ...]:
         """The devices that it has results of: of cases that torch can change, or else of counts."""
-        timed = {case.device for case in (*self.timings, *self.failures) if case.spec.timed and case.spec.compared}
-        tracked = {case.device for case in (*self.counts, *self.failures) if case.tracked}
-        return tuple(device for device in DEVICES if device in timed | tracked) or self.counted_devices()
+        cases = (*self.timings, *self.failures, *self.count_repeats)
+        measured = {case.device for case in cases if case.spec.compared and not case.spec.stands_beside}
+        return tuple(device for device in DEVICES if device in measured) or self.counted_devices()
 
     def counted_devices(self, unit: str = "") -> tuple[str, ...]:
         """Return the devices that it has counts of, in a unit such as "bytes"; in any unit for ""."""
@@ -178,12 +104,8 @@ class Result:
         started = self.column.started({*cases}) if self.column else []
         return min(started or self.launches)[:10]
 
-    def is_unpaired(self, case: Case) -> bool:
-        """Return whether a case was timed without another side in each of its launches."""
-        return self.column is not None and self.column.is_unpaired(case)
-
     def has_met(self, other: Result, case: Case) -> bool:
-        """Return whether launches lead from a case of this result to that of another, or had each alone: else nothing compares them."""
+        """Return whether launches lead from a case of this result to that of another: else nothing compares them."""
         return self.column is None or other.column is None or self.column.has_met(other.column, case)
 
     def hardware(self, device: str) -> str:
@@ -206,15 +128,13 @@ class Result:
         if counted is None or counted not in self.counts:
             return None
         repeats = self.count_repeats[counted]
-        least = min(repeats)
-        return Measured(self.counts[counted], max(repeats) / least - 1 if least > 0 else 0.0, len(repeats))
+        return Measured(self.counts[counted], spread(repeats), len(repeats))
 
     def measured(self, case: Case) -> Measured | None:
         """Return what a result has of a case; None where it was not measured."""
-        if case.spec.timed:
-            timing = self.timings.get(case)
-            return Measured(timing.seconds, timing.error, timing.launches) if timing else None
-        return self.count_of(case)
+        if timing := self.timings.get(case):
+            return Measured(timing.seconds, timing.error, timing.launches)
+        return self.count_of(case) if case in self.counts else None
 
     def baseline_timing(self, case: Case) -> Timing | None:
         """Return the time of a case's memcpy baseline, None where it was not measured."""
@@ -233,82 +153,20 @@ class Result:
     def bytes_in(self, case: Case) -> str:
         """Return where the copied bytes lie while a case is repeated: "L1", "L2", "L3", "memory", "device memory" or "bus".
 
-        That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where the caches are
-        unknown.
+        That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where it is unknown.
         """
-        size = nbytes(case)
-        if size is None:
-            return ""
-        if case.device != "cpu":
-            if case.spec.to_host:
-                return "bus"
+        size, on_gpu = nbytes(case), case.device != "cpu"
+        if size is None or (on_gpu and case.spec.to_host):
+            return "" if size is None else "bus"
+        found = map(CACHE.fullmatch, self.provenance.get("hardware", {}).get("caches", ()))
+        caches = [(each["level"], int(each["size"]) * CACHE_UNITS[each["unit"]]) for each in found if each]
+        if on_gpu:
             mib = self.provenance.get("gpu_cache_mib")
-            if mib is None:
-                return ""
-            return "L2" if 2 * size <= mib * 2**20 else "device memory"
-        caches = [CACHE.fullmatch(text) for text in self.provenance.get("hardware", {}).get("caches", ())]
-        holding = (cache["level"] for cache in caches if cache and 2 * size <= int(cache["size"]) * CACHE_UNITS[cache["unit"]])
-        return next(holding, "memory") if any(caches) else ""
+            caches = [("L2", mib * 2**20)] if mib is not None else []
+        memory = "device memory" if on_gpu else "memory"
+        return next((level for level, held in caches if 2 * size <= held), memory) if caches else ""
 
     def bandwidth(self, case: Case) -> float | None:
         """Return the tensor's bytes copied per second; each is read once and written once."""
         size, timing = nbytes(case), self.timings.get(case)
         return size / timing.seconds if size and timing else None
-
-
-def in_order(results: Iterable[Result]) -> list[Result]:
-    """Return results in order of release; those of a torch that is no release are left out."""
-    released = [(result.release, result) for result in results if result.release]
-    return [result for _, result in sorted(released, key=lambda each: each[0])]
-
-
-def by_series(results: Iterable[Result]) -> dict[SeriesKey, list[Result]]:
-    """Return the results of each series in order of release; those of a torch that is no release are left out."""
-    groups: dict[SeriesKey, list[Result]] = {}
-    for result in in_order(results):
-        groups.setdefault(result.series_key, []).append(result)
-    return groups
-
-
-def by_history(results: Iterable[Result]) -> dict[SeriesKey, list[list[Result]]]:
-    """Return the series that each history joins, the newest Python first, each in order of release."""
-    series = by_series(results)
-    histories: dict[SeriesKey, list[list[Result]]] = {}
-    for key in sorted(series, key=lambda key: key.order, reverse=True):
-        histories.setdefault(key.joined, []).append(series[key])
-    return histories
-
-
-def shown_history(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKey:
-    """Return which history of one machine is shown, of those that `by_history` returns.
-
-    One with two releases, since one release shows no change; of several builds that of the newest release, an interpreter's only where
-    there is no other.
-    """
-    able = [key for key in histories if len({result.sha for axis in histories[key] for result in axis}) > 1] or list(histories)
-    return max(able, key=lambda key: (not key.is_beside_history, in_order(axis[-1] for axis in histories[key])[-1].release))
-
-
-def answering_machine(results: Iterable[Result], device: str = "", unit: str = "") -> str:
-    """Return the machine that answers for a device, of those that have some results: "" for no result.
-
-    It is the one that measured the most releases on the device, and of several the one that measured last: a few releases that were just
-    measured must not replace a history.
-
-    device : "" for any
-    unit : as of `on_device`
-    """
-    releases: dict[str, set[str]] = {}
-    last: dict[str, str] = {}
-    for result in on_device(results, device, unit):
-        releases.setdefault(result.machine, set()).add(result.sha)
-        last[result.machine] = max(str(result.provenance["started"]), last.get(result.machine, ""))
-    return max(releases, key=lambda machine: (len(releases[machine]), last[machine], machine), default="")
-
-
-def on_device(results: Iterable[Result], device: str, unit: str = "") -> list[Result]:
-    """Return the results of a device; all for "".
-
-    unit : of the counts that are meant, such as "bytes": a machine may have those of a device on which it timed nothing
-    """
-    return [result for result in results if not device or device in result.devices_of(unit)]

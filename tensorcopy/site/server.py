@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.site.addresses import MISSING
 
+MISSING = "404.html"  # what the site answers for an address without a page
 PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
 PATIENCE = 30.0  # seconds that a client may be silent: otherwise it would keep a thread for ever
 

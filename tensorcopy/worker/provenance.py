@@ -22,7 +22,6 @@ import torch
 from tensorcopy import __version__
 from tensorcopy.files import kernel_text
 from tensorcopy.worker import devices, hardware, nvidia, packages
-from tensorcopy.worker.operations import OWN_ONLY
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 LONGEST = 600.0  # seconds of this probe, which takes some: a driver may hang, and would hold the program for ever
@@ -105,16 +104,12 @@ def _installed(package: str) -> str:
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return the provenance, the folder of torch, and what modules observe, which are the arguments.
-
-    With `OWN_ONLY` among them, only the operations of the campaign are observed.
-    """
+    """Return the provenance, the folder of torch, and what modules observe, which are the arguments."""
     faulthandler.dump_traceback_later(LONGEST, exit=True, file=2)  # the error output, which the program reads
     try:
         document = {"provenance": collect(), "torch_folder": str(Path(torch.__file__).parent)}
         for module in arguments:
-            if module != OWN_ONLY:
-                document |= import_module(module).observations(own_only=OWN_ONLY in arguments)
+            document |= import_module(module).observations()
         return document
     finally:
         faulthandler.cancel_dump_traceback_later()

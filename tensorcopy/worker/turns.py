@@ -6,7 +6,6 @@
 {"case": NAME, "indices": [N, …], "calls": C} : set up cases of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
     calibrate: for each of them {"calls": …}, {"skipped": reason} or {"failed": error}
 "turn K" : of case K of these, make new inputs and time a turn: {"turn": [seconds of a call, page faults]}
-"parts K" : of case K, where the time of a call on a device goes: {"parts": seconds, as `results.launches.Parts`}
 "end" : tear these cases down: {"done": true}
 {"value": NAME, "index": N} : run a benchmark that is not timed: {"value": …}, "skipped" or "failed"
 {"suites": true} : describe the benchmarks, as asv's discovery does, with the fields `DESCRIBED`: {"suites": […]}
@@ -232,11 +231,7 @@ class RequestHandler:
         for request in iter(self._requests.readline, ""):
             if request == END:
                 break
-            act, _, number_text = request.partition(" ")
-            loop = loops[int(number_text)]
-            if act == "parts":
-                self._answer(parts=loop.parts())
-                continue
+            loop = loops[int(request.removeprefix("turn "))]
             loop.move()
             before = page_faults()
             seconds = fastest(loop)

@@ -83,10 +83,10 @@ def test_the_table_says_from_which_factor_on_and_what_a_question_mark_is(capsys)
     )
 
 
-def test_an_acknowledged_slowdown_has_its_reason_and_is_not_worse():
+def test_an_accepted_slowdown_has_its_reason_and_is_not_worse():
     """In the table, where its mark is that of every slowdown."""
-    row = comparing._CaseLine("+", "a", replace(SLOWER, acknowledged="a check"), 1.1)
-    assert (row.cells()[-1], comparing._summary([row])) == ("a; acknowledged: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
+    row = comparing._CaseLine("+", "a", replace(SLOWER, accepted="a check"), 1.1)
+    assert (row.cells()[-1], comparing._summary([row])) == ("a; accepted: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
 
 
 def test_a_selection_without_a_case_is_named(tmp_path):

@@ -63,29 +63,6 @@ def test_latency_waits_for_each_copy(gpu, rows, method):
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("method", COPIES)
-def test_the_parts_of_a_call_are_those_that_were_planted(gpu, rows, method):
-    """Launch, device and wait; a tensor without elements asks for none of them."""
-    row = rows[LATENCY[method]]
-    empty, returned, whole, on_device = row["parts"]
-    assert 0 < empty < returned < whole < 3 * row["value"]
-    assert returned + on_device <= whole
-    if gpu.library:
-        assert on_device == pytest.approx(OPERATION, rel=0.01)
-        assert empty < LAUNCH
-        assert 0.7 * LAUNCH < returned - empty < 3 * LAUNCH
-        assert WAIT <= whole - returned - on_device < 3 * WAIT
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize("method", CONVERSIONS)
-def test_a_call_that_waits_itself_has_one_part_for_all_of_it(rows, method):
-    empty, returned, whole, on_device = rows[CONVERSION[method]]["parts"]
-    assert 0 < empty < returned <= whole < 2 * returned
-    assert on_device is None
-
-
-@pytest.mark.timed
 @pytest.mark.parametrize("method", CONVERSION)
 def test_a_conversion_has_its_copies(gpu, rows, method):
     """One to the host, and one more on the device where the method clones first."""

@@ -9,6 +9,7 @@ from functools import partial
 import msgspec
 import pytest
 from markdown_it import MarkdownIt
+from tensorcopy.results.conditions import FieldDifference
 
 from tensorcopy import files
 from tensorcopy.ci import pr_comment, pull_request
@@ -21,7 +22,6 @@ from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import comparison as reports
 from tensorcopy.report import table
-from tensorcopy.results.conditions import FieldDifference
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 from tests.report.test_table import ENTITIES
@@ -79,12 +79,12 @@ def test_a_new_release_is_compared_with_the_previous_one(comparison, tmp_path):
     assert "\ntorch 2.15.0 against torch 2.14.1 on Box 9000, Python 3.11.\n" in text
 
 
-def test_an_acknowledged_slowdown_is_shown_with_its_reason(comparison, tmp_path):
+def test_an_accepted_slowdown_is_shown_with_its_reason(comparison, tmp_path):
     """Which the pull request may have written, so it stays text; it is not what a reader has to look at, and not the title's symbol."""
     case, change = next((case, change) for case, change in comparison.changes.items() if change.verdict is Verdict.SLOWER)
-    known = replace(comparison, changes={case: replace(change, acknowledged="a check `@x`, pytorch#1")})
+    known = replace(comparison, changes={case: replace(change, accepted="a check `@x`, pytorch#1")})
     text = comment(artifact(tmp_path / "out", document(pair_result(known, of_releases=True))))
-    assert "| acknowledged: a check &#96;@&#8203;x&#96;, pytorch\\#&#8203;1 |" in text
+    assert "| accepted: a check &#96;@&#8203;x&#96;, pytorch\\#&#8203;1 |" in text
     assert "🔴" not in text
 
 
@@ -125,7 +125,7 @@ CONTRADICTIONS = {
     "reason": {"reason": "too_few_launches"},
     "beyond the margin": {"reason": "within_margin"},
     "a count": {"unit": "instructions", "interval": None},
-    "an acknowledged speedup": {"ratio": 0.8, "interval": [0.7, 0.9], "acknowledged": "known"},
+    "an accepted speedup": {"ratio": 0.8, "interval": [0.7, 0.9], "accepted": "known"},
 }
 
 

@@ -88,8 +88,8 @@ def test_no_open_regression_is_said_in_words(tmp_path, monkeypatch, capsys):
 
 
 def test_open_regressions_are_json(folder, capsys):
-    """Each with the release and the size of its slowdown, and why it is acknowledged in tensorcopy.toml."""
-    row = '[[acknowledged]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
+    """Each with the release and the size of its slowdown, and why it is accepted in tensorcopy.toml."""
+    row = '[[accepted]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
     for written, why in (("", ""), (row, "a check: pytorch#1")):
         (folder.parent / "tensorcopy.toml").write_text(written, encoding="utf-8")
         assert main(["history", "--open", "--format", "json", "--fail-on", "slower"]) == (not why)
@@ -97,7 +97,7 @@ def test_open_regressions_are_json(folder, capsys):
         assert (document["device"], document["cases"], document["compared"]) == ("cpu", 3, 3)
         (case,) = document["rows"]
         assert (case["method"], case["age"]) == ("clone_detach", "recent")
-        assert (case["case"], case["acknowledged"]) == ("copies.BySize clone_detach numel=16", why)
+        assert (case["case"], case["accepted"]) == ("copies.BySize clone_detach numel=16", why)
         assert case["low"] < case["ratio"] < case["high"]
         assert case["ratio"] == pytest.approx(1.7 / 1.4, rel=0.01)
         (since,) = case["since"]

@@ -1,9 +1,10 @@
 """`tensorcopy advise`: measured here with torch, from the shipped results without.
 
-Always consistent with the chooser's pages.
+Both are judged by the same rules, those of the pages.
 """
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,68 +12,72 @@ import pytest
 import torch
 
 from tensorcopy import cli
-from tensorcopy.copying import advise, recommend
+from tensorcopy.copying import BASELINE, LAYOUTS, advise, recommend
 from tensorcopy.copying.inside import timing
-from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, LAYOUTS, NAMES, make_tensor
-from tensorcopy.copying.reasons import REASONS
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, NAMES, make_tensor
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge.methods import Ratio, Word
 from tests import launch_files
 
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
 
 
 def benchmark(nanoseconds, **observed):
-    """Return the output of `timing.time_request` for methods with these times; `observed` has special behaviour by method."""
+    """Return what `timing.time_methods` returns for methods with these times; `observed` has special behaviour by method."""
     rows = {name: launch_files.observed(code=name, **observed.get(name, {})) for name in nanoseconds}
-    spread = {name: [time * 1e-9 * (1 + part / 300) for part in range(-4, 5)] for name, time in nanoseconds.items()}
+    spread = {name: [time * 1e-9 * (1 + turn % 7 / 300) for turn in range(60)] for name, time in {**nanoseconds, BASELINE: 100}.items()}
     return {
         "torch": "2.15.0",
         "python": "3.11.7",
         "on": "a CPU",
         "day": "2026-11-22",
         "methods": rows,
-        "times": spread,
-        "baseline": [1e-7] * 9,
+        "times": {"64": spread},
         "left_out": {},
     }
 
 
 def test_a_measurement_is_judged_like_a_result():
-    """The fastest match without a warning comes first; each has its verdict against the fastest and its time over the baseline."""
-    times = {"a": 200, "b": 300, "loud": 100, "shares": 1}
-    output = benchmark(times, loud={"warns": "no"}, shares={"shares_storage": True})
-    advice = advise.of_benchmark(output, REQUEST, 64)
-    assert [match.code for match in advice.choices] == ["a", "loud", "b"]
-    assert [match.verdict for match in advice.choices] == ["slower", "fastest", "slower"]
-    assert advice.choices[0].multiple == pytest.approx(2.0)
-    assert advice.choices[2].interval[0] < 3 < advice.choices[2].interval[1]
-    assert advice.choices[1].caveats == ("warns: no",)
-    assert (str(advice), advice.measured, advice.numel) == ("a", "here", 64)
-    assert json.loads(json.dumps(advice.document()))["code"] == "a"
+    """A part of the turns counts as a launch: methods are compared with the usual form, and each has its time over the baseline."""
+    output = benchmark({"detach_clone": 200, "b": 300, "loud": 100, "shares": 1}, loud={"warns": "no"}, shares={"shares_storage": True})
+    advice = recommend.answer(recommend.of_benchmark(output, REQUEST), REQUEST, 64)
+    assert {name: cell.against and cell.against.word.value for name, cell in advice.column.cells.items()} == {
+        "detach_clone": None,
+        "b": "slower",
+        "loud": "faster",
+    }
+    assert advice.column.cells["detach_clone"].multiple == pytest.approx(2.0)
+    assert {cell.against.launches for cell in advice.column.cells.values() if cell.against} == {recommend.PARTS}
+    assert advice.column.cells["b"].against.interval == pytest.approx((1.5, 1.5), rel=1e-3)
+    assert (str(advice), advice.numel, advice.table.evidence.measured) == ("detach_clone", 64, "here")
+    document = json.loads(json.dumps(advice.document()))
+    assert (document["code"], document["why"], document["measured"]) == ("detach_clone", advice.why, "here")
+    assert {row["method"]: row["seconds"] for row in document["methods"]} == {
+        name: pytest.approx(cell.seconds) for name, cell in advice.column.cells.items()
+    }
 
 
-def test_without_a_matching_method_there_is_no_code():
-    """The reason explains that."""
-    advice = advise.of_benchmark(benchmark({"a": 200}), replace(REQUEST, own=False), 64)
-    assert (advice.code, advice.choices) == ("", ())
-    assert advice.why == REASONS["no_match"]
+def test_without_a_matching_method_there_is_no_code(capsys):
+    """The reason explains that, and the command exits with 1."""
+    request = replace(REQUEST, own=False)
+    advice = recommend.answer(recommend.of_benchmark(benchmark({"detach_clone": 200}), request), request, 64)
+    assert (advice.code, advice.column, advice.why) == ("", None, "No method in tensorcopy does this.")
+    assert cli.main(["advise", "--shipped", "--shared", "--requires-grad", "--keep-graph"]) == 1
+    assert capsys.readouterr().out == "Use x itself: it shares its storage and stays in the graph.\n"
 
 
-def test_a_slower_method_has_the_interval_of_its_difference():
-    """It is above 1; one that includes 1 is a tie."""
-    judged = [choice for choice in advise.advise(shipped=True).choices if choice.interval]
-    assert {choice.verdict for choice in judged} == {"slower", "tied"}
-    for choice in judged:
-        assert choice.interval[0] > 1 or choice.verdict == "tied"
-        assert advise.against_fastest(choice).startswith(f"{choice.verdict} ")
+def test_a_verdict_is_told_with_its_interval():
+    """From too few launches there is none."""
+    assert advise.against_recommended(Ratio(Word.SLOWER, 1.5, (1.424, 1.51), 1.05, 12)) == "slower × 1.42 to 1.51"
+    assert advise.against_recommended(Ratio(Word.TOO_FEW_LAUNCHES, 1.5, None, None, 2)) == "too few launches"
 
 
 def test_without_torch_the_shipped_answer_is_given(monkeypatch):
     """For the nearest size that was measured."""
     monkeypatch.setattr(advise, "find_spec", lambda name: None)
     advice = advise.advise("numpy", requires_grad=True, numel=1e5)
-    assert (advice.code, advice.measured, advice.numel) == ("x.detach().numpy().copy()", "shipped", 2**17)
+    assert (advice.code, advice.table.evidence.measured, advice.numel) == ("x.detach().numpy().copy()", "shipped", 2**17)
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of np.array(x), which may be among the fastest
@@ -88,10 +93,9 @@ def test_without_torch_the_shipped_answer_is_given(monkeypatch):
 )
 def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, to, independent, requires_grad, keep_graph):
     """It is run with the torch that it was measured with."""
-    monkeypatch.setattr(timing, "REQUEST_TURNS", 4)  # how fast it is, is not tested
+    monkeypatch.setattr(advise, "TURNS", 4)  # how fast it is, is not tested
     advice = advise.advise(to, independent=independent, requires_grad=requires_grad, keep_graph=keep_graph, numel=64)
-    assert advice.measured == "here"
-    assert advice.torch == torch.__version__
+    assert (advice.table.evidence.measured, advice.table.evidence.torch) == ("here", torch.__version__)
     x = torch.ones(4).requires_grad_(requires_grad)
     y = eval(advice.code, {**NAMES, "x": x})
     assert isinstance(y, torch.Tensor if to == "tensor" else np.ndarray)
@@ -100,7 +104,7 @@ def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, 
         x[0] = 7.0
     value = float(y.detach()[0] if to == "tensor" else y[0])
     assert (value == 7.0) == (not independent)
-    assert all(match.seconds for match in advice.choices)
+    assert {*advice.column.cells} == {row.method for row in advice.table.rows}
 
 
 @pytest.mark.parametrize(
@@ -128,18 +132,18 @@ def test_an_impossible_request_is_an_error(worker_here, arguments, text):
 
 def test_the_command_says_which_size_was_measured_instead(capsys):
     assert cli.main(["advise", "--numel", "5e9", "--shipped"]) == 0
-    assert "Nearest measured size: 2²⁴ elements. Times from the shipped results" in " ".join(capsys.readouterr().out.split())
+    assert "nearest measured size: 2²⁴ elements; from the shipped results" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--dtype", "complex64"], "Nearest measured tensor, not the same as complex64, contiguous: int64, contiguous. Times"),
+        (["--dtype", "complex64"], "nearest measured case, not the same as complex64, contiguous: int64, contiguous; from"),
         (
             ["--dtype", "float16", "--layout", "strided", "--numel", "1e4"],
-            "Nearest measured size: 2¹⁴ elements. Nearest measured tensor, not the same as float16, strided: float32, strided.",
+            "not the same as float16, strided: float32, strided; nearest measured",
         ),
-        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous. Times"),
+        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous; from"),
         (["--dtype", "int64"], "2¹⁷ int64 on cpu"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -149,34 +153,37 @@ def test_the_command_says_which_tensor_was_measured_instead(capsys, arguments, t
     assert cli.main(["advise", "--shipped", *arguments]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert told in printed
-    assert ("Nearest measured tensor" in printed) is ("not the same" in told)
+    assert ("nearest measured case" in printed) is ("nearest" in told or "not the same" in told)
 
 
 @pytest.mark.parametrize(("to", "dtype", "layout"), [("tensor", "bool", "strided"), ("numpy", "float16", "channels_last")])
 def test_another_tensor_is_measured_here(worker_here, monkeypatch, to, dtype, layout):
     """Of this very dtype and layout, beside the same bytes."""
-    monkeypatch.setattr(timing, "REQUEST_TURNS", 6)
+    monkeypatch.setattr(advise, "TURNS", 6)
     made = []
     monkeypatch.setattr(timing, "make_tensor", lambda *how: made.append(how) or make_tensor(*how))
+    copied, memcpy = [], timing.loop.memcpy
+    monkeypatch.setattr(timing.loop, "memcpy", lambda *what, **how: copied.append((what, how)) or memcpy(*what, **how))
     advice = advise.advise(to, dtype=dtype, layout=layout, numel=1024)
-    assert (advice.measured, advice.request.dtype, advice.request.layout, advice.left_out) == ("here", dtype, layout, {})
+    assert copied == [((1024, 1 if dtype == "bool" else 2), {"step": 2 if layout == "strided" else 1})]
+    timed, evidence = advice.table.timed, advice.table.evidence
+    assert (evidence.measured, timed.dtype, timed.layout, evidence.left_out) == ("here", dtype, layout, {})
     assert {how[:4] for how in made} == {(1024, "cpu", dtype, layout)}
-    assert len(advice.choices) >= 5
-    assert all(choice.seconds for choice in advice.choices)
-    assert any(choice.multiple for choice in advice.choices)
+    assert len(advice.column.cells) == len(advice.table.rows) >= 4
+    assert all(cell.multiple for cell in advice.column.cells.values())
     assert f"{layout} {dtype} on cpu" in advise.origin(advice)
 
 
 @pytest.mark.filterwarnings("ignore:To copy construct from a tensor:UserWarning")
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_copy_keeps_the_strides_unless_a_caveat_says_otherwise(newest, layout):
+def test_a_copy_keeps_the_strides_unless_a_caveat_says_otherwise(layout):
     """Of a tensor of each layout, by the methods that are timed for it; contiguous ones have no others."""
     x = make_tensor(2048, layout=layout)
     for group, to in ((COPIES, "tensor"), (CONVERSIONS, "ndarray")):
-        request = replace(REQUEST, to=to, layout=layout)
+        table = recommend.table(advise.shipped_evidence("cpu"), replace(REQUEST, to=to, layout=layout))
         for name, method in group.items():
             y = torch.as_tensor(method(x))
-            loses = ("contiguous", "") in recommend.caveats(newest.methods[name], request)
+            loses = "does not keep strides: the result is contiguous" in table.row(name).caveats
             if layout != "contiguous":
                 assert (y.stride() != x.stride()) is loses, name
             assert not loses or y.is_contiguous()
@@ -198,11 +205,24 @@ def test_shipped_results_have_no_interpreter(capsys):
 
 
 def test_the_command_prints_code_reason_and_caveats(capsys):
+    """The methods follow, the recommended one first, each with its verdict and the letters of its caveats."""
     assert cli.main(["advise", "--to", "numpy", "--numel", "2**17", "--requires-grad", "--shipped"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("Use x.detach().numpy().copy(): ")
-    (caveat,) = advise.advise("numpy", requires_grad=True, shipped=True).choices[0].caveats
-    assert lines[2] == f"Note: {caveat}."
+    assert lines[0].startswith("use     x.detach().numpy().copy()   ")
+    advice = advise.advise("numpy", requires_grad=True, shipped=True)
+    assert lines[1].strip() == advice.why
+    assert lines[2] == f"caveat  {advice.table.rows[0].caveats[0]}"
+    rows = [re.split("  +", line.strip()) for line in lines[5:9]]
+    assert [row[0] for row in rows[:3]] == ["x.detach().numpy().copy()", "x.detach().clone().numpy()", "x.clone().detach().numpy()"]
+    assert rows[1][2].startswith("slower × 1.")
+    assert rows[0][-1] == "a"
     origin = " ".join("\n".join(lines).rpartition("\n\n")[2].split())
-    assert origin.startswith("Times from the shipped results, not measured here: torch ")
+    assert origin.startswith("from the shipped results, not measured here: torch ")
     assert "2¹⁷ float32 on cpu, requires grad, one thread" in origin
+
+
+def test_an_interpreter_without_the_newest_methods_still_answers():
+    """A row that its torch lacks has no observation, and matches nothing."""
+    output = benchmark({"detach_clone": 200, "later": 100})
+    output["methods"]["later"]["observed"] = {}
+    assert [row.method for row in recommend.table(recommend.of_benchmark(output, REQUEST), REQUEST).rows] == ["detach_clone"]

@@ -134,17 +134,31 @@ def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed
     assert [per_call(timed) for _ in range(3)] == pytest.approx([seconds * expected] * 3, rel=1e-4)
 
 
-def test_a_loop_that_fails_in_a_later_turn_harms_no_other(now):
-    """It has no seconds, and its error is handed over."""
+@pytest.mark.parametrize(("numel", "kept", "copied"), [(4, False, "x.copy()"), (4, True, "out")])
+def test_memcpy_copies_the_bytes_of_a_tensor(numel, kept, copied):
+    """Into new memory, or into existing memory; of a strided tensor every second element."""
+    timed = loop.memcpy(numel, 2, step=2, kept=kept)
+    assert (timed.names["x"].shape, timed.names["x"].strides) == ((numel,), (4,))
+    assert ("out" in timed.names) is kept
+    timed.calibrate()
+    assert timed.seconds(10) > 0
+    assert not kept or timed.names["out"].tolist() == timed.names["x"].tolist()
 
-    def work():
-        now[0] += 1e-3
-        if now[0] > 0.5:
-            raise RuntimeError("worn out")
 
-    failed, loops = {}, {"whole": of(lambda: now.__setitem__(0, now[0] + 1e-3)), "late": of(work)}
-    seconds = take_turns(loops, 400, failed=failed)
-    assert (failed, list(seconds), len(seconds["whole"])) == ({"late": "RuntimeError: worn out"}, ["whole"], 400)
+def test_the_loop_of_a_method_has_its_tensor():
+    """Of the requested dtype and layout, and another one after each move."""
+    timed = loop.of_method(COPIES["detach_clone"], 1024, dtype="float16", layout="channels_last", requires_grad=True)
+    x = timed.names["x"]
+    assert (x.dtype, x.shape, x.stride()[1], x.requires_grad) == (torch.float16, (1, 4, 16, 16), 1, True)
+    timed.move()
+    assert timed.names["x"] is not x
+
+
+def test_turns_end_after_the_longest_time(now, monkeypatch):
+    """Not before there are some of each loop."""
+    monkeypatch.setattr(loop, "monotonic", lambda: now[0])
+    loops = {"a": of(lambda: now.__setitem__(0, now[0] + 1e-3))}
+    assert len(take_turns(loops, 100, longest=0.0)["a"]) == loop.FEWEST_TURNS
 
 
 def test_loops_take_turns(now):
@@ -162,7 +176,7 @@ def test_loops_take_turns(now):
     loops = {"slow": of(work("slow", 2e-5)), "fast": of(work("fast", 1e-5))}
     order.clear()
     enabled.clear()
-    seconds = take_turns(loops, 40, failed={})
+    seconds = take_turns(loops, 40)
     assert {len(times) for times in seconds.values()} == {40}
     assert median(slow / fast for slow, fast in zip(*seconds.values())) == pytest.approx(2, rel=0.05)
     assert enabled

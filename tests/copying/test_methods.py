@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES
-from tensorcopy.copying.inside.methods import GROUPS, TRANSFERS, promised, why_not
+from tensorcopy.copying.inside.methods import GROUPS, METHODS, TRANSFERS, code_on, promised, why_not
 from tensorcopy.errors import TensorcopyError
 
 NAMES = {
@@ -20,6 +20,19 @@ NAMES = {
 def test_names_are_keys_in_results(group):
     """The fixed names, in their fixed order."""
     assert list(GROUPS[group]) == NAMES[group]
+
+
+def test_the_order_of_the_groups_is_the_order_of_the_table():
+    """asv's parameters are names in it, and results have their places."""
+    assert [name for group in GROUPS.values() for name in group] == list(METHODS)
+    assert list(GROUPS) == ["copy", "conversion", "primitive", "alternative", "transfer"]
+
+
+def test_a_method_is_called_as_its_code_is_typed():
+    """On a tensor of the CPU."""
+    x = torch.ones(3, requires_grad=True)
+    y = COPIES["detach_clone"](x)
+    assert (y.tolist(), y.requires_grad, y.data_ptr() == x.data_ptr()) == ([1.0, 1.0, 1.0], False, False)
 
 
 def test_promises_depend_on_the_release():
@@ -38,9 +51,12 @@ def test_a_conversion_goes_through_the_cpu_on_accelerators():
     method = CONVERSIONS["detach_clone_numpy"]
     assert method.code == "x.detach().clone().numpy()"
     assert method.code_on_accelerator == "x.detach().clone().cpu().numpy()"
-    assert method.on["cpu"] is method
+    assert [method.on[device].__code__.co_names for device in ("cpu", "mps")] == [
+        ("detach", "clone", "numpy"),
+        ("detach", "clone", "cpu", "numpy"),
+    ]
     assert method.on["cuda"].__code__.co_names == ("detach", "clone", "cpu", "numpy")
-    assert PRIMITIVES["clone"].code_on_accelerator == "x.clone()"
+    assert code_on(PRIMITIVES["clone"], "cuda") == "x.clone()"
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_names():
@@ -64,10 +80,10 @@ PINNED = """
 import json, torch
 from dataclasses import asdict
 from tensorcopy.copying.inside import semantics
-from tensorcopy.copying.inside.methods import TRANSFERS, promised
+from tensorcopy.copying.inside.methods import NAMES, TRANSFERS, promised
 method = TRANSFERS["pinned_numpy"]
 x = torch.arange(1.0, 4.0).to("cuda")
-a = eval(method.code.partition(" = ")[2].partition(";")[0], {**method.names, "x": x})
+a = eval(method.code.partition(" = ")[2].partition(";")[0], {**NAMES, "x": x})
 read_too_early = a.tolist()
 torch.cuda.synchronize()
 addresses = set()

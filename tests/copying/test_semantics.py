@@ -1,20 +1,25 @@
-"""What an operation changes is observed, so that nothing but a copy is recommended as one."""
+"""What a function of a tensor does is observed on both forms of a tensor, so that nothing but a copy is recommended as one."""
 
-import dataclasses
+from dataclasses import asdict
 
+import numpy as np
 import pytest
+import torch
 
 from tensorcopy.copying import recommend
+from tensorcopy.copying.inside import semantics
+from tensorcopy.copying.inside.methods import Method, Promise
 from tensorcopy.copying.inside.semantics import describe
-
-torch = pytest.importorskip("torch")
-
-from tensorcopy.copying.inside import semantics  # noqa: E402
-from tensorcopy.copying.inside.methods import Method, make_method  # noqa: E402
 
 
 def operation(code: str) -> Method:
-    return make_method("own", code, since="1.9.0")
+    return Method("own", "own", code, (Promise("1.9.0", None, None),))
+
+
+def matching(own: Method) -> set[tuple[str, bool]]:
+    """Return what the requests are for that a function matches: what it gives, and whether with its own storage."""
+    row = {"group": "own", "observed": {"cpu": asdict(semantics.observed(own, "cpu"))}}
+    return {(request.to, request.own) for request in recommend.requests("cpu") if recommend.matches(row, request)}
 
 
 @pytest.mark.parametrize(
@@ -22,10 +27,8 @@ def operation(code: str) -> Method:
     [
         ("x.detach().clone()", "", ""),
         ("x.clone() * 1", "", ""),
-        ("torch.complex(x, x).conj()", "values", "values"),
         ("x.detach().numpy()[::-1][::-1]", "", ""),
-        ("x.reshape(-1, 2).clone()", "shape, values", "shape, values"),  # the shape of the first tensor is kept, by chance
-        ("x.view(3, 2)", None, None),  # of no other shape
+        ("x.reshape(-1, 2).clone()", "shape, values", "shape, values, gradients"),
         ("torch.relu(x)", "values", "values, gradients"),
         ("x * 0", "values", "values, gradients"),
         ("x.half()", "values", "values"),  # rounded, and so are gradients, by the same rounding
@@ -34,66 +37,69 @@ def operation(code: str) -> Method:
         ("x * 1e30 * 1e-30", "values", "values, gradients"),
         ("x + 1e-30", "values", "values"),
         ("x + (x - x.detach())", "values", "values, gradients"),
-        ("x.clone().flatten()", "shape, values", "shape, values"),
+        ("x.clone().flatten()", "shape, values", "shape, values, gradients"),
         ("x.mul_(2)", "values, x", ""),  # on a leaf that requires grad it raises
+        ("x.t().contiguous().t().clone() if x.is_contiguous() else x.clone() + 1", "values", "values"),  # of one form alone
     ],
 )
 def test_a_change_is_observed(code, plain, with_grad):
     """Of values and gradients, over many magnitudes, signs, infinity and NaN; of x itself too. Only a copy matches a request."""
     observed = semantics.observed(operation(code), "cpu")
     assert (observed.plain.changes, observed.with_grad.changes) == (plain, with_grad)
-    assert matches_any(operation(code)) is (plain == with_grad == "")
-
-
-@pytest.mark.parametrize(("code", "gives"), [("x.tolist()", "list"), ("(x,)", "tuple"), ("x.sum().item()", "float"), ("None", "NoneType")])
-def test_what_is_neither_a_tensor_nor_an_array_is_named(code, gives):
-    """It is no error of the operation, and matches no request."""
-    outcome = semantics.observed(operation(code), "cpu").plain
-    assert (outcome.gives, outcome.raises) == (gives, "")
-    assert describe(dataclasses.asdict(outcome)) == f"returns a {gives}, of which nothing is observed"
-    assert not matches_any(operation(code))
+    assert bool(matching(operation(code))) is (plain == with_grad == "")
 
 
 @pytest.mark.parametrize(
-    ("code", "words", "unobserved"),
+    ("code", "words"),
     [
-        ("np.flip(x.detach().numpy())", "changes values, shares storage, layout (-1, -3)", []),
-        ("x.to(torch.complex64)", "independent, in the graph, dtype complex64", []),
-        ("x.double()", "independent, in the graph, dtype float64", []),
-        ("x.detach().numpy().astype('>f4')", "independent, dtype >f4", []),
-        (
-            "x.to_sparse()",
-            "independent, in the graph, layout sparse_coo, not observed: gradients",
-            ["gradients: TypeError: those of torch."],
-        ),
-        (
-            "x.view(3, 2)",
-            "shares storage, in the graph, not observed: a tensor of shape (8, 7)",
-            ["a tensor of shape (8, 7): RuntimeError: "],
-        ),
-        (
-            "x.detach().to('meta')",
-            "out of the graph, device meta, not observed: shares storage and values",
-            ["shares storage: NotImplementedError: ", "values: NotImplementedError: "],
-        ),
-        (
-            "x.detach().numpy().astype(object)",
-            "dtype object, not observed: shares storage and values",
-            ["shares storage: Type", "values: Type"],
-        ),
+        ("x.contiguous()", "shares storage only with a contiguous tensor, out of the graph, layout contiguous"),
+        ("x.reshape(-1).view(x.shape)", "shares storage only with a contiguous tensor, out of the graph, layout contiguous"),
+        ("np.ascontiguousarray(x.detach().numpy())", "shares storage only with a contiguous tensor, layout contiguous"),
+        ("x.clone() if x.is_contiguous() else x", "shares storage only with a transposed tensor, out of the graph"),
+        ("x.view(6) if False else x.view(*x.shape)", "shares storage, out of the graph"),
+        ("x.t().view(-1).view(x.t().shape).t()", "shares storage, out of the graph, not observed: a contiguous tensor"),
+        ("x.double() if x.is_contiguous() else x.clone()", "independent, out of the graph, not observed: dtype"),
     ],
 )
-def test_an_error_of_an_observation_is_not_one_of_the_operation(code, words, unobserved):
-    """What could not be observed has the reason, and nothing that is not wholly observed is recommended as a copy."""
-    outcome = semantics.observed(operation(code), "cpu").with_grad
-    assert describe(dataclasses.asdict(outcome)) == words
-    assert outcome.raises == ""
-    assert [reason[: len(start)] for reason, start in zip(outcome.unobserved, unobserved)] == unobserved
-    assert len(outcome.unobserved) == len(unobserved)
-    assert not (unobserved and matches_any(operation(code)))
+def test_what_differs_between_both_forms_is_told_and_never_recommended(code, words):
+    """Neither as a copy, although one form has its own storage, nor as a view."""
+    outcome = asdict(semantics.observed(operation(code), "cpu").plain)
+    assert describe(outcome) == words
+    assert outcome["shares_storage"] is words.startswith("shares storage")
+    assert matching(operation(code)) == ({("tensor", False)} if words == "shares storage, out of the graph" else set())
 
 
-def matches_any(own: Method) -> bool:
-    """Return whether an operation matches any request."""
-    row = {"group": "own", "observed": {"cpu": dataclasses.asdict(semantics.observed(own, "cpu"))}}
-    return any(recommend.matches(row, request) for request in recommend.requests("cpu"))
+def test_the_storage_is_what_a_write_reaches():
+    """As torch and numpy do it: the same, without the observation."""
+    contiguous, transposed = torch.ones(2, 3), torch.ones(3, 2).t()
+    copies = {form: x.contiguous() for form, x in (("contiguous", contiguous), ("transposed", transposed))}
+    contiguous[0, 0] = transposed[0, 0] = 7
+    assert {form: float(y[0, 0]) for form, y in copies.items()} == {"contiguous": 7.0, "transposed": 1.0}
+
+
+@pytest.mark.parametrize(("code", "gives"), [("x.tolist()", "list"), ("(x,)", "tuple"), ("x.sum().item()", "float"), ("None", "NoneType")])
+def test_what_is_neither_a_tensor_nor_an_array_is_an_error(code, gives):
+    """It says what it is, and matches no request."""
+    outcome = semantics.observed(operation(code), "cpu").plain
+    assert (outcome.gives, outcome.raises) == ("error", f"TypeError: it returns a {gives}, and no tensor or ndarray")
+    assert matching(operation(code)) == set()
+
+
+def test_an_outcome_is_told_in_words():
+    """What is as it was is left out, and what warns is said to."""
+    assert describe(asdict(semantics.observed(operation("x.double()"), "cpu").with_grad)) == "independent, in the graph, dtype float64"
+    warned = semantics.observed(operation("torch.tensor(x)"), "cpu").plain
+    assert describe(asdict(warned)) == "independent, out of the graph, warns"
+    leaf = semantics.observed(operation("x.detach().clone().requires_grad_()"), "cpu").plain
+    assert describe(asdict(leaf)) == "independent, out of the graph, requires grad itself"
+    zeros = semantics.observed(operation("np.zeros(x.shape)"), "cpu").plain
+    assert describe(asdict(zeros)) == "changes values, independent, dtype float64, layout contiguous"
+
+
+def test_nan_equals_nan_and_shapes_must_agree():
+    """bfloat16 is compared too, which numpy does not have."""
+    x = torch.tensor([float("nan"), 1.0])
+    assert semantics.equal(x, x.numpy().copy())
+    assert semantics.equal(x.bfloat16(), x)
+    assert not semantics.equal(x, np.array([0.0, 1.0]))
+    assert not semantics.equal(x, x[None])

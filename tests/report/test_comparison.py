@@ -11,7 +11,8 @@ from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.report import comparison as reports
 from tensorcopy.report import table
 from tensorcopy.report.comparison import ComparedCase
-from tensorcopy.results.conditions import FieldDifference
+from tensorcopy.results.kinds import COUNT as COUNTS
+from tensorcopy.results.kinds import TRACKED
 from tests import launch_files
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142))
@@ -19,7 +20,7 @@ FASTER = Change(Verdict.FASTER, Reason.CHANGED, ratio=0.8, interval=(0.75, 0.85)
 UNCHANGED = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, ratio=1.0, interval=(0.99, 1.02))
 WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, ratio=1.02, interval=(0.988, 1.045), more_launches=9)
 LIKELY = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, ratio=1.2, interval=(1.1, 1.3), more_launches=1)
-COUNT = CountPair("instructions", 1000, 1052, repeatability=0.002, least=0.01)
+COUNT = CountPair("instructions", 1000, 1052, repeatability=0.002, tolerance=0.01)
 
 
 def unknown(reason, **details):
@@ -28,9 +29,9 @@ def unknown(reason, **details):
 
 def tracked(verdict, before, after, **details):
     """Return the change of a tracked value."""
-    pair = CountPair("GB/s", before, after, **details)
+    pair = CountPair("GB/s", before, after, kind=TRACKED, **details)
     assert pair.verdict is verdict
-    return Change(verdict, Reason.COUNT_CHANGED, before=before, after=after, count=pair, unit="GB/s")
+    return Change(verdict, Reason.COUNT_CHANGED, before=before, after=after, count=pair, unit="GB/s", kind=TRACKED)
 
 
 ROWS = [
@@ -39,7 +40,7 @@ ROWS = [
     (UNCHANGED, "= 0.0 % −1.0 to +2.0 %"),
     (replace(SLOWER, count=COUNT), "▲ +12.0 % +10.1 to +14.2 % +5.2 %"),
     (replace(SLOWER, count=replace(COUNT, after=1001)), "▲ +12.0 % +10.1 to +14.2 % ="),
-    (replace(SLOWER, acknowledged="a check"), "▴ +12.0 % +10.1 to +14.2 % acknowledged: a check"),
+    (replace(SLOWER, accepted="a check"), "▴ +12.0 % +10.1 to +14.2 % accepted: a check"),
     (WIDE, "? +2.0 % −1.2 to +4.5 % ~9 more launches"),
     (LIKELY, "? +20.0 % +10.0 to +30.0 % likely slower, ~1 more launch"),
     (replace(WIDE, more_launches=None), "? +2.0 % −1.2 to +4.5 % >100 more launches"),
@@ -50,10 +51,6 @@ ROWS = [
     (unknown(Reason.OTHER_VERSION), "? in another version of the benchmark"),
     (unknown(Reason.TOO_FEW_LAUNCHES, launches=(2, 4), more_launches=1), "? too few launches: 2 and 4"),
     (unknown(Reason.NEVER_MET), "? never measured beside each other, not even by way of another release"),
-    (
-        unknown(Reason.PROVENANCE_DIFFERS, differences=(FieldDifference("cpu", "A", "B"), FieldDifference("threads", "1", "2"))),
-        "? measured under different conditions: cpu: A → B, threads: 1 → 2",
-    ),
     (tracked(Verdict.HIGHER, 0.45, 0.5), "△ 0.45 GB/s 0.5 GB/s +0.05 GB/s"),
     (tracked(Verdict.LOWER, 0.5, 0.4, interval=(-0.11, -0.09)), "▽ 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.11 GB/s to −0.09 GB/s"),
     (
@@ -100,8 +97,8 @@ def test_what_fails_now_comes_first_and_ends_the_heading():
         ([SLOWER, tracked(Verdict.LOWER, 2, 1)], "1 of 2 cases slower (12.0 %), none faster, 1 lower"),
         (
             [
-                Change(Verdict.MORE, Reason.COUNT_CHANGED, 1.2, unit="bytes"),
-                Change(Verdict.EQUAL, Reason.COUNT_UNCHANGED, 1.0, unit="bytes"),
+                Change(Verdict.MORE, Reason.COUNT_CHANGED, 1.2, unit="bytes", kind=COUNTS),
+                Change(Verdict.EQUAL, Reason.COUNT_UNCHANGED, 1.0, unit="bytes", kind=COUNTS),
             ],
             "1 of 2 cases with more bytes (20.0 %), none with fewer",
         ),
@@ -151,12 +148,12 @@ def test_a_row_of_a_document_has_every_field_of_its_change():
     (row,) = json.loads(table.as_json(reports.of_rows([ComparedCase("f", change)], heading="", lines=[])))["rows"]
     assert row == {
         **{"case": "f", "suite": "", "parameters": {}, "device": "", "metric": "time"},
-        **{"verdict": "unknown", "likely": "slower", "reason": "interval_too_wide", "acknowledged": "", "failure": "KeyError: 3"},
+        **{"verdict": "unknown", "likely": "slower", "reason": "interval_too_wide", "accepted": "", "failure": "KeyError: 3"},
         **{"before": 1e-6, "after": 1.2e-6, "ratio": 1.2, "low": 1.1, "high": 1.3, "level": 0.98, "p": 0.2, "margin": 0.04},
         **{"detectable": float(f"{change.detectable:.6g}"), "factor": float(f"{change.factor:.6g}")},
         **{"launches_before": 3, "launches_after": 7, "more_launches": 5, "way": "by way of other releases"},
         **{"count_unit": "instructions", "count_verdict": "more", "count_before": 1000, "count_after": 1052, "count_ratio": 1.052},
-        **{"count_interval": None, "count_repeatability": 0.002, "differences": [], "note": "likely slower, ~5 more launches"},
+        **{"count_interval": None, "count_repeatability": 0.002, "note": "likely slower, ~5 more launches"},
     }
 
 

@@ -39,15 +39,6 @@ def test_groups_that_share_no_release_keep_their_own_seconds():
     assert seconds(logs) == pytest.approx([1.0, 1.5, 30.0, 60.0])
 
 
-def test_a_side_that_was_alone_counts_as_no_evidence():
-    """In the second launch the other side had failed: what is left says nothing of their difference, but its time is known."""
-    from tensorcopy.results.effects import _without_lone
-
-    logs = _without_lone(np.log([[1.0, 1.5], [7.0, NAN], [1.0, 1.5]])[:, :, None])
-    timing = Column(effects(logs[:, :, 0]), 0).timings()[CASE]
-    assert (timing.seconds, timing.launches) == (pytest.approx(1.0), 2)
-
-
 def test_a_side_that_was_alone_in_all_of_its_launches_is_unpaired():
     """And one that was not measured is not."""
     made = effects(np.log([[1.0, 1.5, NAN, NAN], [NAN, NAN, 2.0, NAN], [1.0, 1.5, NAN, NAN]]))

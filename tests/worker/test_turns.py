@@ -128,15 +128,6 @@ def test_a_side_whose_case_fails_at_its_end_has_no_time_of_it():
     assert [(each.failed, bool(each.seconds)) for each in taken] == [(None, True), ("RuntimeError: it leaks", False)]
 
 
-def test_a_side_tells_where_its_time_goes_after_its_turns():
-    """One that fails there has no time of the case, as at its end."""
-    processes = [Answers({"parts": [1e-7, 2e-7, 1e-6, None]}, {"done": True}), Answers({"failed": "RuntimeError: lost"})]
-    taken = case_turns.time_case(processes, "copies.Latency.time_copy", [0, 0])
-    assert [(each.parts, bool(each.seconds)) for each in taken] == [([1e-7, 2e-7, 1e-6, None], True), (None, False)]
-    assert taken[1].failed == "RuntimeError: lost"
-    assert launch._row(taken).parts == [launches.Parts(1e-7, 2e-7, 1e-6, None), None]
-
-
 def test_methods_whose_fork_ends_with_another_are_taken_again_from_their_first_turn():
     """The turns that they had before would count beside those of no partner."""
     process = Answers()

@@ -1,0 +1,210 @@
+"""A history: the results of one experiment, in a folder whose history.toml says what was asked for.
+
+    results/epyc-2core/history.toml
+    results/epyc-2core/20261125T091500-1a2b3c4d.json
+
+Its launches can be compared with each other, and with those of no other history. What was installed, and driver, governor and clocks, are
+recorded in each launch; they may differ, because what disturbs all sides of a launch cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, count
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from tensorcopy import files
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.launches import FileProblem, Launch, Name, displayed
+from tensorcopy.results.result import Result
+from tensorcopy.worker.devices import DEVICES
+
+FILE = "history.toml"
+
+
+class Conditions(Struct, frozen=True, forbid_unknown_fields=True):
+    """What was asked for in a history."""
+
+    processor: Name  # its model, as the system names it
+    python: Annotated[str, Meta(pattern=r"^3\.\d{1,2}$")]
+    wheel: Annotated[str, Meta(pattern=r"^[a-z]+(-interpreter|-numpy2)?$")]  # kind of torch's; "-interpreter" for its own torch
+    threads: Annotated[int, Meta(ge=0, le=100_000)]  # of torch
+    accelerators: dict[Name, Name] = {}  # models by device, such as {"cuda": "NVIDIA H200"}
+    requires: list[Name] = []  # what the campaign requires, as it is written there
+
+    @property
+    def environment(self) -> str:
+        """The name of the environments whose sides have a place in the history; a side of any other is a link between launches."""
+        return f"py{self.python}-{self.wheel}"
+
+    def takes(self, other: Conditions) -> bool:
+        """Return whether launches under other conditions belong to a history of these; they may lack an accelerator."""
+        alike = all(getattr(self, name) == getattr(other, name) for name in ("processor", "python", "wheel", "threads", "requires"))
+        return alike and other.accelerators.items() <= self.accelerators.items()
+
+    def __str__(self) -> str:
+        models = ", ".join([self.processor, *self.accelerators.values()])
+        requires = f", with {', '.join(self.requires)}" if self.requires else ""
+        return f"{models}, Python {self.python}, {self.wheel} wheel, threads: {self.threads}{requires}"
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The results of one experiment."""
+
+    folder: Path
+    conditions: Conditions
+    results: tuple[Result, ...]  # in order of release
+    launches: tuple[Launch, ...]  # in order of their starts, also those that are links only
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @cached_property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that a result is of, the CPU first."""
+        measured = {device for result in self.results for device in result.devices}
+        return tuple(device for device in DEVICES if device in measured)
+
+    def on(self, device: str, unit: str = "") -> list[Result]:
+        """Return the results on a device, in order of release; unit : of counts, see `Result.devices_of`."""
+        return [result for result in self.results if device in result.devices_of(unit)]
+
+
+def ranked(histories: Iterable[History], device: str, unit: str = "") -> list[History]:
+    """Return the histories of a device, the first one first: that of which the site draws the charts, and every command speaks.
+
+    Of those with the newest release that was measured anywhere on the device, it is the one with most releases: a few releases that were
+    just measured must not replace a history, and a history that has ended must not hide a newer release.
+
+    unit : of counts that are meant, such as "bytes"; "" for times
+    """
+    measured = {history: {result.release for result in history.on(device, unit)} for history in histories}
+    able = [history for history, releases in measured.items() if releases]
+    newest = max((release for releases in measured.values() for release in releases if release), default=None)
+    return sorted(able, key=lambda each: (newest not in measured[each], -len(measured[each]), each.name))
+
+
+def named(histories: Sequence[History], name: str, command: str) -> list[History]:
+    """Return the history of a name, all for "". Raises TensorcopyError where there is none; command : that asks."""
+    able = [history for history in histories if name in ("", history.name)]
+    if not able:
+        names = [history.name for history in histories]
+        raise TensorcopyError("no such history", got=f"--history {name}", allowed=", ".join(names), next=f"{command} --history {names[0]}")
+    return able
+
+
+def chosen(histories: Sequence[History], name: str = "", device: str = "", *, command: str, counts: bool = False) -> tuple[History, str]:
+    """Return a history and its device: the history of a name, or the first one of the device, which is the CPU where it was measured.
+
+    command : that asks, for an error
+    counts : whether exact counts alone suffice for a device that is named
+    Raises TensorcopyError where there is none.
+    """
+    if not any(history.results for history in histories):
+        raise no_results()
+    able = named(histories, name, command)
+    if not device:
+        device = next((each for each in DEVICES if any(each in history.devices for history in able)), "")
+    counted = [each for each in able if counts and any(device in result.counted_devices() for result in each.results)]
+    if found := ranked(able, device) or counted:
+        return found[0], device
+    measured = {each: of_device[0].name for each in DEVICES if (of_device := ranked(histories, each))}
+    raise TensorcopyError(
+        f"no result on {device}",
+        got=f"--device {device}{f' --history {name}' if name else ''}",
+        allowed=", ".join(f"{each} ({history})" for each, history in measured.items()) or "none",
+        next=f"{command} --device {next(iter([each for each in measured if each == device] or measured), 'cpu')}",
+    )
+
+
+def no_results() -> TensorcopyError:
+    """Return the error for a folder without a result."""
+    return TensorcopyError("there are no results yet", got="no launch", allowed="results/ with launches", next="tensorcopy measure")
+
+
+def asked(environment: str, provenances: Sequence[Mapping[str, Any]], requires: Iterable[str] = ()) -> Conditions:
+    """Return the conditions of sides in an environment, by their provenances."""
+    python, _, wheel = environment.removeprefix("py").partition("-")
+    first = provenances[0]
+    accelerators = {device: str(model) for each in provenances for device, model in each.get("accelerators", {}).items()}
+    return Conditions(str(first["cpu"]), python, wheel, int(first.get("threads", 1)), accelerators, list(requires))
+
+
+def conditions_of(launch: Launch, environment: str, requires: Iterable[str] = ()) -> Conditions | None:
+    """Return the conditions of the sides of a launch in an environment; None where it has no such side."""
+    own = [launch.provenance_of(number) for number, side in enumerate(launch.sides) if side.environment == environment]
+    return asked(environment, own, requires) if own else None
+
+
+def environment_of(launch: Launch) -> str:
+    """Return the environment of the history to which a new launch belongs: that of most of its sides, and of equally many the newest.
+
+    The reference counts only where it is alone: it is a side of the launches of other Pythons too.
+    """
+    own = [side.environment for number, side in enumerate(launch.sides) if number != launch.reference]
+    environments = own or [side.environment for side in launch.sides]
+    return max(environments, key=lambda each: (environments.count(each), _minor(each), each))
+
+
+def _minor(environment: str) -> int:
+    return int(environment.removeprefix("py3.").partition("-")[0])
+
+
+def read(folder: Path) -> Conditions:
+    """Return what the history.toml of a folder says. Raises TensorcopyError, naming it, where it is missing or damaged."""
+    path = folder / FILE
+    try:
+        return msgspec.convert(files.read_toml(path), Conditions)
+    except (OSError, ValueError) as error:
+        what = f"the history {displayed(path).parent} cannot be read"
+        got = f"no {FILE}" if isinstance(error, FileNotFoundError) else f"{FILE}: {getattr(error, 'strerror', None) or error}"
+        following = files.from_git(path)
+        raise FileProblem(what, path=path, got=got, allowed=f"launches beside a {FILE}", next=following) from error
+
+
+def write(folder: Path, conditions: Conditions) -> None:
+    """Begin a history in a folder. Raises OSError, and FileExistsError where there is one."""
+
+    def lines(values: Mapping[str, Any]) -> list[str]:
+        return [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in values.items()]
+
+    values = msgspec.structs.asdict(conditions)
+    models = lines(values.pop("accelerators"))
+    text = ["# What was asked for. Launches under other conditions belong to another history.", *lines(values)]
+    files.replace(folder / FILE, "\n".join([*text, *(["", "[accelerators]", *models] if models else []), ""]), new=True)
+
+
+def folder_of(results: Path, conditions: Conditions, name: str, *, is_named: bool = False) -> tuple[Path, bool]:
+    """Return the folder of the history to which launches under some conditions belong, and whether it is a new one.
+
+    results : the folder of all histories
+    name : of this machine, or with `is_named` of a history that a user asks for
+
+    Without a name it is the history of these conditions; else a new one, called like this machine: "host", "host-py3.9", "host-2".
+    Raises TensorcopyError for a named history of other conditions.
+    """
+    known = {path.parent.name: read(path.parent) for path in sorted(results.glob(f"*/{FILE}"))}
+    able = [each for each, of_history in known.items() if of_history.takes(conditions)]
+    if is_named and name in known and name not in able:
+        what, following = f"the history {name} is of another experiment", f"leave --history out, or name {able[0] if able else 'a new one'}"
+        raise TensorcopyError(what, got=str(conditions), allowed=str(known[name]), next=following)
+    if name in able or (able and not is_named):
+        return results / (name if name in able else able[0]), False
+    is_of_other_python = name in known and known[name].python != conditions.python
+    names = [name, *([f"{name}-py{conditions.python}"] if is_of_other_python else [])]
+    free = (each for each in chain(names, (f"{name}-{number}" for number in count(2))) if each not in known)
+    folder = results / next(free)
+    try:
+        write(folder, conditions)
+    except FileExistsError:  # another run has begun it
+        return folder_of(results, conditions, name, is_named=is_named)
+    return folder, True

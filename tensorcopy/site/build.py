@@ -1,0 +1,229 @@
+"""Write the site from a folder of launches: pages, data files, the feed and the badge."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tensorcopy import __version__, configuration
+from tensorcopy.campaign import Campaign
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import git
+from tensorcopy.numbers import count, counted, duration, unbroken
+from tensorcopy.report.table import csv_text
+from tensorcopy.results import function_profiles, reader
+from tensorcopy.results.launches import Launch
+from tensorcopy.site import facts, views
+from tensorcopy.site.facts import OPEN, Row, ShownHistory, Site, slug, told
+from tensorcopy.site.views import Page
+
+STATIC = Path(__file__).with_name("static")
+NAVIGATION = {"History": "history.html", "Compare": "compare/index.html", "Slower now": "regressions.html", "Data": "data.html"}
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
+OWN = "TENSORCOPY_OWN_HISTORY"  # the variable in which `dashboard` names the history of its machine
+FEED, BADGE, SCHEMA = "slowdowns.xml", "regressions.svg", "launch.schema.json"
+LETTER = 6.6  # width of a letter of the badge
+Problems = Sequence[TensorcopyError]
+
+
+def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Problems, Problems]:
+    """Write every page; return the problems of results that could not be read, and warnings.
+
+    A warning is about a folder without a launch, or a row of tensorcopy.toml that matches no case.
+    """
+    loaded = reader.load_results(results_dir, campaign.releases)
+    problems = unreadable(loaded)
+    source, root = web_addresses(os.environ)
+    content = facts.site(
+        campaign,
+        loaded.histories,
+        docs=documents(),
+        source=source,
+        own=os.environ.get(OWN, ""),
+        problems=problems,
+    )
+    write(content, html_dir, root)
+    if not loaded.results:
+        nothing = TensorcopyError(
+            "the site has no time of any release",
+            got=f"no launch in {results_dir}",
+            allowed="a folder of launches",
+            next="tensorcopy measure; or correct results_dir in asv.conf.json",
+        )
+        return problems, [nothing]
+    return problems, campaign.rules.unmatched(loaded.cases)
+
+
+def unreadable(loaded: reader.Results) -> tuple[TensorcopyError, ...]:
+    """Return the problems of launches and of profiles that could not be read: with them a site ends in exit code 2."""
+    return (*loaded.problems, *function_profiles.damaged(loaded.results))
+
+
+def documents(checkout: Path = Path()) -> dict[str, str]:
+    """Return the Markdown of docs/ by file name without ending, and its figures by file name."""
+    paths = [path for ending in ("md", "svg") for path in sorted((checkout / "docs").glob(f"*.{ending}"))]
+    return {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in paths}
+
+
+def web_addresses(environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the addresses of the repository and of the site's root, which ends with "/"; "" for an unknown one.
+
+    Without one in asv.conf.json, the repository is that of the running GitHub workflow, or else git's origin: a fork links to itself.
+    """
+    source, root = configuration.web_addresses()
+    workflow = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}".format_map(environment) if "GITHUB_REPOSITORY" in environment else ""
+    origin = configuration.web_address(git.printed("config", "--get", "remote.origin.url"))
+    return source or workflow or origin, f"{root.rstrip('/')}/" if root else ""
+
+
+def write(content: Site, html_dir: Path, root: str = "") -> None:
+    """Write every file of a site into a folder.
+
+    root : the address of the site, "" where it is unknown
+    """
+    shutil.copytree(STATIC, html_dir, dirs_exist_ok=True)
+    for address, text in files(content, root):
+        path = html_dir / address
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(CONTROL.sub("\ufffd", text), encoding="utf-8")
+
+
+def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the address and the text of every page and data file."""
+    pages = {page.address: page for page in views.pages(content)}
+    navigation, translate = NAVIGATION, _english
+    if content.campaign.pages:
+        own: Any = import_module(content.campaign.pages)
+        pages |= {page.address: page for page in own.pages(content, pages)}
+        navigation, translate = own.NAVIGATION, own.translated
+    templates = environment(content, navigation, root)
+    for page in pages.values():
+        yield page.address, _html(templates, page, root, translate)
+    for history in content.histories:
+        yield f"data/{slug(history.name)}.csv", csv_text(("case", *Row._fields), [*_table(history)])
+    for history, subject, device in content.subjects():
+        cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
+        document = {case.name: views.launches(history, case) for case in cases}
+        yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+    yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
+    yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)
+    yield SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n"
+
+
+def _html(templates: Environment, page: Page, root: str, translate: Callable[..., Markup]) -> str:
+    """Return the HTML of a page. The one of a missing address is shown at any depth, so its links begin at the site's root."""
+    is_missing = page.address == "404.html"
+    folder = urlsplit(root).path or "/" if is_missing else "../" * page.address.count("/")
+    return templates.get_template(page.template).render(
+        page.values,
+        title=page.title,
+        description=page.description,
+        address=page.address,
+        language=page.language,
+        root=folder,
+        t=partial(translate, page.language),
+    )
+
+
+def _english(language: str, text: str, **values: object) -> Markup:
+    """Return a text with its placeholders filled in: a campaign without pages of its own has no translation."""
+    return Markup(text).format(**values) if values else escape(text)  # noqa: S704 - of a template; values are escaped
+
+
+def environment(content: Site, navigation: Mapping[str, str], root: str) -> Environment:
+    """Return the templates with what every page shows."""
+    own = [content.campaign.pages.rpartition(".")[0]] if content.campaign.pages else []  # has the folder of their templates
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(package) for package in (*own, "tensorcopy.site")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(duration=duration, told=told, slug=slug, unbroken=unbroken, power=count, breakable=breakable, coded=coded)
+    made.globals.update(
+        campaign=content.campaign,
+        site_name=content.campaign.name,
+        day=content.day,
+        navigation=navigation,
+        problems=content.problems,
+        version=__version__,
+        source=content.source,
+        site=root,
+        own=content.own,
+        devices=[*content.answering],
+        feed=FEED,
+        badge=BADGE,
+        schema=SCHEMA,
+        counted=counted,
+    )
+    return made
+
+
+def _table(history: ShownHistory) -> Iterator[list[object]]:
+    """Yield a row for each case and release: what the pages show of it."""
+    for case in history.shown:
+        for row in history.rows(case):
+            yield [case.name, *row]
+
+
+def entries(content: Site) -> Iterator[dict[str, str]]:
+    """Yield an entry of the feed for each device on which the newest release brought slowdowns; those that are back are no news.
+
+    Its id has the device and the release alone, and its day is that of the first launch that timed the cases: a reader shows it once.
+    """
+    for device, history in content.answering.items():
+        new = [each for each in facts.open_methods(history, device) if each.since is facts.OpenSince.NEW]
+        if not new:
+            continue
+        result = history.newest(device)
+        sizes = {each: max(history.standings[case].ratio for case in each.cases) for each in new}
+        texts = [
+            f"{history.code(each.cases[0])}: up to +{100 * (sizes[each] - 1):.1f} % in {counted(len(each.cases), 'case')}" for each in new
+        ]
+        yield {
+            "id": f"{content.source or 'urn:tensorcopy'}/feed/new/{device}/{result.version}",
+            "title": f"torch {result.version} on {device}: {counted(len(new), 'method')} slower",
+            "day": result.first_day_of(case for each in new for case in each.cases),
+            "summary": f"{result.hardware(device)} ({history.name}); {'; '.join(texts)}",
+        }
+
+
+def open_message(content: Site) -> str:
+    """Return for each device how many methods are slower than with an earlier release, and not accepted as such."""
+    texts = []
+    for device, history in content.answering.items():
+        slower = {history.subject(case) for case, since in history.open.items() if case.device == device and since in OPEN}
+        accepted = {
+            subject
+            for subject in slower
+            if all(history.standings[case].accepted for case in history.open if history.subject(case) == subject and case.device == device)
+        }
+        texts.append(f"{len(slower - accepted)} on torch {history.newest(device).version} ({device})")
+    return ", ".join(texts) or "nothing measured yet"
+
+
+def breakable(code: str) -> Markup:
+    """Allow a line break before each call but the first."""
+    head, *calls = code.split(".")
+    return Markup("<wbr>.").join([".".join([head, *calls[:1]]), *calls[1:]])
+
+
+def coded(text: str) -> Markup:
+    """Return a text whose parts between backticks are code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(breakable(part)) if index % 2 else escape(part) for index, part in enumerate(parts)
+    )

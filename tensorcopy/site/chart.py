@@ -1,0 +1,116 @@
+"""The one chart: values over releases or sizes on a logarithmic axis, as SVG that is whole without scripts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor, log, log10
+
+from markupsafe import Markup
+
+from tensorcopy.numbers import quantity, rounded, unbroken
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34
+LABELS = 15  # that an axis has room for; of more, every second one stands there
+COLOURS = 5  # of the stylesheet; lines beyond have the same colours, dashed
+SECONDS = "seconds"
+FIGURE = Markup(
+    '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="region" aria-label="{}">'
+    '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg></div>{}</figure>'
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values from left to right; None where nothing was measured."""
+
+    name: str
+    values: Sequence[float | None]
+    ends: Sequence[tuple[float, float] | None] = ()  # of the interval of each value
+    dots: Sequence[Sequence[float]] = ()  # single launches of each value
+    steps: dict[int, bool] = field(default_factory=dict)  # by index, whether the value rose
+
+
+def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = SECONDS, links: Sequence[str] = ()) -> Markup:
+    """Return a figure with its key. Pointing at a column shows its values; a click follows its link.
+
+    title : what the chart shows, as a sentence
+    links : the address of each column, "" for none
+    """
+    every = [value for line in lines for value in line.values if value and value > 0]
+    every += [end for line in lines for pair in line.ends if pair for end in pair if end > 0]
+    every += [dot for line in lines for row in line.dots for dot in row]
+    if not every:
+        return Markup("")
+    low, high = min(every) / 1.03, max(every) * 1.03
+    if high / low < 1.25:  # so that a change of 3 % does not look large
+        low, high = low / 1.1, high * 1.1
+    step, bottom = (WIDTH - LEFT - 12) / max(1, len(labels)), HEIGHT - BOTTOM
+    xs = [LEFT + step * (index + 0.5) for index in range(len(labels))]
+
+    def y(value: float) -> float:
+        return TOP + (bottom - TOP) * (1 - log(value / low) / log(high / low))
+
+    parts = [Markup('<path class="g" d="M{} {:.1f}H{}"/>').format(LEFT, y(tick), WIDTH) for tick in ticks(low, high)]
+    parts += [_text("t", LEFT - 6, y(tick) + 4, rounded(tick) if unit == SECONDS else quantity(tick, unit)) for tick in ticks(low, high)]
+    every_second = slice((len(labels) - 1) % 2, None, 2) if len(labels) > LABELS else slice(None)
+    parts += [_text("x", x, bottom + 22, label) for x, label in [*zip(xs, labels)][every_second]]
+    parts += [_drawn(line, number, xs, y) for number, line in enumerate(lines)]
+    for index, label in enumerate(labels):
+        names = [f"{line.name}: " if len(lines) > 1 else "" for line in lines]
+        texts = [label, *(f"{name}{quantity(line.values[index], unit)}" for name, line in zip(names, lines) if line.values[index])]
+        area = Markup('<rect x="{:.0f}" width="{:.0f}"><title>{}</title></rect>').format(xs[index] - step / 2, step, "\n".join(texts))
+        target = links[index] if links else ""
+        parts.append(Markup('<a href="{}" tabindex="-1">{}</a>').format(target, area) if target else area)
+    keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
+    key = Markup('<ul class="key">{}</ul>').format(Markup("").join(keys)) if len(lines) > 1 else Markup("")
+    linked = Markup(" data-linked") if any(links) else Markup("")
+    return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, title, Markup("").join(parts), key)
+
+
+def _drawn(line: Line, number: int, xs: Sequence[float], y: object) -> Markup:
+    """Return a line with its interval, its launches and the marks of its changes."""
+    assert callable(y)
+    css = f"s{number % COLOURS + 1}"
+    points = [(index, f"{xs[index]:.1f} {y(value):.1f}") for index, value in enumerate(line.values) if value and value > 0]
+    spans = [(xs[index], y(pair[1]), y(pair[0])) for index, pair in enumerate(line.ends) if pair and pair[0] > 0]
+    edge = [*(f"{x:.1f} {top:.1f}" for x, top, _ in spans), *(f"{x:.1f} {end:.1f}" for x, _, end in reversed(spans))]
+    parts = [_path("b", "L".join(edge))] if len(spans) > 1 else []
+    parts += [_path("d", "M".join(f"{xs[index]:.1f} {y(dot):.1f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
+    parts += [_path(f"l{' o' * (number >= COLOURS)}", "L".join(point for _, point in points))] if len(points) > 1 else []
+    parts += [_path("p", "M".join(f"{point}h0" for _, point in points))] if points else []
+    for index, rises in line.steps.items():
+        if value := line.values[index]:
+            parts.append(_text(f"m {'slower' if rises else 'faster'}", xs[index], y(value) + (-7 if rises else 15), "▲" if rises else "▼"))
+    return Markup('<g class="{}" data-line="{}">{}</g>').format(css, line.name, Markup("").join(parts))
+
+
+def _path(css: str, data: str) -> Markup:
+    return Markup('<path class="{}" d="M{}"/>').format(css, data)
+
+
+def _text(css: str, x: float, y: float, text: str) -> Markup:
+    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(css, x, y, text)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return some five numbers between two: powers of ten, or over less than a decade multiples of a round step."""
+    if high / low > 30:
+        powers = range(ceil(log10(low)), floor(log10(high)) + 1)
+        return [10.0**power for power in powers][:: len(powers) // 7 + 1]
+    size = 10.0 ** floor(log10((high - low) / 4))
+    step = next(size * number for number in (1, 2, 5, 10) if size * number >= (high - low) / 6)
+    return [step * number for number in range(ceil(low / step), floor(high / step) + 1)]
+
+
+def spark(values: Sequence[float | None], since: int = 0) -> Markup:
+    """Return a small line over all releases, thicker from an index on."""
+    shown = [(index, log(value)) for index, value in enumerate(values) if value and value > 0]
+    if len(shown) < 2:
+        return Markup("")
+    logs = [number for _, number in shown]
+    low, extent = min(logs), max(max(logs) - min(logs), 0.2)
+    points = [(index, f"{80 * index / (len(values) - 1):.0f} {20 - 16 * (number - low) / extent:.0f}") for index, number in shown]
+    late = "L".join(point for index, point in points if index >= since)
+    line = Markup('<svg class="spark" viewBox="0 0 80 24" aria-hidden="true">{}{}</svg>')
+    return line.format(_path("all", "L".join(point for _, point in points)), _path("late", late))

@@ -1,0 +1,575 @@
+"""The judged results as the pages show them: the one module of the site that imports results and judge. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from tensorcopy.campaign import Campaign, VerdictRules
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import case_history, comparisons, function_changes, meaning
+from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
+from tensorcopy.judge.comparisons import Comparison, Question
+from tensorcopy.judge.function_changes import ProfileDifference
+from tensorcopy.judge.meaning import OpenSince
+from tensorcopy.judge.paired import Change, Reason, Verdict
+from tensorcopy.numbers import count, duration, duration_range, extent, percent, quantity, signed_interval, signed_percent
+from tensorcopy.results import function_profiles, suite_specs
+from tensorcopy.results.cases import Case, counted_case
+from tensorcopy.results.histories import History, ranked
+from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import INSTRUCTIONS
+from tensorcopy.worker.devices import DEVICES
+
+__all__ = ["LAST", "Case", "Change", "Comparison", "OpenSince", "Verdict"]  # that other modules of the site name
+
+SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
+CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
+OPEN = (OpenSince.NEW, OpenSince.RECENT, OpenSince.OLDER)  # what the badge counts; the rest is back to an earlier level
+
+
+class Row(NamedTuple):
+    """A case with one release, as texts: a row of its page and of the CSV."""
+
+    release: str
+    value: str
+    change: str
+    interval: str
+    verdict: str  # "slower", "faster" or ""
+    meaning: str  # "back to an earlier level", "taken back by 2.13.0" or ""
+    detectable: str  # the smallest slowdown that would be called one 9 times in 10
+    instructions: str
+    instructions_change: str
+    launches: str
+
+
+@dataclass(frozen=True)
+class ShownHistory:
+    """A history as the pages show it."""
+
+    history: History
+    rules: VerdictRules
+    answers_for: frozenset[str]  # devices whose first history it is
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.history.name
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """Its results in order of release."""
+        return [result for result in self.history.results if result.release and not result.revision]
+
+    @cached_property
+    def releases(self) -> list[str]:
+        """Every release, the oldest first."""
+        return [result.version for result in self.results]
+
+    @cached_property
+    def cases(self) -> dict[Case, CaseHistory]:
+        """Each case over the releases."""
+        return case_history.over(self.results, self.rules) if self.results else {}
+
+    @cached_property
+    def methods(self) -> dict[str, Any]:
+        """The row of each method, as the newest result has it that has one."""
+        return {name: row for result in self.results for name, row in result.methods.items()}
+
+    @cached_property
+    def shown(self) -> dict[Case, CaseHistory]:
+        """The cases that pages list: timed and tracked ones; a count stands beside its time or in the text of its method."""
+        return {case: of_case for case, of_case in self.cases.items() if not case.spec.stands_beside}
+
+    @cached_property
+    def devices(self) -> list[str]:
+        """The devices with times, failures or tracked values, the CPU first."""
+        return [device for device in DEVICES if any(case.device == device for case in self.shown)]
+
+    @cached_property
+    def standings(self) -> dict[Case, Standing]:
+        """Where each timed case stands with the newest release."""
+        return case_history.standings(self.cases)
+
+    @cached_property
+    def open(self) -> dict[Case, OpenSince]:
+        """Since when each open case is slower than it was, on the devices whose first history it is."""
+        found = {case: each for case, each in self.standings.items() if each.is_open and case.device in self.answers_for}
+        return {case: meaning.open_since(each, self.instructions(case)) for case, each in found.items()}
+
+    def on(self, device: str) -> list[Result]:
+        """Return the results with times on a device, in order of release."""
+        return [each for each in self.results if any(case.device == device for case in each.timings)]
+
+    def newest(self, device: str) -> Result:
+        """Return the newest result with observed methods and timed copies on a device, or else the newest."""
+        copied = (each for each in reversed(self.results) if any(case.device == device and case.spec.headline for case in each.timings))
+        return next((result for result in copied if result.methods), self.results[-1])
+
+    def hardware(self, device: str) -> str:
+        """Return the vendor's name of a device."""
+        return self.newest(device).hardware(device)
+
+    def day(self, device: str) -> str:
+        """Return the day of the newest launch whose times on a device are shown: those of compared cases."""
+        result = self.newest(device)
+        return result.day_of(case for case in result.timings if case.device == device and case.spec.compared)
+
+    def instructions(self, case: Case) -> CaseHistory | None:
+        """Return the counts of a timed case over the releases; None without any."""
+        counted = counted_case(case) if case.spec.timed else None
+        return self.cases.get(counted) if counted else None
+
+    def subject(self, case: Case) -> str:
+        """Return what has the page of a case: its method, or else its suite."""
+        return dict(case.parameters).get("method", "") if case.spec.shipped and "method" in dict(case.parameters) else case.spec.label
+
+    def code(self, case: Case) -> str:
+        """Return the code that a case times."""
+        row = self.methods.get(self.subject(case), {})
+        return str(row.get("code" if case.device == "cpu" else "code_on_accelerator", self.subject(case)))
+
+    def address(self, case: Case) -> str:
+        """Return the address of a case."""
+        return f"{self.page_of(self.subject(case), case.device)}#{self.anchor(case)}"
+
+    def page_of(self, subject: str, device: str) -> str:
+        """Return the address of the page of a method or suite; those of the first history of a device are in the folder of the device."""
+        return subject_address(subject, device if device in self.answers_for else f"{device}-{self.name}")
+
+    def anchor(self, case: Case) -> str:
+        """Return the anchor of a case on the page of its method and device."""
+        return slug("-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))]))
+
+    def rows(self, case: Case) -> list[Row]:
+        """Return a case with each release, the newest first."""
+        of_case, counts = self.cases[case], self.instructions(case)
+        steps = {step.index: step for step in of_case.steps}
+        of_counts = (
+            {counts.releases[step.index]: f"{signed_percent(step.ratio)}{_against(step)}" for step in counts.steps} if counts else {}
+        )
+        rows = []
+        for index, result in enumerate(of_case.results):
+            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
+            sized = change if change and change.interval and change.ratio else None
+            instructions = result.count_of(case) if case.spec.timed else None
+            if case in result.failures:
+                rows.append(Row(result.version, "fails", "", "", "", "", "", "", "", result.failures[case]))
+            elif value:
+                row = Row(
+                    release=result.version,
+                    value=quantity(value.value, of_case.unit),
+                    change=step_text(case, step) + _against(step) if step else signed_percent(sized.size) if sized else "",
+                    interval=signed_interval(sized.interval) if sized and sized.interval else "",
+                    verdict=case.kind.verdict(step.before, step.after) if step and case.kind.decides else "",
+                    meaning=self.meaning(case, step) if step and case.spec.timed else "",
+                    detectable=percent(change.detectable, 1) if change and change.detectable is not None else "",
+                    instructions=quantity(instructions.value, INSTRUCTIONS) if instructions else "",
+                    instructions_change=of_counts.get(result.version, ""),
+                    launches=_launches(result, case),
+                )
+                rows.append(row)
+        return rows[::-1]
+
+    def meaning(self, case: Case, step: Step) -> str:
+        """Return what became of a change of a time; "" where it stays and is new."""
+        of_case = self.cases[case]
+        if meaning.is_back(of_case, step.index, self.instructions(case)):
+            return OpenSince.BACK.value
+        index = of_case.taken_back(step)
+        return f"taken back by {of_case.releases[index]}" if index is not None else ""
+
+    def slowdown(self, case: Case) -> Step | None:
+        """Return the last slowdown of an open case that stays and is no return to an earlier level; None where it crept."""
+        return meaning.slowdown(self.standings[case], self.instructions(case))
+
+    def instructions_text(self, case: Case, before: str, after: str) -> str:
+        """Return how the instructions of a case differ between two releases: "same instructions", "+2.4 % instructions", "not counted"."""
+        return _instructions_text(meaning.count_ratio(self.instructions(case), before, after))
+
+    def compare(self, before: Result, after: Result, device: str) -> Comparison:
+        """Return the comparison of two results on a device."""
+        return comparisons.between(Question(before, after, self.rules)).selected(device=device)
+
+    @cached_property
+    def profiled(self) -> list[tuple[Result, Any]]:
+        """The results whose functions were counted, in order of release, with their profiles."""
+        return [(each, profiles) for each in self.results if (profiles := function_profiles.profiles_of(each))]
+
+    @cached_property
+    def causes(self) -> dict[str, list[Cause]]:
+        """The differences of each method's functions between neighbouring profiled releases, the newest first: of its smallest tensor."""
+        found: dict[str, list[Cause]] = {}
+        for (before, first), (after, second) in pairwise(self.profiled):
+            for method, name in _smallest(first.cases.keys() & second.cases.keys()).items():
+                cause = Cause(before, after, name, function_changes.between(first, second, name))
+                found.setdefault(method, []).insert(0, cause)
+        return found
+
+    def cause(self, case: Case, release: str) -> Cause | None:
+        """Return the difference of a method's functions that covers a release; None where it was not profiled."""
+        causes = self.causes.get(self.subject(case), []) if case.device == "cpu" and case.spec.timed else []
+        order = self.releases.index
+        return next((each for each in causes if order(each.before.version) < order(release) <= order(each.after.version)), None)
+
+    def shares(self, method: str) -> tuple[str, str, list[tuple[str, float]]] | None:
+        """Return where the instructions of a method's smallest tensor go: its case, the newest profiled release, and each part's number."""
+        for result, profiles in reversed(self.profiled):
+            if name := _smallest(profiles.cases).get(method):
+                parts = function_changes.by_component(profiles, name)
+                return name, result.version, sorted(parts.items(), key=lambda part: -part[1])
+        return None
+
+
+class Cause(NamedTuple):
+    """The difference of a method's functions between two profiled releases."""
+
+    before: Result
+    after: Result
+    case: str
+    difference: ProfileDifference
+
+
+def _smallest(names: Iterable[str]) -> dict[str, str]:
+    """Return the profiled case of each method's smallest contiguous tensor of float32, without grad where there is one."""
+    smallest: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: (name.endswith(" grad"), int(name.split()[1]), name)):
+        if " float32 contiguous" in name:
+            smallest.setdefault(name.split()[0], name)
+    return smallest
+
+
+def step_text(case: Case, step: Step) -> str:
+    """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
+    return case.kind.size(step.before, step.after, case.spec.unit)
+
+
+def _against(step: Step) -> str:
+    return f" against {step.against}" if step.against else ""
+
+
+def _launches(result: Result, case: Case) -> str:
+    if not case.spec.timed:
+        return str(len(result.count_repeats.get(case, ())))
+    return f"{result.timings[case].launches}: {duration_range(result.column.launch_times(case))}" if result.column else ""
+
+
+def _instructions_text(ratio: float | None) -> str:
+    if ratio is None:
+        return NOT_COUNTED
+    return "same instructions" if meaning.are_same(ratio) else f"{signed_percent(ratio)} instructions"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is published."""
+
+    campaign: Campaign
+    histories: tuple[ShownHistory, ...]  # the one that answers for the first device first
+    answering: Mapping[str, ShownHistory]  # the history of each device whose open regressions, feed and badge are shown
+    docs: Mapping[str, str] = field(default_factory=dict)  # Markdown by name
+    source: str = ""  # the address of the repository, "" where it is unknown
+    own: str = ""  # the name of the history of the machine that publishes, after `dashboard`; "" otherwise
+    problems: Sequence[TensorcopyError] = ()
+
+    @cached_property
+    def day(self) -> str:
+        """The day of the newest launch that is shown; "" without any."""
+        return max((history.day(device) for history in self.histories for device in history.devices), default="")
+
+    @cached_property
+    def methods(self) -> dict[str, Any]:
+        """The row of each method that any history observed."""
+        return {name: row for history in reversed(self.histories) for name, row in history.methods.items()}
+
+    @cached_property
+    def pairs(self) -> dict[tuple[str, str], list[tuple[ShownHistory, Comparison]]]:
+        """The comparisons by their two releases: each with the one before it, and in the first history of a device with the newest."""
+        found: dict[tuple[str, str], list[tuple[ShownHistory, Comparison]]] = {}
+        for history in self.histories:
+            for device in history.devices:
+                results = history.on(device) or history.results
+                newest = [(before, results[-1]) for before in results[:-2]] if self.answering.get(device) is history else []
+                for before, after in (*pairwise(results), *newest):
+                    if (each := history.compare(before, after, device)).changes:
+                        found.setdefault((before.version, after.version), []).append((history, each))
+        return found
+
+    def subjects(self) -> Iterator[tuple[ShownHistory, str, str]]:
+        """Yield each history with each method or suite that it has cases of, and the device."""
+        for history in self.histories:
+            for subject, device in dict.fromkeys((history.subject(case), case.device) for case in history.shown):
+                yield history, subject, device
+
+
+def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Site:
+    """Return what the pages show of some histories; options : the other fields of `Site`."""
+    every = [*histories]
+    first = {device: of_device[0] for device in DEVICES if (of_device := ranked(every, device))}
+    made = (ShownHistory(each, campaign.rules, frozenset(device for device in first if first[device] is each)) for each in every)
+    shown = {each.history: each for each in made if each.devices}
+    answering = {device: shown[each] for device, each in first.items() if each in shown}
+    return Site(campaign, tuple(dict.fromkeys([*answering.values(), *shown.values()])), answering, **options)
+
+
+class OpenMethod(NamedTuple):
+    """The open cases of one method or suite on a device that became slower at the same time; the largest cost first."""
+
+    since: OpenSince
+    cases: tuple[Case, ...]
+
+
+def open_methods(history: ShownHistory, device: str) -> list[OpenMethod]:
+    """Return the open cases of a device by method: the newest first, and then those with the largest cost."""
+    found: dict[tuple[OpenSince, str], list[Case]] = {}
+    for case, since in history.open.items():
+        if case.device == device:
+            found.setdefault((since, history.subject(case)), []).append(case)
+    by_cost = [
+        OpenMethod(since, tuple(sorted(cases, key=lambda case: -history.standings[case].ratio))) for (since, _), cases in found.items()
+    ]
+    return sorted(by_cost, key=lambda each: ([*OpenSince].index(each.since), -history.standings[each.cases[0]].ratio))
+
+
+def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
+    """Return how the timed cases of a comparison came out: numbers, sizes and methods, and which are back at which earlier level.
+
+    A slowdown is back only where its sides are neighbours in the case's history; it is not among the slower ones.
+    """
+    changes = {case: change for case, change in comparison.changes.items() if change.timed}
+    of_verdict = {verdict: [case for case, change in changes.items() if change.verdict is verdict] for verdict in Verdict}
+    back = [case for case in of_verdict[Verdict.SLOWER] if is_back(history, case, comparison)]
+    before, after = (side.version for side in comparison.sides)
+    levels = {(of_case := history.cases[case]).releases[of_case.before(of_case.results.index(comparison.before))] for case in back}
+    level = levels.pop() if len(levels) == 1 else ""
+    works = [ratio for case in back if (ratio := meaning.count_ratio(history.instructions(case), level or before, after))]
+
+    def of(cases: Sequence[Case]) -> dict[str, Any]:
+        sizes = size_range([changes[case].size for case in cases])
+        return {"number": len(cases), "sizes": sizes, "methods": [*dict.fromkeys(map(history.code, cases))]}
+
+    failing = [case for case, change in comparison.changes.items() if change.reason is Reason.FAILED_AFTER]
+    return {
+        "before": before,
+        "after": after,
+        "slower": of([case for case in of_verdict[Verdict.SLOWER] if case not in back]),
+        "back": {**of(back), "level": level, "not_more": bool(works) and all(work < 1 or meaning.are_same(work) for work in works)},
+        "faster": of(of_verdict[Verdict.FASTER]),
+        "unchanged": len(of_verdict[Verdict.UNCHANGED]),
+        "unknown": len(of_verdict[Verdict.UNKNOWN]),
+        "failing": [(history.code(case), told(case), history.address(case), comparison.changes[case].failure) for case in failing],
+        "cases": len(changes),
+        "address": pair_address(before, after),
+    }
+
+
+def size_range(ratios: Sequence[float]) -> str:
+    """Return the sizes of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
+    ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]
+    return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
+
+
+def is_back(history: ShownHistory, case: Case, comparison: Comparison) -> bool:
+    """Return whether a comparison of neighbouring releases shows a case back at an earlier level."""
+    of_case = history.cases.get(case)
+    index = of_case.results.index(comparison.after) if of_case and comparison.after in of_case.results else -1
+    if not of_case or index not in of_case.places[1:] or of_case.results[of_case.before(index)] is not comparison.before:
+        return False
+    return meaning.is_back(of_case, index, history.instructions(case))
+
+
+def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the slower, faster and likely changed cases of a comparison: slower first, and each by its size over what is detectable."""
+    rows = []
+    order = {Verdict.SLOWER: 0, Verdict.FASTER: 2}
+    before, after = (side.version for side in comparison.sides)
+    shown = {case: change for case, change in comparison.changes.items() if change.timed and (change.verdict in CHANGED or change.likely)}
+    for case, change in sorted(shown.items(), key=lambda each: (order.get(each[1].verdict, 1), -(each[1].factor or 0))):
+        rows.append(
+            {
+                "case": case,
+                "code": history.code(case),
+                "told": told(case),
+                "address": history.address(case),
+                "verdict": comparisons.word(change),
+                "css": "likely" if change.likely else change.verdict.value,
+                "size": signed_percent(change.size),
+                "interval": signed_interval(change.interval) if change.interval else "",
+                "before": duration(change.before) if change.before else "",
+                "after": duration(change.after) if change.after else "",
+                "instructions": _instructions_text(change.count.ratio) if change.count else history.instructions_text(case, before, after),
+                "meaning": OpenSince.BACK.value if is_back(history, case, comparison) else "",
+                "accepted": change.accepted,
+            }
+        )
+    return rows
+
+
+def compact(change: Change) -> dict[str, str]:
+    """Return a change as the cell of a table: its size with half of its interval, or why there is none, and its instructions."""
+    half = (change.interval[1] - change.interval[0]) / 2 if change.interval else 0.0
+    text = f"{signed_percent(change.size).removesuffix(' %')} ± {100 * half:.1f}" if change.interval else REASONS[change.reason]
+    work = signed_percent(change.count.ratio) if change.count and change.count.changed else ""
+    return {"text": text, "css": "likely" if change.likely else change.verdict.value, "count": work}
+
+
+REASONS = {
+    Reason.FAILED_BEFORE: "failed before",
+    Reason.FAILED_AFTER: "fails",
+    Reason.NOT_MEASURED_BEFORE: "not measured before",
+    Reason.NOT_MEASURED_AFTER: "not measured",
+    Reason.ONLY_BEFORE: "only before",
+    Reason.ONLY_AFTER: "new",
+    Reason.OTHER_VERSION: "benchmark changed",
+    Reason.TOO_FEW_LAUNCHES: "too few launches",
+    Reason.NEVER_MET: "never in turns",
+} | dict.fromkeys((Reason.CHANGED, Reason.WITHIN_MARGIN, Reason.INTERVAL_TOO_WIDE, Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED), "")
+
+
+def evidence(comparison: Comparison) -> dict[str, Any]:
+    """Return what a comparison rests on: launches, cases that have too few, and the smallest slowdown seen 9 times in 10 by size."""
+    changes = comparison.changes.values()
+    sizes = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])
+    return {
+        "launches": extent(number for change in changes if change.interval for number in change.launches),
+        "few": sum(change.timed and change.reason is Reason.TOO_FEW_LAUNCHES for change in changes),
+        "seen": [(percent(share, 1), f"{size} elements" if size else "without a size") for size, share in sizes],
+    }
+
+
+def tracked(comparison: Comparison) -> list[tuple[Case, str, str, str]]:
+    """Return the tracked values of a comparison: case, verdict, before and after."""
+    return [
+        (case, change.verdict.value, quantity(change.before, change.unit), quantity(change.after, change.unit))
+        for case, change in comparison.changes.items()
+        if not change.timed
+    ]
+
+
+def over(of_case: CaseHistory) -> Change | None:
+    """Return the change of a case from its first release to its newest; None with fewer than two."""
+    return of_case.change(of_case.places[0], of_case.places[-1]) if len(of_case.places) > 1 else None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cases of one suite on one device: a row for each method, a column for each value of the other parameters."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Case, tuple[Any, ...]], ...]
+
+
+def grids(cells: Mapping[Case, Any]) -> list[Grid]:
+    """Return cells by suite and device; None where there is no such case."""
+    suites: dict[tuple[str, str], dict[Case, Any]] = {}
+    for case, cell in sorted(cells.items(), key=_order):
+        suites.setdefault((case.spec.label, case.device), {})[case] = cell
+    found = []
+    for (label, _), of_suite in suites.items():
+        names = [name for name, values in _values(of_suite).items() if len(values) > 1 and name != "method"] or ["numel"]
+        by_case = {case: tuple(each for each in case.parameters if each[0] in names) for case in of_suite}
+        columns = sorted(
+            dict.fromkeys(by_case.values()), key=lambda shape: [(int(value), "") if value.isdecimal() else (0, value) for _, value in shape]
+        )
+        rows: dict[str, dict[Any, Case]] = {}
+        for case, shape in by_case.items():
+            rows.setdefault(dict(case.parameters).get("method", ""), {})[shape] = case
+        of_rows = tuple(
+            (next(iter(row.values())), tuple(of_suite[row[column]] if column in row else None for column in columns))
+            for row in rows.values()
+        )
+        shared = [named(name, *values) for name, values in _values(of_suite).items() if name not in (*names, "method", "device")]
+        first = next(iter(of_suite))
+        title = ", ".join([f"{first.spec.title or label}{waiting(first)}", *shared])
+        heads = [", ".join(count(int(value)) if name == "numel" else named(name, value) for name, value in column) for column in columns]
+        found.append(Grid(title, tuple(head or "value" for head in heads), of_rows))
+    return found
+
+
+def _order(cell: tuple[Case, Any]) -> tuple[int, int, str]:
+    """Return the place of a case among the tables: by section, and there by the rank of its suite."""
+    spec, modules = cell[0].spec, [*suite_specs.sections()]
+    return modules.index(spec.module) if spec.module in modules else len(modules), spec.rank, cell[0].device
+
+
+def _values(cases: Iterable[Case]) -> dict[str, list[str]]:
+    """Return the values of each parameter of some cases."""
+    values: dict[str, dict[str, None]] = {}
+    for name, value in (each for case in cases for each in case.parameters):
+        values.setdefault(name, {})[value] = None
+    return {name: [*each] for name, each in values.items()}
+
+
+def waiting(case: Case) -> str:
+    """Return when a device is waited for, of a case that a suite times after each call and another one after many."""
+    spec = case.spec
+    if case.device == "cpu" or not (spec.shipped and spec.timed) or spec.to_host or spec.wait:
+        return ""
+    return ", waited for after each call" if spec.latency else ", in a row"
+
+
+def named(name: str, value: str) -> str:
+    """Return a parameter in words: "2¹⁷ elements", "float16", "requires grad"."""
+    if name == "numel" and value.isdecimal():
+        return f"{count(int(value))} element{'s' * (value != '1')}"
+    if name == "requires_grad":
+        return "requires grad" if value == "True" else "no grad"
+    return value if name in SPEAKING else f"{name}={value}"
+
+
+def told(case: Case) -> str:
+    """Return what a case measures besides its method: "2¹⁷ elements, float16"."""
+    words = [named(name, value) for name, value in case.parameters if name != "method" or not case.spec.shipped]
+    counted = "" if case.spec.timed or not case.spec.shipped else f", {case.spec.metric}"
+    return (", ".join(words) or "default parameters") + waiting(case) + counted
+
+
+def charted(history: ShownHistory, device: str) -> dict[tuple[str, str], list[Case]]:
+    """Return the cases that are drawn together, by group and size: those of a suite that differ in the method alone."""
+    found: dict[tuple[str, str], list[Case]] = {}
+    shown = [case for case in history.cases if case.spec.timed and case.device == device and len(history.cases[case].releases) > 1]
+    for case in sorted(
+        shown, key=lambda case: (_order((case, None)), int(dict(case.parameters).get("numel", 0)) if case.spec.shipped else 0)
+    ):
+        spec, values = case.spec, dict(case.parameters)
+        if spec.rank < 2 or device != "cpu" or not spec.shipped:
+            size = named("numel", values["numel"]) if "numel" in values else ""
+            others = [named(name, value) for name, value in case.parameters if name not in ("method", "device", "numel")]
+            group = f"{spec.title or spec.label}{waiting(case)}"
+            found.setdefault((group, ", ".join(filter(None, [size, *others])) or "all"), []).append(case)
+    return found
+
+
+def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return each value with the releases in a row that have it: ("4 MiB", "1.9.0 to 2.15.0"); pairs : release and value."""
+    runs: list[tuple[str, list[str]]] = []
+    for release, value in pairs:
+        if runs and runs[-1][0] == value:
+            runs[-1][1].append(release)
+        else:
+            runs.append((value, [release]))
+    return [(value, " to ".join(dict.fromkeys((releases[0], releases[-1])))) for value, releases in runs]
+
+
+def subject_address(subject: str, folder: str) -> str:
+    """Return the address of the page of a method or suite; folder : the device, or another history with its device."""
+    name = slug(subject)
+    if name != subject or name != name.lower():  # else two pages could have one file, also on disks that ignore case
+        name += f"-{sha256(subject.encode('utf-8', 'replace')).hexdigest()[:6]}"
+    return f"methods/{slug(folder)}/{name}.html"
+
+
+def pair_address(before: str, after: str) -> str:
+    """Return the address of the comparison of two releases."""
+    return f"compare/{before}..{after}.html"
+
+
+def slug(text: str) -> str:
+    """Return a text as a part of an address."""
+    return "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "-" for each in text)

@@ -1,0 +1,64 @@
+"""Every value that the article prints, checked with the installed torch."""
+
+import pytest
+import torch
+
+from tensorcopy.copying.inside import conformance, printed
+from tensorcopy.worker import devices
+
+STATEMENTS = 99  # that the article makes about a tensor on the CPU
+
+
+@pytest.mark.parametrize("device", devices.available())
+def test_the_article_s_values_are_reproduced(device):
+    """On every available device; claims about two devices need an accelerator."""
+    assert [claim for claim in conformance.claims(device) if not claim.holds] == []
+
+
+def test_every_value_is_checked():
+    """Of each section: a line of several values cannot lose one. What a measurement stores says how many hold."""
+    claims = conformance.claims("cpu")
+    assert len(claims) == STATEMENTS
+    assert {claim.printed.section for claim in claims} == set(printed.SECTIONS)
+    assert {type(claim.got) for claim in claims if claim.printed.expression.endswith(".grad")} == {type(None), float}
+    assert conformance.observations()["article"]["cpu"] == {"statements": STATEMENTS, "hold": STATEMENTS, "fail": []}
+
+
+def test_a_value_may_be_a_tuple():
+    """Of one expression: it is one statement. Of as many expressions as values, each is one."""
+    claims = [claim for claim in conformance.claims("cpu") if isinstance(claim.got, tuple)]
+    assert [(claim.printed.expression, claim.got) for claim in claims] == [
+        ("properties(x.new_tensor(x))", (2.0, True, False)),
+        ("properties(x.new_tensor(x, requires_grad=True))", (2.0, True, True)),
+    ]
+
+
+def test_a_value_that_differs_is_named(monkeypatch):
+    """Otherwise the tests above would pass whatever torch does. A result stores what was got, and finds it again by the statement."""
+    monkeypatch.setitem(printed.SECTIONS, "detach", "w = leaf(1.0)\nw.detach() is w, w -> True, 1.0")
+    failed = [claim for claim in conformance.claims("cpu") if not claim.holds]
+    assert [(claim.printed.section, claim.printed.expression, claim.got, claim.printed.value) for claim in failed] == [
+        ("detach", "w.detach() is w", False, True)
+    ]
+    article = conformance.observations()["article"]["cpu"]
+    assert article["hold"] == article["statements"] - 1
+    assert article["fail"] == ["detach: w.detach() is w is False, printed True"]
+    assert failed[0].printed.got(article["fail"]) == "False"
+    assert [line.got(article["fail"]) for line in printed.session("detach", "cpu")] == ["", "False", ""]
+
+
+def test_a_session_is_the_code_and_what_it_prints():
+    """In the order of the article, with the value that follows from the lines before."""
+    lines = printed.session("shared_weights", "cpu")
+    assert [line.code for line in lines[:3]] == ["x, w, b = leaf(2.0, grad=False), leaf(4.0), leaf(3.0)", "z = w.detach()", "y = x * w + b"]
+    assert [(line.expression, line.value) for line in lines if line.expression][-2:] == [("t.grad", 3.0), ("w", 3.0)]
+
+
+def test_the_graph_has_the_gradients_of_the_article():
+    """y = x*w + b: they are what autograd computes."""
+    values = printed.drawn_graph()
+    w, b = (torch.tensor(values[name], requires_grad=True) for name in "wb")
+    y = values["x"] * w + b
+    y.backward()
+    assert (values["y"], values["w.grad"], values["b.grad"]) == (float(y.detach()), float(w.grad), float(b.grad))
+    assert (values["x.grad"], values["y.grad"]) == (None, None)
