@@ -141,7 +141,7 @@ class LaunchSet:
 def _of_revisions(results: Path) -> None:
     """Write launches of two revisions under one torch, for which slowdowns of the newer one are accepted with that torch."""
     launch_files.write(results, copies(f"{B}#base", f"{B}#head", new_tensor=(2.0, 3.0)))
-    rows = f'[[accepted]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n'
+    rows = f'[[accepted]]\ncase = "new_tensor"\nuntil = "{B}"\nwhy = "a check"\n'
     (results.parent / "tensorcopy.toml").write_text(rows, encoding="utf-8")
 
 
@@ -168,7 +168,7 @@ SETS = {
         {"tensor 1048576": "likely slower"},
     ),
     "accepted": LaunchSet(
-        _declared(f'[[accepted]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n', copies(new_tensor=(2.0, 2.5))),
+        _declared(f'[[accepted]]\ncase = "new_tensor"\nuntil = "{B}"\nwhy = "a check"\n', copies(new_tensor=(2.0, 2.5))),
         {"new_tensor": SLOWER},
         accepted={"new_tensor": "a check"},
     ),
