@@ -420,8 +420,8 @@ def of_comparisons(machine: Machine, checked: Checked) -> Iterator[str]:
         for before, after in pairwise(axis):
             sides = side_of(machine, before), side_of(machine, after)
             ours = machine.compared(before, after)
-            rows = json.loads(command("compare", *sides, "--format", "json"))["changes"]
-            printed = {case_of(row): row for row in rows if row["metric"] == "time" and row["time_ratio"] is not None}
+            rows = json.loads(command("compare", *sides, "--format", "json"))["rows"]
+            printed = {case_of(row): row for row in rows if row["metric"] == "time" and row["ratio"] is not None}
             for case in ours.keys() ^ printed.keys():
                 yield f"{' '.join(sides)} {name_of(case)}: only {'recomputed' if case in ours else 'printed'}"
             for case in ours.keys() & printed.keys():
@@ -429,11 +429,10 @@ def of_comparisons(machine: Machine, checked: Checked) -> Iterator[str]:
                 low, high = own.interval or (None, None)
                 checked["verdicts"] += 1
                 is_same = all(
-                    same(number, row[name])
-                    for name, number in (("time_ratio", own.ratio), ("time_low", low), ("time_high", high), ("p", own.p))
+                    same(number, row[name]) for name, number in (("ratio", own.ratio), ("low", low), ("high", high), ("p", own.p))
                 )
-                if own.verdict != row["time_verdict"] or not is_same:
-                    yield f"{' '.join(sides)} {name_of(case)}: {own}, printed {row['time_verdict']} {row['time_ratio']}"
+                if own.verdict != row["verdict"] or not is_same:
+                    yield f"{' '.join(sides)} {name_of(case)}: {own}, printed {row['verdict']} {row['ratio']}"
 
 
 @dataclass(frozen=True)

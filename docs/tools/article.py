@@ -20,7 +20,7 @@ from tensorcopy.copying.inside.printed import SECTIONS, Printed, drawn_graph, se
 from tensorcopy.judge import methods
 from tensorcopy.judge.methods import Ratio, Word
 from tensorcopy.numbers import count, ratio_text
-from tensorcopy.report.formats import code, escaped, markdown_table
+from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results.result import Result
 from tensorcopy.site.chart import Line, chart
 from tensorcopy.site.facts import History, Site

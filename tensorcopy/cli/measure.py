@@ -266,7 +266,7 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
 
     A case that failed stays in the exit code until it is measured: what the results have of it counts, not what this run has done.
     """
-    from tensorcopy.report.sentences import failures
+    from tensorcopy.report.failures import failures
 
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases
     for result in (result for history in job.own() for result in history.results):

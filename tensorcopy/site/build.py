@@ -22,7 +22,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
 from tensorcopy.numbers import count, counted, duration, unbroken
-from tensorcopy.report.formats import csv_text
+from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.site import facts, views

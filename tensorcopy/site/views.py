@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from tensorcopy.numbers import counted, number, percent, quantity, signed_interval, signed_percent
-from tensorcopy.report import explanation
+from tensorcopy.report.causes import COLUMNS, groups_text, rows_of, tensor_of
 from tensorcopy.site import facts
 from tensorcopy.site.chart import Line, chart, spark
 from tensorcopy.site.facts import (
@@ -245,7 +245,7 @@ def _of_subject(history: ShownHistory, subject: str, device: str) -> Values:
         "json": json_address(history, subject, device),
         "shares": shares
         and {
-            "of": explanation.case_text(shares[0]),
+            "of": tensor_of(shares[0]),
             "release": shares[1],
             "total": number(total),
             "rows": [(name, percent(part / total, 0), number(part)) for name, part in shares[2]],
@@ -325,7 +325,7 @@ def _why(history: ShownHistory, case: Case, index: int) -> Values:
     is_same = text == "same instructions"
     return {
         "instructions": f"{text}: probably the layout of the binary" if is_same else text,
-        "functions": explanation.sentence(cause.difference) if cause and cause.difference.changed and not is_same else "",
+        "functions": groups_text(cause.difference) if cause and cause.difference.changed and not is_same else "",
         "profiled": (cause.before.version, cause.after.version) if cause else None,
         "address": f"{history.page_of(history.subject(case), case.device)}#{_cause_anchor(cause)}"
         if cause and cause.difference.changed
@@ -338,9 +338,12 @@ def _cause(cause: Cause) -> Values:
         "anchor": _cause_anchor(cause),
         "before": cause.before.version,
         "after": cause.after.version,
-        "of": explanation.case_text(cause.case),
-        "sentence": explanation.sentence(cause.difference),
-        "rows": [*explanation.rows(cause.difference)],
+        "of": tensor_of(cause.case),
+        "sentence": groups_text(cause.difference),
+        "rows": [
+            {"name": row.name, "is_group": row.is_group, **{each.title: each.text(row) for each in COLUMNS if each.text}}
+            for row in rows_of(cause.difference)
+        ],
     }
 
 
@@ -518,7 +521,7 @@ def _causes(history: ShownHistory, comparison: Comparison) -> list[Values]:
             if (cause.before, cause.after) == comparison.sides and cause.difference.changed:
                 address = f"{history.page_of(method, 'cpu')}#{_cause_anchor(cause)}"
                 code = history.methods.get(method, {}).get("code", method)
-                found.append({"code": code, "address": address, "sentence": explanation.sentence(cause.difference)})
+                found.append({"code": code, "address": address, "sentence": groups_text(cause.difference)})
     return found
 
 

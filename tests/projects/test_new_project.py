@@ -21,11 +21,9 @@ from tensorcopy import __version__, campaign, configuration
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge.groups import CaseGroup
 from tensorcopy.projects import asv_suite, installation, new_project
 from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import environments, release_table, uv
-from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
 from tensorcopy.site import plots, render
@@ -429,7 +427,6 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
     names, params = ("method", "dtype", "requires_grad"), (("'ffill'", "'bfill'"), ("int",), ("True", "None"))
     shown = [circumstances(case) for case in cases_of("theirs.time_fill", names, params)]
     assert shown == [f"method_={each}, dtype=int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
-    assert group_name(CaseGroup("distances", "cpu", None), names_device=True) == "distances"
 
 
 def test_inputs_have_the_strides_and_values_that_are_declared(folder):

@@ -234,7 +234,7 @@ def test_each_next_can_be_typed():
 @pytest.mark.parametrize(
     "text",
     [
-        "tensorcopy why without --script shows it",
+        "tensorcopy why without --machine shows it",
         "copy a name from tensorcopy compare",
         "tensorcopy list releases --device xpu",
         "asv continuous --faktor 2",

@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 
 from docs.tools import figures
 from tensorcopy import configuration
+from tensorcopy.ci import pr_comment
 from tensorcopy.cli import main
 from tensorcopy.cli.arguments import results_folder
 from tensorcopy.copying import advise, recommend
@@ -26,13 +27,12 @@ from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import runners
 from tensorcopy.releases import release_table
-from tensorcopy.report import pr_comment
 from tensorcopy.results import function_profiles, launches, merge, reader, suite_specs
 from tensorcopy.site import build, facts
 from tests import launch_files
+from tests.ci.test_pr_comment import document, pair_result
 from tests.conftest import ROOT, lab_campaign
 from tests.mutations import FILE_MUTATIONS, RELEASES, kinds, mutate
-from tests.report.test_pr_comment import document, pair_result
 
 RESULTS = Path("results")
 COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])

@@ -5,11 +5,10 @@ import re
 from io import StringIO
 
 import pytest
-from rich.console import Console
 
 from tensorcopy.numbers import change_size, duration, signed_percent
 from tensorcopy.releases import release_table
-from tensorcopy.report import terminal
+from tensorcopy.report import history as reports
 from tensorcopy.site import render
 from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import histories
@@ -130,9 +129,8 @@ def test_a_newer_python_decides_from_its_first_release_on(newer, older, number):
     assert all(change.size == f"+50.0 %{on}" and change.release == RELEASES[4].version for change in changes)
     assert [change.environment for change in changes] == [f"py{'3.9' if on else '3.12'}-cuda"] * number
     (history,) = [history for case, history in machine.history.items() if case.spec.timed]
-    console = Console(file=StringIO(), width=200)
-    console.print(terminal.case_table(history))
-    assert re.findall("^torch .*: (.*)", console.file.getvalue(), re.MULTILINE) == [change.text for change in changes]
+    printed = [(row["release"], row["change"], row["note"]) for row in reports.of_case(history, "cpu").rows if row["change"]]
+    assert printed == [(RELEASES[4].version, "▲ +50.0 %", "on 3.9" if on else "")] * number
 
 
 def test_the_size_of_a_change_is_that_of_the_release_against_the_one_before(tmp_path):

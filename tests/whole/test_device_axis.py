@@ -12,11 +12,10 @@ from tensorcopy.campaign import VerdictRules
 from tensorcopy.copying import recommend
 from tensorcopy.copying.pages import landing
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.judge.case_history import Age
 from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
-from tensorcopy.report import formats, terminal
-from tensorcopy.report.sentences import age_text
+from tensorcopy.report import history as reports
+from tensorcopy.report import table
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.content import Content
 from tests import launch_files
@@ -174,13 +173,16 @@ def test_what_is_new_comes_before_what_is_older(site):
 def test_every_output_has_the_same_open_cases_in_the_same_order(site):
     """The page, the terminal and the JSON, by device and age; the landing page has the same methods."""
     for results in site.content.devices:
-        document = formats.open_document(results.standings.values(), results.device)
-        in_json = [(each["age"], each["method"], each["cases"][0]["since"][-1]["ratio"]) for each in document["regressions"]]
-        text = terminal.open_text(results.history, all_cases=False).text
-        of_ages = {age.value: age_text(age, NEWEST) for age in Age}
-        printed = [line for line in text.splitlines() if line in of_ages.values() or re.match(r"\w+: .*in \d+ cases?", line)]
-        expected = [line for age, method, ratio in in_json for line in (of_ages[age], f"{method}: +{100 * (ratio - 1):.1f} %")]
-        assert [line.partition(" (")[0] for line in printed] == expected
+        report = reports.of_open(results.history, results.device, everything=False)
+        in_json = [(row["age"], row["method"], row["since"][-1]["ratio"]) for row in json.loads(table.as_json(report))["rows"]]
+        titles = {age.value: title.format(NEWEST) for age, title in reports.TITLES.items()}
+        assert [(section.title.partition("; ")[0], row.method) for section in report.sections for row in section.rows] == [
+            (titles[age], method) for age, method, _ in in_json
+        ]
+        lines = "\n".join(map(str, table.terminal(report, 80)))
+        by = [float(size) for size in re.findall(r"(?:since [\d.]+ by|^\w+ +\d+ +[\d.]+) +([\d.]+) %", lines, re.MULTILINE)]
+        assert by == [round(100 * (ratio - 1), 1) for *_, ratio in in_json]
+        of_ages = {"new": f"New with torch {NEWEST}", "recent": f"With the last 8 releases, before torch {NEWEST}", "older": "Older"}
         for view in (site.block(results.device), site.regressions(results.device)):
             groups = headed(view)
             assert [*groups] == [of_ages[age] for age, *_ in in_json]

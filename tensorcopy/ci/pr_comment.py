@@ -8,6 +8,7 @@ and the comment reports that. There is one comment, with a section for each devi
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,20 +19,20 @@ from tensorcopy import files
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.numbers import percent
-from tensorcopy.report import formats
-from tensorcopy.report.formats import code
-from tensorcopy.report.sentences import SEEN, ordered
+from tensorcopy.report.comparison import ComparedCase, code_of, grouped, moved, noticed, of_rows
+from tensorcopy.report.table import code, cut, markdown
+from tensorcopy.results.cases import Case
 from tensorcopy.results.kinds import TRACKED
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 from tensorcopy.worker.devices import DEVICES
 
 FILE = "comparison.json"
-IN_NAMES, LONGEST_NAME = r"A-Za-z0-9_.=,:+()\[\]@/ -", 160
+IN_NAMES, LONGEST_NAME = r"A-Za-z0-9_.=,:;+()\[\]@/\" -", 160
 IN_UNITS, LONGEST_UNIT = "A-Za-z0-9/%µ² ", 20  # a unit is not escaped
 LINES, LINE = 20, 300  # of a failure's output, and characters of a line
 SECTION = 28_000  # characters; two devices fit into a comment
 NOTHING = "### No file that is measured differs from the base"
-OWN_SUITES = "base cannot run head's suites, and runs its own: a benchmark that head has changed is not compared"
+OWN_SUITES = "base cannot run head's suites, and runs its own: a benchmark that head has changed is not compared."
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
 PART = "<!-- tensorcopy: {0} -->\n{1}\n<!-- /tensorcopy: {0} -->"  # of the comment: a device, and its section
 PARTS = re.compile(r"<!-- tensorcopy: (\w+) -->\n(.*?)\n<!-- /tensorcopy: \1 -->", re.DOTALL)
@@ -113,7 +114,7 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
     """What `tensorcopy ci pull-request` has found on a device."""
 
-    version: Literal[10]
+    version: Literal[11]
     base: Sha
     head: Sha
     device: Annotated[str, Meta(pattern=r"\A[a-z]{2,8}\Z")]
@@ -124,12 +125,24 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True):
 def rows(comparison: Comparison) -> list[CommentRow]:
     """Return the cases of a comparison, with names and units that are shown: those of a third party's suite may have any character."""
     made = []
-    for case, change in ordered(comparison.changes.items()):
+    names = readable(comparison)
+    for shown, change, *_ in grouped(ComparedCase(names[case], change, case) for case, change in comparison.changes.items()):
         fields = {name: getattr(change, name) for name in CommentRow.__struct_fields__ if name not in OF_A_ROW}
         fields["difference"] = change.count.interval if change.count and not change.timed else None
         fields["unit"] = re.sub(f"[^{IN_UNITS}]", " ", change.unit)[:LONGEST_UNIT]
-        made.append(CommentRow(name(case.name), **fields if change.timed else {**fields, "ratio": None}))
+        made.append(CommentRow(name(shown), **fields if change.timed else {**fields, "ratio": None}))
     return made
+
+
+def readable(comparison: Comparison) -> dict[Case, str]:
+    """Return the code and the parameters of each case, "x.new_tensor(x), numel=16"; of another's suite its name."""
+    names = {}
+    for case in comparison.changes:
+        if code := code_of(case, comparison.after):
+            names[case] = ", ".join([code, *(f"{name}={value}" for name, value in case.parameters if name != "method")])
+    number = Counter(names.values())  # two suites may time the same call in two ways
+    several = {case: f"{name} ({case.spec.page})" for case, name in names.items() if number[name] > 1}
+    return {case: several.get(case) or names.get(case) or case.name for case in comparison.changes}
 
 
 def name(text: str) -> str:
@@ -161,7 +174,7 @@ def section(artifact: Path, run: str, device: str) -> str:
         f"Up to {document.launches} launches, in each of which both sides took turns, on {device}. "
         f"To reproduce: `tensorcopy ci pull-request --base {document.base[:12]} --head {document.head[:12]}{option}`."
     )
-    return formats.cut("\n".join([*parts, f"<sub>{note}{_link(run)}</sub>\n"]), SECTION)
+    return cut("\n".join([*parts, f"<sub>{note}{_link(run)}</sub>\n"]), SECTION)
 
 
 def warning(title: str, text: str, run: str) -> str:
@@ -188,10 +201,15 @@ def _pair(document: Document, pair: Pair) -> str:
         failures += [*(f"- {code(line)}" for line in lines), ""]
     if pair.rows is None:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
-    notes = [f"{SEEN}: {percent(pair.seen, 1)}"] if pair.seen else []
-    notes += [OWN_SUITES] if pair.own_suites else []
-    on = f"torch {before}, {pair.on}" if of_code else pair.on
-    return "\n".join([formats.comparison_text(labels, on, [(row.case, row.change) for row in pair.rows], notes=notes), *failures])
+    rows = [ComparedCase(row.case, row.change) for row in pair.rows]
+    torch = f" with torch {before}" if of_code else ""
+    report = of_rows(
+        rows,
+        heading=moved([row.change for row in rows]),
+        lines=[f"{labels[1]} against {labels[0]}{torch} on {pair.on}."],
+        notes=[*([noticed(percent(pair.seen, 1))] if pair.seen else []), *([OWN_SUITES] if pair.own_suites else [])],
+    )
+    return "\n".join([markdown(report), *failures])
 
 
 def _link(run: str) -> str:
