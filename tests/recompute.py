@@ -429,8 +429,7 @@ def of_comparisons(machine: Machine, checked: Checked) -> Iterator[str]:
                 low, high = own.interval or (None, None)
                 checked["verdicts"] += 1
                 is_same = all(
-                    same(number, row[name])
-                    for name, number in (("ratio", own.ratio), ("low", low), ("high", high), ("p", own.p))
+                    same(number, row[name]) for name, number in (("ratio", own.ratio), ("low", low), ("high", high), ("p", own.p))
                 )
                 if own.verdict != row["verdict"] or not is_same:
                     yield f"{' '.join(sides)} {name_of(case)}: {own}, printed {row['verdict']} {row['ratio']}"

@@ -7,7 +7,6 @@ A part of a document stands between two comments; the first one names it: a func
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,10 +27,10 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, duration
+from tensorcopy.numbers import count, duration, signed
 from tensorcopy.releases.release_table import WITH_NUMPY_2
-from tensorcopy.report import explanation, sentences, words
+from tensorcopy.report import causes
+from tensorcopy.report import comparison as reports
 from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import reader
 from tensorcopy.results.result import Result
@@ -71,7 +70,6 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     return {
         **{path: with_parts(text, site, parts) for path, text in pages.items() if PART.search(text)},
         advise.SHIPPED: msgspec.json.encode(evidence(site)).decode() + "\n",
-        words.CODES: codes(),
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) for name, svg in drawings.items()},
         **article.drawings(site),
     }
@@ -80,15 +78,6 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
 def evidence(site: Site) -> dict[str, Evidence]:
     """Return what the newest release of each device observed and timed."""
     return {device: recommend.of_result(history.newest(device), device) for device, history in site.answering.items()}
-
-
-def codes() -> str:
-    """Return the code of each method as JSON: of the registry, which needs torch; without torch, as it is, since no result changes it."""
-    try:
-        from tensorcopy.copying.inside.methods import METHODS
-    except ModuleNotFoundError:
-        return words.CODES.read_text(encoding="utf-8")
-    return json.dumps({name: method.code for name, method in METHODS.items()}, indent=2) + "\n"
 
 
 def with_parts(text: str, site: Site, parts: Mapping[str, Part]) -> str:
@@ -167,12 +156,13 @@ def finding(case: str, python: str, before: str, after: str, site: Site) -> str 
     if not {(before, python), (after, python)} <= results.keys():
         return None
     try:
-        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, site.campaign.rules)
+        report = causes.of_pair(SelectedPair(results[before, python], results[after, python]), case, site.campaign.rules)
     except TensorcopyError:
         return None
-    said = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]
-    quoted = "\n".join(f"> {sentence}" for sentence in said if sentence)
-    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {explanation.case_text(explained.name)}:\n\n{quoted}"
+    groups = [f"{row.name} {signed(row.after - row.before)}" for row in report.rows if row.is_group]
+    named = ", ".join([*groups[: GROUPS], *(["and others"] if groups[GROUPS :] else [])])
+    code_of, line = report.fields["code"], escaped(report.lines[0])
+    return f"{line}\n\n> {code(code_of)} {escaped(report.heading.removeprefix(code_of))}: {escaped(named)}."
 
 
 def newer_numpy(results: Sequence[Result], site: Site) -> str | None:
@@ -186,11 +176,10 @@ def newer_numpy(results: Sequence[Result], site: Site) -> str | None:
     if before is None:
         return None
     comparison = comparisons.between(Question(before, after, site.campaign.rules))
-    rows = [(f"{code(site.answering['cpu'].code(case))}, {facts.told(case)}", change) for case, change in comparison.changes.items()]
-    fastest = [(case, change) for case, change in rows if change.verdict is Verdict.FASTER]
     numpys = " → ".join(str(each.provenance["numpy"]) for each in (before, after))
     on = escaped(f"torch {after.version}, numpy {numpys}, in the same launches on {after.processors}, {after.provenance['started'][:10]}")
-    return " ".join([f"{on}.", *sentences.headline(comparison.changes.values()), sentences.largest(rows), sentences.largest(fastest)])
+    changes = comparison.changes.values()
+    return " ".join([f"{on}: {reports.moved(changes)}.", *reports.still(changes)])
 
 
 def newest_torch(site: Site) -> str:

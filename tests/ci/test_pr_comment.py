@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from tensorcopy import files
 from tensorcopy.ci import pr_comment, pull_request
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
-from tensorcopy.copying import shipped
+from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
@@ -21,7 +21,7 @@ from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import comparison as reports
 from tensorcopy.report import table
-from tensorcopy.results.conditions import FieldDifference
+from tensorcopy.results.kinds import TRACKED
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 from tests.report.test_table import ENTITIES
@@ -41,7 +41,7 @@ def comparison(tmp_path):
     cases = {f"copies.BySize.time_copy {method} 16": dict(zip(sides, pair)) for method, pair in times.items()}
     launch_files.write(tmp_path, cases, launches=8)
     before, after = launch_files.load(tmp_path, *sides)
-    after = replace(after, methods={method: {"code": shipped.codes()[method]} for method in times})
+    after = replace(after, methods={method: {"code": METHODS[method].code} for method in times})
     return replace(comparisons.between(Question(before, after)), labels=("base", "head"))
 
 
@@ -104,7 +104,6 @@ def test_every_reason_has_the_same_text_as_in_the_terminal(comparison, tmp_path)
     numbers = {
         "launches": (2, 4),
         "more_launches": 7,
-        "differences": (FieldDifference("cpu", "A", "B"), FieldDifference("gpu power_limit_w", "300", "350")),
         "failure": "KeyError: 3",
     }
     for reason in set(Reason) - {Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED}:  # nothing is counted for a pull request
@@ -113,7 +112,7 @@ def test_every_reason_has_the_same_text_as_in_the_terminal(comparison, tmp_path)
         tested = of_reason if reason in pr_comment.TESTED else {}
         change = Change(verdict, reason, **numbers, **tested)
         text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: change})))))
-        shown = reports.note(replace(change, differences=(), failure=""))
+        shown = reports.note(replace(change, failure=""))
         assert f"{table.escaped(shown)} |" in text if shown else "more launches" not in text
 
 
@@ -300,11 +299,11 @@ def test_only_a_slowdown_fails_the_check(comparison, verdict, failures, code):
 def test_a_tracked_value_is_higher_or_lower_with_its_unit(comparison, tmp_path):
     """As it was declared, and an undecided one beside the interval of its difference, as in the terminal."""
     case = next(iter(comparison.changes))
-    undecided = paired.tracked({case: ("GB/s", [2.4, 2.5, 2.6], [2.5, 2.6, 2.7])})
+    undecided = paired.of_values({case: ("GB/s", [2.4, 2.5, 2.6], [2.5, 2.6, 2.7])})
     artifact(tmp_path / "undecided", document(pair_result(replace(comparison, changes=undecided))))
     assert "| likely higher |" not in comment(tmp_path / "undecided")
     assert f"| {reports.interval(undecided[case])} | varies between launches |" in comment(tmp_path / "undecided")
-    value = Change(Verdict.HIGHER, Reason.COUNT_CHANGED, before=2.5, after=3.5, unit="GB/s", launches=(3, 3))
+    value = Change(Verdict.HIGHER, Reason.COUNT_CHANGED, before=2.5, after=3.5, unit="GB/s", kind=TRACKED, launches=(3, 3))
     artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: value}))))
     assert re.search(
         r"### 1 of 1 case higher, none lower\n(.*\n)*\| `.*` \| 2\.5 GB/s \| 3\.5 GB/s \| \+1 GB/s \|", comment(tmp_path / "out")

@@ -77,6 +77,7 @@ def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, caps
 
 
 def test_no_open_regression_is_said_in_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     times = {"2.14.1": 1.0, "2.15.0": 1.0}
     launch_files.write(tmp_path / "results", {f"copies.BySize.time_copy tensor {numel}": times for numel in (1, 16)}, launches=12)
@@ -88,7 +89,7 @@ def test_no_open_regression_is_said_in_words(tmp_path, monkeypatch, capsys):
 
 def test_open_regressions_are_json(folder, capsys):
     """Each with the release and the size of its slowdown, and why it is accepted in tensorcopy.toml."""
-    row = '[[accepted]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
+    row = '[[accepted]]\ncase = "clone_detach"\nuntil = "2.15.0"\nwhy = "a check: pytorch#1"\n'
     for written, why in (("", ""), (row, "a check: pytorch#1")):
         (folder.parent / "tensorcopy.toml").write_text(written, encoding="utf-8")
         assert main(["history", "--open", "--format", "json", "--fail-on", "slower"]) == (not why)
@@ -99,8 +100,7 @@ def test_open_regressions_are_json(folder, capsys):
         assert (case["case"], case["accepted"]) == ("copies.BySize clone_detach numel=16", why)
         assert case["low"] < case["ratio"] < case["high"]
         assert case["ratio"] == pytest.approx(1.7 / 1.4, rel=0.01)
-        (since,) = case["since"]
-        assert (since["release"], since["against"]) == ("2.12.1", case["best"])
+        assert (case["since"]["release"], case["since"]["against"]) == ("2.12.1", "2.11.0")
 
 
 def test_a_case_s_launches_are_csv_and_json(folder, capsys):
@@ -121,9 +121,7 @@ def test_a_case_s_launches_are_csv_and_json(folder, capsys):
         timing = loaded.timings[launch_files.case(CLONE_DETACH)]
         assert (release["release"], release["value"]) == (loaded.version, timing.seconds)
         assert release["half_interval"] == pytest.approx(timing.factor() - 1, rel=1e-5)
-    assert [(each["release"], [step["ratio"] > 1 for step in each["steps"]]) for each in document["releases"] if each["steps"]] == [
-        ("2.12.1", [True])
-    ]
+    assert [(each["release"], each["step"]["ratio"] > 1) for each in document["releases"] if each["step"]] == [("2.12.1", True)]
 
 
 CHANGES = {"clone_detach": ("2.12.1", "slower", 1.7 / 1.4), "detach_clone": ("2.11.0", "faster", 1.0 / 1.2)}
@@ -156,68 +154,7 @@ def test_a_method_has_the_largest_slowdown_and_the_largest_cost_of_its_cases(fol
     lines = capsys.readouterr().out.splitlines()
     of_case = {line.split()[0]: float(re.search(r"([\d.]+) %", line)[1]) for line in lines if line.startswith("  numel=")}
     assert of_case == pytest.approx({"numel=1": 30, "numel=1024": 65}, abs=1)
-    assert sum("since 2.11.0 by" in line and "2.15.0 by" in line for line in lines) == 1
-
-
-@pytest.fixture
-def folder_of_two_pythons(tmp_path, monkeypatch):
-    """Results of a case that becomes slower on Python 3.9, and is faster on 3.11."""
-    monkeypatch.chdir(tmp_path)
-    times = {"2.6.0@3.9": 1.0, "2.7.1@3.9": 2.0, "2.7.1": 1.0, "2.8.0": 1.0}
-    launch_files.write(tmp_path / "results", {"copies.BySize.time_copy tensor 16": times})
-
-
-def test_the_heading_says_which_times_are_scaled(folder_of_two_pythons, capsys):
-    """A case has the times of an older Python as measured; open regressions have them on the newest one's scale."""
-    for option, heading, time in (
-        ("tensor", "before torch 2.7.1: Python 3.9; times as measured, bars scaled.", r"2\.6\.0 \(3\.9\) +1\.00 µs"),
-        ("--open", "before torch 2.7.1: Python 3.9; times scaled to the newest Python.", r"50\d ns +1\.00 µs"),
-    ):
-        assert main(["history", option]) == 0
-        shown = capsys.readouterr().out
-        assert heading in " ".join(shown.split())
-        assert re.search(time, shown)
-        if option == "tensor":
-            assert [line.count("█") for line in shown.splitlines() if "█" in line] == [6, 12, 12]
-
-
-def test_a_comparison_of_two_pythons_says_what_the_history_leaves_out(folder_of_two_pythons, capsys):
-    """The change of Python, of two releases; one release on two Pythons has no other change."""
-    line = "Includes the change from Python 3.9 to 3.11, which tensorcopy history leaves out"
-    for before, after, is_said in (("2.6.0@3.9", "2.8.0", True), ("2.7.1@3.9", "2.7.1@3.11", False), ("2.7.1@3.11", "2.8.0", False)):
-        for form in ("text", "markdown"):
-            assert main(["compare", before, after, "--format", form]) == 0
-            assert (line in " ".join(capsys.readouterr().out.split())) is is_said
+    assert sum("since 2.15.0 by" in line for line in lines) == 2
 
 
 UNPAIRED = "2.13.0"  # among five releases that took turns
-
-
-@pytest.fixture
-def folder_with_an_unpaired_release(tmp_path, monkeypatch):
-    """The machine was 1.45 times as slow when one release was measured alone; the next one is slower by a tenth."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    case, results = "copies.BySize.time_copy tensor 16", tmp_path / "results"
-    launch_files.write(results, {case: {"2.8.0": 1.0, "2.10.0": 1.0, "2.11.0": 1.0, "2.14.1": 1.1, "2.15.0": 1.1}}, launches=12)
-    launch_files.write(results, {case: {UNPAIRED: 1.45}}, start=launch_files.START + 99 * launch_files.EVERY, launches=4)
-    return results
-
-
-def test_an_unpaired_release_is_told_apart_in_a_history(folder_with_an_unpaired_release, capsys):
-    """It makes no change of its own, and the next release is compared with the last one that took turns with it."""
-    assert main(["history", "tensor"]) == 0
-    shown = capsys.readouterr().out
-    rows = {line.split()[0]: line for line in shown.splitlines() if re.match(r"\d", line)}
-    assert rows[UNPAIRED].endswith("unpaired")
-    assert not any("unpaired" in line for release, line in rows.items() if release != UNPAIRED)
-    assert re.search(r"▲ \+(9|10)\.\d % .* from 2\.11\.0$", rows["2.14.1"])
-    assert shown.count("▲") == 1
-    assert "Unpaired: measured alone, so it is not compared with releases that took turns." in shown
-
-
-def test_a_margin_that_matches_no_case_is_told(folder, capsys):
-    """Misspelt, it would change which slowdowns count without a word."""
-    (folder.parent / "tensorcopy.toml").write_text("[margin]\nsideways = 50\n")
-    assert main(["history"]) == 0
-    assert "warning: a row of [margin] in tensorcopy.toml matches no case: got sideways;" in capsys.readouterr().err

@@ -11,7 +11,8 @@ from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.report import comparison as reports
 from tensorcopy.report import table
 from tensorcopy.report.comparison import ComparedCase
-from tensorcopy.results.kinds import COUNT as EXACT, TRACKED
+from tensorcopy.results.kinds import COUNT as COUNTS
+from tensorcopy.results.kinds import TRACKED
 from tests import launch_files
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142))
@@ -75,24 +76,11 @@ def test_a_row_has_the_sign_of_its_verdict_and_what_is_known(change, cells):
     ]
 
 
-def test_a_slowdown_that_is_back_is_counted_and_shown_apart():
-    """It is no news: neither slower in the heading, nor red, and behind what changed."""
-    rows = [ComparedCase("loss", SLOWER), ComparedCase("gain", FASTER), ComparedCase("again", SLOWER, is_back=True)]
-    report = reports.of_rows(reports.grouped(rows), heading=reports.moved(rows), lines=[])
-    assert report.heading == "1 of 3 cases slower (12.0 %), 1 back to an earlier level (12.0 %), 1 faster (20.0 %)"
-    lines = list(map(str, table.terminal(report, 80)))
-    assert [line.split()[:2] for line in lines if line[:1] in "▲▼▴"] == [["▲", "loss"], ["▼", "gain"], ["▴", "again"]]
-    assert lines.index("back to an earlier level: no news") == next(place for place, line in enumerate(lines) if "again" in line) - 1
-    assert [row["back"] for row in json.loads(table.as_json(report))["rows"]] == [False, False, True]
-    alone = [row for row in rows if row.is_back]
-    assert "🔴" not in table.markdown(reports.of_rows(alone, heading=reports.moved(alone), lines=[]))
-
-
 def test_what_fails_now_comes_first_and_ends_the_heading():
     """Before what is slower; of what failed before too, nothing is told."""
     changes = {"quiet": UNCHANGED, "gain": FASTER, "loss": SLOWER, "broken": unknown(Reason.FAILED_AFTER, failure="KeyError: 3")}
     rows = [ComparedCase(name, change) for name, change in changes.items()]
-    report = reports.of_rows(rows, heading=reports.moved(rows), lines=[])
+    report = reports.of_rows(rows, heading=reports.moved(changes.values()), lines=[])
     lines = table.markdown(report).splitlines()
     assert lines[0] == "### 🔴 1 of 4 cases slower (12.0 %), 1 faster (20.0 %), **1 fails**"
     assert [line.split("`")[1] for line in lines if "`" in line] == ["broken", "loss", "gain", "quiet"]
@@ -109,15 +97,15 @@ def test_what_fails_now_comes_first_and_ends_the_heading():
         ([SLOWER, tracked(Verdict.LOWER, 2, 1)], "1 of 2 cases slower (12.0 %), none faster, 1 lower"),
         (
             [
-                Change(Verdict.MORE, Reason.COUNT_CHANGED, 1.2, unit="bytes", kind=EXACT),
-                Change(Verdict.EQUAL, Reason.COUNT_UNCHANGED, 1.0, unit="bytes", kind=EXACT),
+                Change(Verdict.MORE, Reason.COUNT_CHANGED, 1.2, unit="bytes", kind=COUNTS),
+                Change(Verdict.EQUAL, Reason.COUNT_UNCHANGED, 1.0, unit="bytes", kind=COUNTS),
             ],
             "1 of 2 cases with more bytes (20.0 %), none with fewer",
         ),
     ],
 )
 def test_the_heading_counts_what_changed(changes, heading):
-    assert reports.moved([ComparedCase("f", change) for change in changes]) == heading
+    assert reports.moved(changes) == heading
 
 
 @pytest.mark.parametrize(
@@ -165,7 +153,7 @@ def test_a_row_of_a_document_has_every_field_of_its_change():
         **{"detectable": float(f"{change.detectable:.6g}"), "factor": float(f"{change.factor:.6g}")},
         **{"launches_before": 3, "launches_after": 7, "more_launches": 5, "way": "by way of other releases"},
         **{"count_unit": "instructions", "count_verdict": "more", "count_before": 1000, "count_after": 1052, "count_ratio": 1.052},
-        **{"count_interval": None, "count_repeatability": 0.002, "back": False, "note": "likely slower, ~5 more launches"},
+        **{"count_interval": None, "count_repeatability": 0.002, "note": "likely slower, ~5 more launches"},
     }
 
 

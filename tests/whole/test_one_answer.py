@@ -16,13 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from html.parser import HTMLParser
 from io import StringIO
-from math import exp
 from pathlib import Path
 from typing import Any
 
-import feedparser
 import msgspec
 import pytest
 from asv.config import Config
@@ -35,14 +32,9 @@ from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question, word
-from tensorcopy.judge.paired import Change, CountPair, Verdict
-from tensorcopy.measure import now, revisions
+from tensorcopy.judge.paired import ALPHA, Change, CountPair, Verdict
+from tensorcopy.measure import revisions
 from tensorcopy.results import reader, select
-from tensorcopy.results.cases import Case
-from tensorcopy.site import addresses, data_files, feeds, render
-from tensorcopy.site.content import Content
-from tensorcopy.site.page import circumstances
-from tensorcopy.site.pages import histories, release_pairs
 from tests import launch_files
 from tests.launch_files import START
 
@@ -113,21 +105,6 @@ def _counted(results: Path) -> None:
         launch_files.write_counts(results, release, counted)
 
 
-def _two_machines(results: Path) -> None:
-    """Write launches of the older release on one machine, and of the newer one on another."""
-    cases = copies(new_tensor=(2.0, 3.0))
-    for machine, release, identity in (("box", A, "b0b0b0b0b0b0"), ("other", B, "c0c0c0c0c0c0")):
-        of_release = {case: {release: sides[release]} for case, sides in cases.items()}
-        launch_files.write(results, of_release, machine=machine, identity=identity, common=0.01)
-
-
-def _alone(results: Path) -> None:
-    """Write launches with one side each."""
-    cases = copies(new_tensor=(2.0, 3.0))
-    for release, start in ((A, START), (B, LATER)):
-        launch_files.write(results, {case: {release: sides[release]} for case, sides in cases.items()}, start=start, common=0.01)
-
-
 def _by_way_of_others(results: Path) -> None:
     """Write launches with either side beside the reference release."""
     cases = copies(new_tensor=(2.0, 2.5))
@@ -143,25 +120,6 @@ def _gap(results: Path) -> None:
     launch_files.write(results, {case: {**sides, BETWEEN: sides[A]} for case, sides in cases.items() if case != gone} | {gone: cases[gone]})
 
 
-def _unequal(name: str, value: Any) -> Callable[[Path], None]:
-    """Return what writes launches whose newer side has another value of one condition."""
-    return times(copies(new_tensor=(2.0, 2.5)), sides={A: {}, B: {name: value}})
-
-
-def _two_numpys(results: Path) -> None:
-    """Write launches of one release beside two numpys."""
-    cases = {
-        f"conversions.BySize.time_conversion {method} 16": {B: before, f"{B}@3.11": after}
-        for method, before, after in (("detach_numpy_copy", 1.0, 1.5), ("clone_detach_numpy", 2.0, 2.0))
-    }
-    launch_files.write(results, cases, sides={B: {}, f"{B}@3.11": {"build": "cuda-numpy2", "numpy": "2.1.0"}})
-
-
-def _interpreter(results: Path) -> None:
-    """Write launches of the wheel beside the torch of an interpreter."""
-    launch_files.write(results, copies(f"{B}@3.11", B, new_tensor=(2.0, 2.5)), sides={f"{B}@3.11": {"build": "cuda-interpreter"}, B: {}})
-
-
 @dataclass(frozen=True)
 class LaunchSet:
     """Launches, and the question that is asked of them.
@@ -171,7 +129,6 @@ class LaunchSet:
     sides : as `tensorcopy compare` takes them
     without : outputs that do not exist of such a pair
     accepted : by a part of their names, why the slowdowns of cases are known
-    looks : whether the launches were judged while they were taken
     """
 
     write: Callable[[Path], None]
@@ -179,20 +136,13 @@ class LaunchSet:
     sides: tuple[str, str] = (A, B)
     without: tuple[str, ...] = ()
     accepted: Mapping[str, str] = field(default_factory=dict)
-    looks: bool = False
 
 
 def _of_revisions(results: Path) -> None:
     """Write launches of two revisions under one torch, for which slowdowns of the newer one are accepted with that torch."""
     launch_files.write(results, copies(f"{B}#base", f"{B}#head", new_tensor=(2.0, 3.0)))
-    rows = f'[[accepted]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n'
+    rows = f'[[accepted]]\ncase = "new_tensor"\nuntil = "{B}"\nwhy = "a check"\n'
     (results.parent / "tensorcopy.toml").write_text(rows, encoding="utf-8")
-
-
-def _looked_at(results: Path) -> None:
-    """Write as many launches as have three looks, of which the last is significant only for who has looked once."""
-    disturbed = [2.0 * exp(each) for each in LOOKED]
-    launch_files.write(results, copies(new_tensor=([2.0] * len(LOOKED), disturbed)), looks=3)
 
 
 SLOWER, FASTER, UNKNOWN = "slower", "faster", "unknown"
@@ -218,12 +168,9 @@ SETS = {
         {"tensor 1048576": "likely slower"},
     ),
     "accepted": LaunchSet(
-        _declared(f'[[accepted]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n', copies(new_tensor=(2.0, 2.5))),
+        _declared(f'[[accepted]]\ncase = "new_tensor"\nuntil = "{B}"\nwhy = "a check"\n', copies(new_tensor=(2.0, 2.5))),
         {"new_tensor": SLOWER},
         accepted={"new_tensor": "a check"},
-    ),
-    "a wide margin": LaunchSet(
-        _declared('[margin]\n"new_tensor" = 40\n', copies(new_tensor=(2.0, 2.5), tensor=(2.0, 2.5))), {"tensor": SLOWER}
     ),
     "failed after": LaunchSet(times(copies(new_tensor=(2.0, ERROR))), {"new_tensor": UNKNOWN}),
     "failed before": LaunchSet(times(copies(new_tensor=(ERROR, 2.0))), {"new_tensor": UNKNOWN}),
@@ -240,12 +187,6 @@ SETS = {
             "several.track_varies": UNKNOWN,
         },
     ),
-    "two Pythons": LaunchSet(
-        times(copies("2.8.0@3.9", "2.8.0@3.11", new_tensor=(2.0, 2.5))),
-        {"new_tensor": SLOWER},
-        ("2.8.0@3.9", "2.8.0@3.11"),
-        ("asv compare", "page", *OF_SERIES),
-    ),
     "one launch": LaunchSet(times(copies(new_tensor=(2.0, 2.5)), launches=1), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
     "two launches": LaunchSet(times(copies(new_tensor=(2.0, 2.5)), launches=2), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
     "a device": LaunchSet(
@@ -259,17 +200,6 @@ SETS = {
         ),
         {"clone_detach 1048576": SLOWER, "new_tensor": FASTER},
     ),
-    "own operations": LaunchSet(
-        times({f"own.BySize.time_own {name} 16": {A: 1.0, B: after} for name, after in (("mine", 1.4), ("yours", 1.0))}), {"mine": SLOWER}
-    ),
-    "numpy 2": LaunchSet(
-        _two_numpys, {"detach_numpy_copy": SLOWER}, (f"{B}@cuda", f"{B}@cuda-numpy2"), ("asv compare", "page", *OF_SERIES)
-    ),
-    "an interpreter": LaunchSet(
-        _interpreter, {"new_tensor": SLOWER}, (f"{B}@cuda-interpreter", f"{B}@cuda"), ("asv compare", "page", *OF_SERIES)
-    ),
-    "two machines": LaunchSet(_two_machines, {"new_tensor": SLOWER}, (f"{A}@box", f"{B}@other"), ("asv compare", "page", *OF_SERIES)),
-    "launches of one side each": LaunchSet(_alone, {"new_tensor": SLOWER}),
     "by way of the reference": LaunchSet(_by_way_of_others, {"new_tensor": SLOWER}, without=("badge",)),
     "counts": LaunchSet(_counted, {"new_tensor": SLOWER}),
     "a release between": LaunchSet(_gap, {"new_tensor": SLOWER}, (REFERENCE, A)),
@@ -279,9 +209,6 @@ SETS = {
         (f"{B}#base", f"{B}#head"),
         ("terminal", "narrow terminal", "every case", "explain", "markdown", "json", "csv", "asv compare", "page", *OF_SERIES),
     ),
-    "looks that share alpha": LaunchSet(_looked_at, {"new_tensor": UNKNOWN}, looks=True),
-    "unequal conditions": LaunchSet(_unequal("threads", 1), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
-    "two timers": LaunchSet(_unequal("asv_runner", "0.2.1"), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
 }
 
 
@@ -422,44 +349,6 @@ def counts_of(text: str) -> Counter[str]:
 # The outputs
 
 
-class Html(HTMLParser):
-    """The rows of the tables of a page, its paragraphs and its list items, as text with the first link in each."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.rows: list[tuple[str, list[tuple[str, str]]]] = []  # the class of the table, and cells
-        self.parts: list[tuple[str, str, str]] = []  # tag and class, text, link
-        self._open: list[list[str]] = []
-        self._table = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = {name: value or "" for name, value in attrs}
-        if tag == "table":
-            self._table = named.get("class", "")
-        elif tag == "tr":
-            self.rows.append((self._table, []))
-        elif tag in ("td", "th", "p", "li"):
-            self._open.append([f"{tag} {named.get('class', '')}".strip(), "", ""])
-        elif tag == "a" and self._open and not self._open[-1][2]:
-            self._open[-1][2] = named.get("href", "").lstrip("./")
-        elif tag == "small":
-            self.handle_data(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "p", "li") and self._open:
-            kind, text, link = self._open.pop()
-            text = " ".join(text.replace("\u202f", " ").split())
-            if tag in ("td", "th"):
-                self.rows[-1][1].append((text, link))
-            else:
-                self.parts.append((kind, text, link))
-
-    def handle_data(self, data: str) -> None:
-        for each in self._open:
-            each[1] += data
-
-
 class Made:
     """A set of launches in a folder, and what the program knows of it."""
 
@@ -476,76 +365,16 @@ class Made:
     def comparison(self) -> Comparison:
         """The answer: what the judge says."""
         results = self.folder / "results"
-        if self.set.looks:
-            return self._looked_at(results)
         if "#" in self.set.sides[0]:
             return comparisons.between(Question(*launch_files.load(results, *self.set.sides), self.campaign.rules))
-        pair = select.pair(*self.set.sides, results, self.campaign.releases)
+        loaded = reader.load_results(results, self.campaign.releases)
+        pair = select.pair(*self.set.sides, loaded, self.campaign.releases, command="tensorcopy compare")
         return comparisons.between(Question(pair.before, pair.after, self.campaign.rules))
-
-    def _looked_at(self, results: Path) -> Comparison:
-        """Return what the looks of a measurement say that took these launches."""
-        paths, seen = sorted(results.glob("*/*.json")), self.folder / "seen" / "box"
-        seen.mkdir(parents=True)
-
-        def take(look: int, _: object) -> bool:
-            for path in paths[:look]:
-                (seen / path.name).write_bytes(path.read_bytes())
-            return len(paths) >= look
-
-        def compared() -> Comparison:
-            before, after = launch_files.load(seen.parent, *self.set.sides)
-            return comparisons.between(Question(before, after, self.campaign.rules, planned_looks=len(looks)))
-
-        looks = (*(look for look in now.LOOKS if look < len(paths)), len(paths))
-        comparison = now.judge(looks, take, compared)
-        assert comparison
-        return comparison
 
     @cached_property
     def names(self) -> dict[str, Change]:
         """The change of each case by name."""
         return {case.name: change for case, change in self.comparison.changes.items()}
-
-    @cached_property
-    def content(self) -> Content:
-        """The content of the site."""
-        return render.content(self.campaign, reader.load_results(self.folder / "results", self.campaign.releases).results)
-
-    @cached_property
-    def templates(self) -> Any:
-        """Those of the site."""
-        return render.templates_of(self.content)
-
-    @cached_property
-    def machine(self) -> Any:
-        """The one of the newer side."""
-        return self.content.machine_of(self.after)
-
-    @property
-    def sides(self) -> tuple[Any, Any]:
-        """Both sides, the earlier first."""
-        return self.comparison.before, self.comparison.after
-
-    @property
-    def after(self) -> Any:
-        """The newer side, as the site has it."""
-        return next(each for each in self.content.machines[0].results if each.place == self.comparison.after.place)
-
-    @cached_property
-    def followed(self) -> dict[str, Case]:
-        """The timed cases whose history compares the same two sides, by name: between them it may have a release that others lack."""
-        followed = {}
-        for case, history in self.machine.history.items():
-            index = history.releases.index(self.after.version) if self.after.version in history.releases else 0
-            is_measured = case.spec.timed and index and history.values[index] is not None and any(history.values[:index])
-            if is_measured and [side.place for side in history.sides(index)] == [side.place for side in self.sides]:
-                followed[case.name] = case
-        return followed
-
-    def by_link(self) -> dict[str, str]:
-        """Return the name of the case of each address of a history."""
-        return {self.machine.case_address(case): case.name for case in self.comparison.changes}
 
 
 Run = Callable[..., tuple[int, str]]
@@ -558,9 +387,7 @@ def compare(made: Made, run: Run, *options: str) -> tuple[int, str]:
 
 def level_is_named(made: Made, text: str) -> None:
     """Assert that a text names the level of its intervals, and why it is not the usual one where it is not."""
-    level = f"{100 * (1 - made.comparison.question.alpha):.3g} % interval"
-    assert (level in text.replace("&nbsp;", " ")) is any(change.has_interval for change in made.names.values())
-    assert ("Intervals share 5 % among 3 looks at the launches." in text) is made.set.looks
+    assert ("95 % interval" in text.replace("&nbsp;", " ")) is any(change.has_interval for change in made.names.values())
 
 
 def terminal(made: Made, run: Run) -> Output:
@@ -631,7 +458,7 @@ def explain(made: Made, run: Run) -> Output:
             cells |= {"before": found[2], "after": found[3], "change": found[4]}
         if found := re.search(r"^  ([\d.]+) % interval ([\d.]+) to ([\d.]+), (.*)$", text, re.MULTILINE):
             assert (number(found[2]), number(found[3])) == change.interval
-            assert number(found[1], 0.01) == 1 - made.comparison.question.alpha
+            assert number(found[1], 0.01) == 1 - ALPHA
             cells[" interval"] = found[4]
         of_value = re.search(r"^  (\S.*?) → (.*?), ([+−]?\d\S*(?: \S+)?)(?:, [\d.]+ % interval (.*))?$", "\n".join(lines[1:]), re.MULTILINE)
         if not change.timed and (found := of_value):
@@ -685,9 +512,9 @@ def _of_markdown(text: str, names: Mapping[str, str], changes: Mapping[str, Chan
 def as_json(made: Made, run: Run) -> Output:
     """Read `compare --format json`."""
     code, text = compare(made, run, "--format", "json", "--fail-on", "slower")
-    document, alpha = json.loads(text), made.comparison.question.alpha
-    assert (document["alpha"], document["looks"]) == (pytest.approx(alpha, rel=1e-5), 3 if made.set.looks else 1)
-    assert all(six(1 - alpha) == row["level"] for row in document["rows"] if row["low"])
+    document = json.loads(text)
+    assert document["alpha"] == ALPHA
+    assert all(row["level"] == 1 - ALPHA for row in document["rows"] if row["low"])
     assert document["counts"] == Counter(row["verdict"] for row in document["rows"])
     return Output({row["case"]: _of_row(row) for row in document["rows"]}, (), None, code == 1)
 
@@ -772,8 +599,7 @@ def _of_asv(made: Made, text: str) -> dict[str, Said]:
     """Read asv's table."""
     launches = reader.load_results(made.folder / "results", made.campaign.releases).launches
     names, said = {text: case.name for case, text in projection.names(launches).items()}, {}
-    level = f"{100 * (1 - made.comparison.question.alpha):.3g} % interval"
-    assert (f"Ratio ({level})" in text) is any(change.interval for change in made.names.values())
+    assert ("Ratio (95 % interval)" in text) is any(change.interval for change in made.names.values())
     for mark, ratio, last in re.findall(r"^\| ([+!?^v -]) +\|[^|]*\|[^|]*\| ~?(\S.*?) +\| (\S.*?) +\|$", text, re.MULTILINE):
         name, _, accepted = last.partition("; accepted: ")
         verdicts = MARKS[mark]
@@ -783,101 +609,6 @@ def _of_asv(made: Made, text: str) -> dict[str, Said]:
         ratio = number(found[1]) if found else None
         said[names[name]] = Said(verdicts, ratio, interval if is_timed else NOT_PRINTED, accepted=accepted)
     return said
-
-
-# The sentences of pages
-
-WORK = re.compile(r"(?:(?P<more>[+−]?\d+\.\d) % )?(?P<word>more |fewer |equal |)instructions")
-UNDECIDED = re.compile(rf"(?P<word>unknown|likely slower|likely faster): (?P<low>{SIGNED}) to (?P<high>{SIGNED}) %; (about|over) \d+ more")
-VALUE = re.compile(
-    r"(?P<verdict>(?:likely )?(?:higher|lower)|equal|unknown)(?: by (?P<size>[\d.]+))?"
-    r"[^(−+]*(?:\(?(?P<low>[+−][\d.]+) to (?P<high>[+−]?[\d.]+))?"
-)
-ACCEPTED = re.compile(r"; accepted: (.*)$")
-
-
-def work_in(text: str) -> str:
-    """Return what a text says of the instructions: "20.0 % more", "equal"; "" for nothing."""
-    found = WORK.search(text)
-    if not found:
-        return ""
-    sign = found["more"] or ""
-    word = found["word"].strip() or ("fewer" if sign.startswith("−") else "more")
-    return word if word == "equal" else f"{sign.strip('+−')} % {word}"
-
-
-def of_sentence(text: str) -> Said:
-    """Return what a sentence says: "slower by 25.0 % (24.4 to 25.6 %); 20.0 % more instructions"."""
-    accepted = ACCEPTED.search(text)
-    rest = {"work": work_in(text), "accepted": accepted[1] if accepted else ""}
-    if found := DECIDED.match(text):
-        sign = 0.01 if found["verdict"] == "slower" else -0.01
-        ends = [Number(1 + sign * float(end), 0.0005) for end in (found["near"], found["far"])]
-        low, high = sorted(ends, key=lambda end: end.value)
-        return Said((found["verdict"],), Number(1 + sign * float(found["size"]), 0.0005), (low, high), **rest)
-    if found := re.match(r"unchanged: within ±([\d.]+) %", text):
-        return Said(("unchanged",), within=share(found[1]), **rest)
-    if found := UNDECIDED.match(text):
-        return Said((found["word"],), interval=shares(found["low"], found["high"]), **rest)
-    if re.match(r"unknown: (failed|no result|only|too few|measured under|never)", text):
-        return Said(("unknown",), interval=None, **rest)
-    found = VALUE.match(text)
-    assert found, text
-    ends = (number(found["low"]), number(found["high"])) if found["low"] else None
-    return Said((found["verdict"],), interval=ends, difference=number(found["size"]) if found["size"] else NOT_PRINTED)
-
-
-def headline_of(text: str) -> Counter[str]:
-    """Return the numbers of cases of a headline: "Time: 1 slower, 0 faster. Of 6 cases: 4 unchanged, 0 unknown, 1 failed."."""
-    counts: Counter[str] = Counter()
-    for first, total, rest in re.findall(r"(?:Time|Tracked values): (.*?)\..*?\sOf (\d+) cases?: (.*?)\.", text, re.DOTALL):
-        assert len(first.split(", ")) == 2
-        of_kind = Counter({word: int(figure) for figure, word in re.findall(r"(\d+) ([a-z ]+)", f"{first}, {rest}")})
-        assert of_kind.total() == int(total), text
-        counts += of_kind
-    return counts
-
-
-def page(made: Made, run: Run) -> Output:
-    """Read the page of the comparison: its headline, its table of changes and that of every case."""
-    address = made.content.comparison_address(
-        *(next(each for each in made.content.machines[0].results if each.place == side.place) for side in made.sides)
-    )
-    assert address
-    html = Html(render.text_of(made.templates, release_pairs._comparison_page(made.content, address)))
-    by_link, said = made.by_link(), dict[str, Said]()
-    counts = headline_of(" ".join(text for kind, text, _ in html.parts if kind in ("p lead", "p")))
-    assert any("Intervals are at 98.3 %" in text for _, text, _ in html.parts) is made.set.looks
-    tally = [cells for kind, cells in html.rows if kind.startswith("tally")]
-    if tally:
-        words = [text.partition(" ")[2] for text, _ in tally[1]]
-        totals = {each: int(text.split(" ")[0]) for each, (text, _) in zip(words, tally[-1][1:]) if each not in ("more", "fewer", "equal")}
-        timed = Counter(word(change) for change in made.names.values() if change.timed and change.reason not in release_pairs.APART)
-        assert totals == {each: timed[each] for each in totals.keys() | timed.keys()}
-    for kind, cells in html.rows:
-        name = by_link.get(cells[0][1]) if cells else None
-        if kind == "cells fit" and name:
-            (text,) = [text for text, _ in cells[1:] if text]  # every method of a set has one size
-            said[name] = _of_cell(text)
-        elif kind == "judged" and name and made.names[name].timed:
-            (_, _), (verdict, _), (change, _), (interval, _), *_ = cells
-            low, high = interval.removesuffix(" %").split(" to ")
-            said.setdefault(name, Said((verdict,)))
-            listed = Said((verdict,), share(change.removesuffix(" %")), shares(low, high))
-            agree(name, listed, made.names[name], "")
-        elif kind == "judged" and name:
-            said[name] = of_sentence(cells[4][0])
-            assert cells[1][0].split(" ")[1] == said[name].verdicts[0]
-    return Output(said, (), counts)
-
-
-def _of_cell(text: str) -> Said:
-    """Read a cell of the table of every case: "▲ +25.0 ±0.6 △ +20.0"."""
-    found = re.fullmatch(rf"([▲▼?]?) ?(?:({SIGNED})(?: ± ?([\d.]+))?)?(?: ([△▽]) ({SIGNED}))?", text)
-    assert found, text
-    verdicts = ({**SIGNS, "?": ("unknown", *LIKELY)})[found[1]] if found[1] else ("unchanged",)
-    ratio = share(found[2]) if found[2] else NOT_PRINTED
-    return Said(verdicts, ratio, NOT_PRINTED if found[3] else None, difference=number(found[3], 0.01) if found[3] else NOT_PRINTED)
 
 
 def history(made: Made, run: Run) -> Output:
@@ -894,75 +625,6 @@ def history(made: Made, run: Run) -> Output:
     return Output(said, CHANGED)
 
 
-def history_page(made: Made, run: Run) -> Output:
-    """Read the row of the release on the page of each case: its change and its interval."""
-    said = {}
-    for name, case in made.followed.items():
-        html = Html(render.text_of(made.templates, histories._case_page(made.content, made.machine, (), case)))
-        row = next(
-            (cells for kind, cells in html.rows if kind.startswith("releases") and cells[0][0] == made.comparison.after.version), None
-        )
-        found = row and re.match(rf"([▲▼]?) ?(?:slower |faster )?({SIGNED}) %(?: against [\d.]+)? ({SIGNED}) to ({SIGNED}) %", row[3][0])
-        if found:
-            verdicts = SIGNS[found[1]] if found[1] else ("unchanged", "unknown", *LIKELY)
-            said[name] = Said(verdicts, share(found[2]), shares(found[3], found[4]))
-            lead = " ".join(text for kind, text, _ in html.parts if kind.startswith(("p", "li")))
-            in_words = re.search(rf"torch {re.escape(made.comparison.after.version)}: ({DECIDED.pattern})", lead)
-            assert bool(in_words) is bool(found[1]), lead
-            if in_words:
-                agree(name, replace(of_sentence(in_words[1]), work=NOT_PRINTED, accepted=NOT_PRINTED), made.names[name], "")
-    assert said.keys() == {name for name in made.followed if made.names[name].interval}
-    return Output(said, lists=("none",))
-
-
-def data(made: Made, run: Run) -> Output:
-    """Read the row of the release of each case in the CSV of the machine."""
-    said, after = {}, made.comparison.after
-    for row in csv.DictReader(StringIO(data_files.machine_csv(made.machine))):
-        if (row["torch"], row["environment"]) == (after.version, after.environment) and row["case"] in made.followed:
-            assert six(float(row["value"])) == made.names[row["case"]].after
-            verdicts = (row["time_verdict"],) if row["time_verdict"] else ("unchanged", "unknown", *LIKELY)
-            ends = (number(row["time_low"]), number(row["time_high"])) if row["time_low"] else NOT_PRINTED
-            ratio = Number(float(row["time_ratio"]), 0.0005) if row["time_ratio"] else NOT_PRINTED
-            ends = tuple(Number(end.value, 0.0005) for end in ends) if ends is not NOT_PRINTED else ends
-            of_counts = float(row["instructions_ratio"] or 1)
-            work = f"{100 * abs(of_counts - 1):.1f} % {'more' if of_counts > 1 else 'fewer'}" if of_counts != 1 else "equal"
-            said[row["case"]] = Said(verdicts, ratio, ends, work=work if row["instructions"] else "")
-    assert said.keys() == made.followed.keys()
-    return Output(said, lists=("none",))
-
-
-def feed(made: Made, run: Run) -> Output:
-    """Read the entries of a release in the feed of changes, with the largest changes of each."""
-    version, said = made.comparison.after.version, {}
-    names = {
-        f"{made.machine.case_code(case)}, {circumstances(case)}": case.name
-        for case, change in made.comparison.changes.items()
-        if change.timed
-    }
-    number_of = Counter[str]()
-    for entry in feedparser.parse(dict(feeds.feeds(made.content))[addresses.FEED].encode()).entries:
-        begins = re.match(rf"torch {re.escape(version)} on \w+: ", entry.title)
-        if not begins:
-            continue
-        verdict = next((word for word in ("slower", "faster") if f" {word}" in entry.title), "")
-        if verdict:
-            number_of[verdict] += int(entry.title.removeprefix(begins[0]).split(" ")[0])
-        largest = entry.summary.partition("; largest: ")[2]
-        for text, size, low, high in re.findall(rf"([^;]+) ({SIGNED}) % \(({SIGNED}) to ({SIGNED}) %\)(?:; |$)", largest):
-            said[names[text]] = Said((verdict,), share(size), shares(low, high))
-    assert number_of == Counter(each.verdicts[0] for each in said.values())
-    return Output(said, CHANGED[:2])
-
-
-def badge(made: Made, run: Run) -> Output:
-    """Read the badge of open regressions."""
-    text = data_files.badge(data_files.OPEN_LABEL, data_files.open_message(made.content.devices))
-    found = re.findall(rf"(\d+) (?:method|benchmark)s? on torch {re.escape(made.comparison.after.version)} \(\w+\)[,<]", text)
-    assert found, text
-    return Output(lists=("none",), methods=sum(map(int, found)))
-
-
 OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
     "terminal": terminal,
     "narrow terminal": narrow_terminal,
@@ -974,12 +636,7 @@ OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
     "comment": comment,
     "asv compare": asv_compare,
     "asv continuous": asv_continuous,
-    "page": page,
     "history": history,
-    "history page": history_page,
-    "data": data,
-    "feed": feed,
-    "badge": badge,
 }
 
 
@@ -1086,14 +743,3 @@ def test_the_sets_are_what_their_names_say(made, name):
         part = next((part for part in SETS[name].verdicts if f" {part} " in f" {case.replace('numel=', '')} "), None)
         expected[case] = SETS[name].verdicts[part] if part else "unchanged"
     assert {case: word(change) for case, change in one.names.items()} == expected
-
-
-def test_the_data_of_a_python_have_no_change_of_another(tmp_path):
-    """What is slower on the newer Python alone has no verdict in the row of the older one with the same release."""
-    cases = {"copies.BySize.time_copy tensor 16": {"2.4.1@3.9": 1.0, "2.8.0@3.9": 1.0, "2.4.1": 1.0, "2.8.0": 1.4}}
-    launch_files.write(tmp_path, cases)
-    (machine,) = render.content(of_folder(tmp_path), reader.load_results(tmp_path).results).machines
-    rows = {(row["environment"], row["torch"]): row["time_verdict"] for row in csv.DictReader(StringIO(data_files.machine_csv(machine)))}
-    assert rows == {("py3.11-cuda", "2.8.0"): "slower"} | dict.fromkeys(
-        [("py3.11-cuda", "2.4.1"), ("py3.9-cuda", "2.4.1"), ("py3.9-cuda", "2.8.0")], ""
-    )

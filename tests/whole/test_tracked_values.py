@@ -136,6 +136,7 @@ def test_the_pages_show_values_and_failures(folder, tmp_path):
 
 def test_what_is_unknown_is_nowhere_called_no_change(undeclared, tmp_path, monkeypatch, capsys):
     """Neither in an index, on the page of a case, nor on the terminal; what all launches show to be the same is."""
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     noisy = {BEFORE: [1.0, 1.4, 1.1, 0.8], AFTER: [1.3, 0.9, 0.8, 1.2]}
     for name, times in (("noisy", noisy), ("kept", {BEFORE: 1.0, AFTER: 1.0})):
