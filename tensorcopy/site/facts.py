@@ -199,7 +199,7 @@ class ShownHistory:
     @cached_property
     def profiled(self) -> list[tuple[Result, Any]]:
         """The results whose functions were counted, in order of release, with their profiles."""
-        return [(each, profiles) for each in self.results if (profiles := function_profiles.profiles_of(each))]
+        return [(each, profiles) for each in self.results if (profiles := function_profiles.readable(each))]
 
     @cached_property
     def causes(self) -> dict[str, list[Cause]]:
