@@ -35,8 +35,8 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
-from tensorcopy.site import publisher, render, writer
-from tensorcopy.site.content import Content
+from tensorcopy.site import build, facts
+from tensorcopy.site.facts import Site
 from tensorcopy.worker import operations
 from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
@@ -75,7 +75,7 @@ def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFact
     with made_once(tmp_path_factory, "templates") as (folder, _):
         folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
+        patch.setattr(build, "Environment", partial(build.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
         patch.setattr(json5, "loads", lru_cache(json5.loads))  # of asv.conf.json, which no test changes in memory
         yield
@@ -116,26 +116,23 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(4, cores) if "not slow" in config.option.markexpr else min(4, cores + 2)
 
 
-# the files that use `shipped_content`: they run in one process, which makes it once
-OF_SHIPPED_CONTENT = (
-    *("copying/test_anatomy", "copying/test_recommend", "site/test_regressions", "site/test_release_pairs_means"),
-    *("whole/test_changes_of_a_case", "whole/test_device_axis"),
-)
+# the files that use `shipped_site`: they run in one process, which makes it once
+OF_SHIPPED_SITE = ("whole/test_changes_of_a_case", "whole/test_device_axis")
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    *OF_SHIPPED_CONTENT,
-    *("whole/test_the_whole_way", "asv_plugin/test_commands", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
+    *OF_SHIPPED_SITE,
+    *("whole/test_the_whole_way", "asv_plugin/test_commands", "ci/test_pull_request", "projects/test_new_project"),
     *("whole/test_no_traceback", "ci/test_pull_request_of_a_project", "measure/test_launch", "whole/test_recomputed"),
-    *("whole/test_package", "asv_plugin/test_finding", "copying/test_own", "site/test_render", "measure/test_taking"),
+    *("whole/test_package", "asv_plugin/test_finding", "copying/test_own", "measure/test_taking"),
 )
 
 
 class ByFile(LoadFileScheduling):
-    """The tests of a file run in one process; those of the files that use `shipped_content`, in one together."""
+    """The tests of a file run in one process; those of the files that use `shipped_site`, in one together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return OF_SHIPPED_CONTENT[0] if file.removeprefix("tests/").removesuffix(".py") in OF_SHIPPED_CONTENT else file
+        return OF_SHIPPED_SITE[0] if file.removeprefix("tests/").removesuffix(".py") in OF_SHIPPED_SITE else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
@@ -224,19 +221,6 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
     return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
-def write_pages(directory: Path, content: Content, *modules: str) -> Path:
-    """Write the pages of some modules below `directory`, with the stylesheets and scripts of all, and return it."""
-    directory.mkdir(exist_ok=True)
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        every = [each for each in render.page_modules(content) if each.__name__.rpartition(".")[2] in modules]
-        patch.setattr(render, "page_modules", lambda _: every)
-        for address, text in render.files(content):
-            (directory / address).parent.mkdir(parents=True, exist_ok=True)
-            (directory / address).write_text(text, encoding="utf-8")
-    return directory
-
-
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
@@ -245,9 +229,9 @@ def shipped_results() -> Results:
 
 
 @pytest.fixture(scope="session")
-def shipped_content(shipped_results: Results) -> Content:
-    """The content of the pages of the shipped results, judged once: its files run in one test process. No test changes it."""
-    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
+def shipped_site(shipped_results: Results) -> Site:
+    """What the pages show of the shipped results, judged once: its files run in one test process. No test changes it."""
+    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")
@@ -299,7 +283,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()
-            writer.write(shipped(), shipped_results.results, publisher.documentation(ROOT), site)
+            build.write(facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT)), site)
     return site
 
 

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
 from tensorcopy.results.result import Result
-from tensorcopy.site import addresses, publisher, render
+from tensorcopy.site import build, facts
 from tests.conftest import ROOT, TWO
 
 
 def site_of(results: Sequence[Result]) -> dict[str, str]:
     """Return every page and file of the site of some results, by address."""
-    return dict(render.files(render.content(shipped(), results)))
+    return dict(build.files(facts.site(shipped(), results)))
 
 
 def text_of(html: str) -> str:
@@ -72,7 +72,7 @@ def repeated_titles(pages: Iterable[str]) -> list[str]:
 def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
     """Fail on a dead link. `files` are all files of the site."""
     outside = {release.notes for release in (*release_table.load(), *TWO)}
-    outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
+    outside |= {link for text in build.documents(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
     ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in parsed.items()}
     for address, page in parsed.items():
         for tag, attributes in page.tags:
@@ -92,7 +92,7 @@ def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
 def follow_links_in(site: Path) -> None:
     """Fail on a dead link of a published site; the page of missing addresses is looked at from several depths."""
     files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
-    follow_all_links(html({name: (site / name).read_text() for name in files - {addresses.MISSING} if name.endswith(".html")}), files)
+    follow_all_links(html({name: (site / name).read_text() for name in files - {"404.html"} if name.endswith(".html")}), files)
 
 
 def resolved(address: str, link: str) -> str:
