@@ -10,12 +10,11 @@ import torch
 
 import tensorcopy
 from tensorcopy.cli import main
-from tensorcopy.copying import sweep
+from tensorcopy.copying import BASELINE, sweep
 from tensorcopy.copying.inside import timing
-from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, make_method
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, Promise
 from tensorcopy.releases import interpreters
-from tests import worker_in_process
+from tests import launch_files
 
 matplotlib.use("agg")
 
@@ -26,69 +25,62 @@ def few_turns(monkeypatch):
     monkeypatch.setattr(sweep, "TURNS", 4)
 
 
-def curve(name: str, *seconds: float) -> dict[str, object]:
-    """Return the curve of a method with these seconds at 1, 2 and 4 elements."""
-    points = [{"numel": 2**power, "usual": time, "low": 0.9 * time, "high": 1.2 * time} for power, time in enumerate(seconds)]
-    return {"name": name, "code": f"code of {name}", "points": points}
+def turns(*seconds: float) -> dict[str, list[float]]:
+    """Return four turns at 1, 2 and 4 elements, of which the usual one takes these seconds."""
+    return {str(2**power): [time, 1.2 * time, 1.2 * time, 1.2 * time] for power, time in enumerate(seconds)}
 
 
-KNOWN = {
-    "left_out": {},
-    "what": "copies",
-    "device": "cpu",
-    "requires_grad": False,
-    "torch": "2.15.0",
-    "python": "3.11.7",
-    "on": "Box",
-    "day": "2026-11-21",
-    "curves": [curve("fast", 1e-6, 1e-6, 2e-6), curve("slow", 2e-6, 4e-6, 4e-6)],
-    "baseline": curve("baseline", 1e-7, 1e-7, 1e-7),
-}
+CODES = {"tensor": "code of fast", "detach_clone": "code of slow"}
+TURNS = {"tensor": turns(1e-6, 1e-6, 2e-6), "detach_clone": turns(2e-6, 4e-6, 4e-6), BASELINE: turns(1e-7, 1e-7, 1e-7)}
 
 
-BAD = {
-    "relu": ("torch.relu(x)", "does not copy 1 elements"),
-    "rows": ("x.reshape(-1, 2).clone()", "RuntimeError: shape '[-1, 2]' is invalid for input of size 1, with 1 elements"),
-    "at_four": ("x.clone() if len(x) != 4 else 1 / 0", "ZeroDivisionError: division by zero, with 4 elements"),
-    "listed": ("x.tolist()", "returns a list"),
-    "exits": ("exit()", "SystemExit: None, with 1 elements"),
-}
+def known_times() -> dict[str, object]:
+    """Return what `timing.time_methods` returns for two methods."""
+    return {
+        "torch": "2.15.0",
+        "python": "3.11.7",
+        "on": "Box",
+        "day": "2026-11-21",
+        "methods": {name: launch_files.observed(code=code) for name, code in CODES.items()},
+        "baseline": "code of baseline",
+        "times": {numel: {name: of[numel] for name, of in TURNS.items()} for numel in ("1", "2", "4")},
+        "left_out": {"relu": "does not copy 1 elements"},
+    }
 
 
-def test_every_method_that_copies_has_a_curve_of_every_size(undeclared, tmp_path):
-    """In the order of the registry, and the baseline; the picture names those that do not copy."""
-    worker_in_process.declare(json.dumps([{"name": name, "code": code} for name, (code, _) in BAD.items()]))
-    document = timing.time_sizes(what="copies", most=4)
-    assert [curve["name"] for curve in document["curves"]] == list(COPIES)
-    for curve in [*document["curves"], document["baseline"]]:
+def test_every_method_has_a_curve_of_every_size(worker_here):
+    """In the order of the registry, and the baseline last, which is timed among them."""
+    document = sweep.measure("copies", most=4)
+    assert [curve["name"] for curve in document["curves"]] == [*COPIES, BASELINE]
+    for curve in document["curves"]:
         assert [point["numel"] for point in curve["points"]] == [1, 2, 4]
         assert all(0 < point["low"] <= point["usual"] <= point["high"] < 1 for point in curve["points"])
-    assert document["torch"] == torch.__version__
-    assert document["left_out"] == {name: reason for name, (_, reason) in BAD.items()}
-    sweep.save(document, tmp_path / "copies.svg")
-    words = " ".join(ElementTree.parse(tmp_path / "copies.svg").getroot().itertext())
-    assert "Left out: relu, rows, listed, exits, at_four." in words
+    assert (document["torch"], document["left_out"]) == (torch.__version__, {})
 
 
-def test_nothing_to_plot_is_an_error(monkeypatch):
-    """Also where the divisor is left out."""
-    bad = {"rows": make_method("rows", BAD["rows"][0], since="1.9.0")}
-    for methods, relative_to in ((bad, ""), (bad, "baseline"), ({**bad, **COPIES}, "rows")):
-        monkeypatch.setattr(timing, "SWEEPS", {"copies": methods})
-        with pytest.raises(TensorcopyError, match="rows cannot be plotted: got RuntimeError: shape"):
-            timing.time_sizes(what="copies", most=4, relative_to=relative_to)
+def test_what_does_not_copy_is_left_out_with_the_reason(monkeypatch):
+    """It is observed to give a tensor, and its result has other values, or it raises at a size."""
+    codes = {"copied": "x.clone()", "relu": "torch.relu(x)", "at_four": "x.clone() if len(x) != 4 else 1 / 0"}
+    made = {name: Method("copy", name, code, (Promise("1.9.0", None, None),)) for name, code in codes.items()}
+    monkeypatch.setattr(timing, "METHODS", made)
+    document = timing.time_methods(to="tensor", device="cpu", numels=[1, 4], turns=2)
+    assert document["left_out"] == {
+        "relu": "does not copy 1 elements",
+        "at_four": "ZeroDivisionError: division by zero, with 4 elements",
+    }
+    assert [[*of_size] for of_size in document["times"].values()] == [["copied", "at_four", BASELINE], ["copied", BASELINE]]
 
 
-def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
-    conversions = timing.time_sizes(what="conversions", most=1, requires_grad=True)
-    assert [curve["name"] for curve in conversions["curves"]] == list(CONVERSIONS)
+def test_a_leaf_that_requires_grad_and_conversions_are_measured_too(worker_here):
+    conversions = sweep.measure("conversions", most=1, requires_grad=True)
+    assert [curve["name"] for curve in conversions["curves"]] == [*CONVERSIONS, BASELINE]
     assert conversions["requires_grad"]
 
 
 @pytest.fixture
 def known(monkeypatch):
     """A process whose times are known."""
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: known_times())
 
 
 def test_the_table_has_bars_and_some_times(known, capsys):
@@ -99,14 +91,15 @@ def test_the_table_has_bars_and_some_times(known, capsys):
     assert re.search(r"code of slow +▅██ +2.00 µs +4.00 µs +4.00 µs", output)
     assert re.search(r"memcpy baseline: code of baseline +▁▁▁ +100 ns", output)
     assert "torch 2.15.0, Box, float32 on cpu, one thread, 2026-11-21" in output
-    assert main(["plot", "copies", "--relative-to", "fast"]) == 0
+    assert main(["plot", "copies", "--relative-to", "tensor"]) == 0
     assert re.search(r"code of slow +\S+ +2.00× +4.00× +2.00×", capsys.readouterr().out)
 
 
 def test_json_is_alone_on_stdout(known, tmp_path, capsys):
     """Also where a picture is drawn: a program reads it."""
     assert main(["plot", "copies", "--json", "-o", str(tmp_path / "copies.svg")]) == 0
-    assert json.loads(capsys.readouterr().out) == KNOWN
+    document = json.loads(capsys.readouterr().out)
+    assert [curve["points"][0] for curve in document["curves"][:1]] == [{"numel": 1, "usual": 1e-6, "low": 1e-6, "high": 1.2e-6}]
     assert (tmp_path / "copies.svg").exists()
 
 
@@ -117,7 +110,8 @@ def test_a_picture_is_labelled(known, tmp_path, capsys, options):
     assert main(["plot", "copies", "-o", str(path), *options]) == 0
     assert str(path) in capsys.readouterr().out
     words = " ".join(ElementTree.parse(path).getroot().itertext())
-    for word in ("code of fast", "code of slow", "memcpy baseline: code of baseline", "torch 2.15.0, Box, one thread, 2026-11-21"):
+    how = "torch 2.15.0, Box, one thread, 2026-11-21"
+    for word in ("code of fast", "code of slow", "memcpy baseline: code of baseline", how, "Left out: relu."):
         assert word in words
     assert ("relative time" in words) == ("--relative-to" in options)
     is_linear = "--no-logx" in options

@@ -7,6 +7,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from tensorcopy.site.feeds import feeds
 
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
@@ -18,7 +19,6 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import select
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.site import addresses, render
-from tensorcopy.site.feeds import feeds
 from tests import launch_files
 
 VERSIONS = [release.version for release in release_table.load()][-10:]

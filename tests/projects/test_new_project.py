@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tensorcopy.site.machine import all_costs
+from tensorcopy.site.page import circumstances
 
 from tensorcopy import __version__, campaign, configuration
 from tensorcopy.cli import main
@@ -29,8 +31,6 @@ from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
 from tensorcopy.site import plots, render
-from tensorcopy.site.machine import all_costs
-from tensorcopy.site.page import circumstances
 from tensorcopy.worker import operations
 from tests import launch_files
 from tests.conftest import NEW, ROOT, at_home, declared_in, lab_campaign, require_pythons, suites_of, with_cases

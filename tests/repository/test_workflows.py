@@ -16,7 +16,6 @@ from tensorcopy import cli, files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import runners
 from tensorcopy.releases import uv
-from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
 from tests.repository.test_layers import IN_ENVIRONMENTS, MODULES
 
@@ -205,7 +204,7 @@ def test_no_release_is_built_while_nobody_owns_its_addresses(tmp_path):
     for name in shlex.split(command)[3:]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
-        (tmp_path / name).write_text(text + f"{UNKNOWN_SOURCE}/\n", encoding="utf-8")
+        (tmp_path / name).write_text(text + "https://github.com/-owner-/tensorcopy/\n", encoding="utf-8")
     refused = subprocess.run(["bash", "-e", "-c", step], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 1
     assert all(f"{name}:" in refused.stdout for name in shlex.split(command)[3:])

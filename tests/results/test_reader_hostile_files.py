@@ -28,7 +28,7 @@ from tensorcopy.projects import runners
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.results import function_profiles, launches, merge, reader, suite_specs
-from tensorcopy.site import render
+from tensorcopy.site import build, facts
 from tests import launch_files
 from tests.conftest import ROOT, lab_campaign
 from tests.mutations import FILE_MUTATIONS, RELEASES, kinds, mutate
@@ -92,8 +92,8 @@ def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch,
     for form in ("csv", "markdown"):
         assert main(["compare", *RELEASES, "--format", form]) == 2  # a case has failed
         texts[form] = capsys.readouterr().out
-    content = render.content(lab_campaign(tmp_path), reader.load_results(RESULTS).results)
-    tables = [texts["csv"], *(text for address, text in render.files(content) if address.endswith(".csv"))]
+    content = facts.site(lab_campaign(tmp_path), reader.load_results(RESULTS).results)
+    tables = [texts["csv"], *(text for address, text in build.files(content) if address.endswith(".csv"))]
     assert len(tables) == 2
     for table in tables:
         cells = [cell for row in csv.reader(StringIO(table)) for cell in row]

@@ -7,7 +7,7 @@ import pytest
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import function_profiles, reader
-from tensorcopy.site import publisher, writer
+from tensorcopy.site import build, facts
 from tests import launch_files
 from tests.mutations import FILE_MUTATIONS, kinds
 
@@ -119,7 +119,7 @@ def test_a_damaged_profile_is_named_by_every_page_and_by_the_exit_code(run):
     path.write_bytes(b"no xz")
     target = Path("site")
     target.mkdir()
-    problems, _ = publisher.publish(shipped(), Path("results"), target)
+    problems, _ = build.publish(shipped(), Path("results"), target)
     assert [path.name in problem.what for problem in problems] == [True]
     for address in ("index.html", "data.html"):
         assert path.name in (target / address).read_text(encoding="utf-8"), address
@@ -129,7 +129,7 @@ def test_a_site_without_a_result_is_written_with_a_warning(run):
     """As where results_dir names another folder: the site that was there had times."""
     target = Path("site")
     target.mkdir()
-    problems, warnings = publisher.publish(shipped(), Path("resutls"), target)
+    problems, warnings = build.publish(shipped(), Path("resutls"), target)
     assert (problems, (target / "index.html").is_file()) == ((), True)
     assert [warning.got for warning in warnings] == ["no launch in resutls"]
 
@@ -140,6 +140,6 @@ def test_every_page_names_what_could_not_be_read(run):
     loaded = reader.load_results(Path("results"))
     target = Path("site")
     target.mkdir()
-    writer.write(shipped(), loaded.results, {}, target, problems=loaded.problems)
+    build.write(facts.site(shipped(), loaded.results, problems=loaded.problems), target)
     for address in ("index.html", "ja/index.html", "compare/index.html", "data.html"):
         assert name in (target / address).read_text(encoding="utf-8"), address

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.results.cases import baseline_case, nbytes
 from tensorcopy.results.effects import Timing
-from tensorcopy.site.machine import machines
+from tensorcopy.site import facts
 from tests import launch_files
 from tests.conftest import NEW, OLD, SHIPPED, measured
 from tests.launch_files import case
@@ -92,7 +93,8 @@ def test_conversions_with_numpy_2_are_compared_with_the_same_release_and_in_no_h
     """That which was measured beside the history's numpy."""
     (beside,) = [result for result in shipped_results.results if result.series_key.has_numpy_2]
     assert (beside.machine, beside.series_key.build) == (SHIPPED.name, "cuda-numpy2")
-    assert not any(result.series_key.has_numpy_2 for machine in machines(shipped_results.results) for result in machine.results)
+    histories = facts.site(shipped(), shipped_results.results).histories
+    assert not any(result.series_key.has_numpy_2 for history in histories for result in history.results)
     result = next(each for each in shipped_results.results if each.sha == beside.sha and each.python == beside.python and each != beside)
     comparison = comparisons.between(Question(result, beside))
     assert comparison.labels == tuple(f"torch {result.provenance['torch']}, numpy {numpy}" for numpy in ("1.26.4", "2.4.6"))

@@ -2,12 +2,13 @@
 
 import pytest
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
 from tensorcopy.results.result import by_history
-from tensorcopy.site import machine as machine_model
+from tensorcopy.site import facts
 from tests import launch_files
 from tests.launch_files import EVERY, START
 
@@ -48,8 +49,8 @@ def test_the_site_and_the_terminal_show_the_same_history(tmp_path):
     launch_files.write(tmp_path, {CASE: {"2.13.0": 1.0, "2.14.1": 1.0}}, launches=3)
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, sides={"2.15.0": {"build": "cpu"}}, launches=1, start=START + 20 * EVERY)
     results = reader.load_results(tmp_path).results
-    (machine,) = machine_model.machines(results)
-    (of_site,), (of_terminal,) = machine.history.values(), case_history.joined(select.history(results)).values()
+    (history,) = facts.site(shipped(), results).histories
+    (of_site,), (of_terminal,) = history.cases.values(), case_history.joined(select.history(results)).values()
     assert of_site.releases == of_terminal.releases == ("2.13.0", "2.14.1")
 
 

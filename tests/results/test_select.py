@@ -16,8 +16,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
 from tensorcopy.results.result import answering_machine
-from tensorcopy.site import machine as machine_model
-from tensorcopy.site.content import Content
+from tensorcopy.site import facts
 from tests import launch_files
 
 BEFORE, NEWEST = release_table.load()[-2:]
@@ -171,8 +170,7 @@ def test_the_machine_of_a_device_is_the_one_with_its_longest_history(two_devices
     assert select.pair(BEFORE.version, NEWEST.version, two_devices, release_table.load(), device=device).after.machine == machine
     assert select.newest(results, device=device).machine == machine
     assert {result.machine for axis in select.history(results, device=device) for result in axis} == {machine}
-    site = Content(shipped(), tuple(machine_model.machines(results)), {}, "2026-11-27")
-    assert site.by_device[device].name == machine
+    assert facts.site(shipped(), results).answering[device].name == machine
 
 
 def test_of_equal_histories_the_machine_that_measured_last_answers(folder):

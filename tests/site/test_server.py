@@ -6,10 +6,10 @@ import socket
 import threading
 
 import pytest
+from tensorcopy.site.addresses import WebAddresses
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import server, writer
-from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"

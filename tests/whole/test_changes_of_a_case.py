@@ -6,13 +6,13 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from tensorcopy.site.machine import machines
+from tensorcopy.site.pages import histories
 
 from tensorcopy.numbers import change_size, duration, signed_percent
 from tensorcopy.releases import release_table
 from tensorcopy.report import terminal
 from tensorcopy.site import render
-from tensorcopy.site.machine import machines
-from tensorcopy.site.pages import histories
 from tests import launch_files
 from tests.conftest import measured
 from tests.pages import elements, site_of, text_of, texts_of

@@ -7,6 +7,7 @@ from html import unescape
 
 import feedparser
 import pytest
+from tensorcopy.site.content import Content
 
 from tensorcopy.campaign import VerdictRules
 from tensorcopy.copying import recommend
@@ -18,7 +19,6 @@ from tensorcopy.releases import release_table
 from tensorcopy.report import formats, terminal
 from tensorcopy.report.sentences import age_text
 from tensorcopy.site import addresses, data_files, render
-from tensorcopy.site.content import Content
 from tests import launch_files
 from tests.conftest import SHIPPED, SHIPPED_GPU
 from tests.launch_files import METHODS

@@ -26,6 +26,9 @@ import feedparser
 import msgspec
 import pytest
 from asv.config import Config
+from tensorcopy.site.content import Content
+from tensorcopy.site.page import circumstances
+from tensorcopy.site.pages import histories, release_pairs
 
 from tensorcopy.asv_plugin import comparing, projection
 from tensorcopy.campaign import Campaign
@@ -41,9 +44,6 @@ from tensorcopy.report import pr_comment, sentences
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, data_files, feeds, render
-from tensorcopy.site.content import Content
-from tensorcopy.site.page import circumstances
-from tensorcopy.site.pages import histories, release_pairs
 from tests import launch_files
 from tests.launch_files import START
 
