@@ -197,7 +197,7 @@ class History:
     @cached_property
     def profiled(self) -> list[list[tuple[Result, Any]]]:
         """The results of each Python whose functions were counted, in order of release, with their profiles."""
-        return [[(each, profiles) for each in axis if (profiles := function_profiles.profiles_of(each))] for axis in self.axes]
+        return [[(each, profiles) for each in axis if (profiles := _profiles(each))] for axis in self.axes]
 
     @cached_property
     def causes(self) -> dict[str, list[Cause]]:
@@ -234,6 +234,14 @@ class Cause(NamedTuple):
     after: Result
     case: str
     difference: ProfileDifference
+
+
+def _profiles(result: Result) -> Any:
+    """Return the functions of a result; None without any, or where their file is damaged, which is one of the site's problems."""
+    try:
+        return function_profiles.profiles_of(result)
+    except TensorcopyError:
+        return None
 
 
 def _smallest(names: Iterable[str]) -> dict[str, str]:
