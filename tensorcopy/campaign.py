@@ -107,7 +107,7 @@ class Campaign:
     observers : arguments of the probe of an environment: the module that observes what methods do, and "--own-only" without a registry
     profiler : the probe that counts the functions of its cases; "" for none
     profiled : a regular expression on the names of the cases whose functions are counted; "" for all
-    pages : the package with the pages that only this campaign has, see `site.content.OwnPages`; "" for none
+    pages : the package with the pages that only this campaign has, see `site.build.files`; "" for none
     measured : beginnings of the files of its repository that can change a time, or whether there is one
     quick, memory : regular expressions on asv's names, of what `dashboard --quick` times and `dashboard` counts; "" for all
     """
