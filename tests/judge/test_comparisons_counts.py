@@ -7,7 +7,6 @@ from itertools import permutations
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.copying.inside import instruction_count
 from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.paired import CountPair, Reason
 from tensorcopy.results.cases import counted_case
@@ -110,16 +109,6 @@ def test_a_comparison_and_a_history_agree_on_what_has_changed(before, after, cha
     assert count(before, after).changed is changed
     if before and after:
         assert bool(case_history.exact_steps([before, after], [0.0, 0.002])) is changed
-
-
-def test_neither_the_loop_nor_switching_the_count_on_counts():
-    """However few the calls of a section are: here 1 000 instructions once, 7 a turn, and 100 a call."""
-    few, many, failed = (instruction_count.Section("m", numel) for numel in (2**18, 1, 2))
-    assert few.calls < many.calls
-    empty = {instruction_count.EMPTY: instruction_count.CALLS, instruction_count.EMPTY_SHORT: instruction_count.FEWEST_CALLS}
-    totals = {number: [1000 + turns * 7] for number, turns in empty.items()}
-    totals |= {number: [1000 + section.calls * 107] for number, section in enumerate((few, many))}
-    assert instruction_count.per_call(totals, [few, many, failed]) == {few: 100.0, many: 100.0}
 
 
 def test_a_case_that_cannot_be_compared_does_not_count_among_those_that_are_judged_together(tmp_path):

@@ -12,7 +12,6 @@ from tensorcopy.results import reader
 from tensorcopy.results.launches import Suite
 from tensorcopy.worker.nvidia import driver_version
 from tests import launch_files
-from tests.pages import site_of
 
 NAMES = ("2.14.1", "2.15.0")
 CPU, CUDA = "copies.BySize.time_copy tensor 16", "copies.Throughput.time_copy tensor 16 cuda"
@@ -186,28 +185,6 @@ def test_every_shipped_launch_counts(shipped_results):
     assert shipped_results.warnings == ()
 
 
-CLOCKS = {"clock_mhz": 1755, "max_clock_mhz": 1980, "max_memory_clock_mhz": 3201}
-
-
-def test_driver_cuda_and_clocks_stand_under_the_charts_of_a_gpu(tmp_path):
-    """With the release at which the driver changed between launches; nothing of it under a chart of the CPU."""
-    card, later = {**GPU, "gpu": CLOCKS}, {**GPU, "driver": "590.44", "gpu": {**CLOCKS, "clock_mhz": 1980}}
-    cuda = {"2.8.0": "12.8", "2.10.0": "12.8", "2.14.1": "13.0", "2.15.0": "13.2"}
-    for number, (names, provenance) in enumerate(((("2.8.0", "2.10.0"), card), (("2.14.1", "2.15.0"), later))):
-        sides = {name: {"cuda": cuda[name]} for name in names}
-        cases = {case: dict.fromkeys(names, 1.0) for case in (CPU, CUDA)}
-        start = launch_files.START.replace(hour=number)
-        launch_files.write(tmp_path, cases, sides=sides, launches=3, identity="0123456789ab", start=start, **provenance)
-    site = site_of(launch_files.load(tmp_path))
-    texts = [
-        "Driver 580.159.04 up to torch 2.10.0, 590.44 from 2.14.1 on: times across a change of the driver are not compared.",
-        "CUDA 12.8 with torch 2.8.0 to 2.10.0, 13.0 with 2.14.1, 13.2 with 2.15.0.",
-        "Clock 1755 to 1980 of 1980 MHz, memory 3201 MHz.",
-    ]
-    on_gpu, on_cpu = (site[f"history/box/copies.{name}.html"] for name in ("Throughput/tensor-16-cuda", "BySize/tensor-16"))
-    assert f'<p class="note">{" ".join(texts)}' in on_gpu
-    assert not any(text in on_cpu for text in texts)
-    assert f'<p class="note">NVIDIA H9: {" ".join(texts)}' in site["history/box/index.html"]
 
 
 @pytest.mark.parametrize(
