@@ -158,19 +158,19 @@ class History:
                 change = comparisons.between(Question(before, result, self.rules)).changes.get(case) if before else None
                 sized = change if change and change.interval and change.ratio else None
                 instructions = result.count_of(case) if case.spec.timed else None
-                verdict, size = changed.get(result, ("", ""))
+                verdict, size, interval = changed.get(result, ("", "", ""))
                 place = places.get(result)
                 row = Row(
                     release=result.version,
                     python=result.python,
                     value=quantity(value.value, history.unit),
                     change=size or (signed_percent(sized.size) if sized else ""),
-                    interval=signed_interval(sized.interval) if sized and sized.interval else "",
+                    interval=interval or (signed_interval(sized.interval) if sized and sized.interval else ""),
                     verdict=verdict,
                     meaning=self.meaning(case, place) if place and verdict else "",
                     detectable=percent(change.detectable, 1) if change and change.detectable is not None else "",
                     instructions=quantity(instructions.value, INSTRUCTIONS) if instructions else "",
-                    instructions_change=of_counts.get(result, ("", ""))[1],
+                    instructions_change=of_counts.get(result, ("", "", ""))[1],
                     launches=_launches(result, case),
                 )
                 rows.append(row)
@@ -253,14 +253,15 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
     return smallest
 
 
-def _changes(history: CaseHistory) -> dict[Result, tuple[str, str]]:
-    """Return the verdict and the size of each change by the result that shows it."""
+def _changes(history: CaseHistory) -> dict[Result, tuple[str, str, str]]:
+    """Return the verdict, the size and the interval of each change by the result that shows it."""
     found = {}
     for step in history.all_steps:
         verdict = case_history.direction(history.unit, rises=step.rises).value
         size = quantity(step.after - step.before, history.unit) if history.case.tracked else signed_percent(step.ratio)
         than = (f" against {step.against}" if step.against else "") + (f" on Python {step.only_on} only" if step.only_on else "")
-        found[history.sides_of(step)[1]] = (verdict if history.unit == SECONDS else "", size + than)
+        interval = signed_interval(step.interval) if step.interval else ""
+        found[history.sides_of(step)[1]] = (verdict if history.unit == SECONDS else "", size + than, interval)
     return found
 
 
