@@ -185,8 +185,6 @@ def test_every_shipped_launch_counts(shipped_results):
     assert shipped_results.warnings == ()
 
 
-
-
 @pytest.mark.parametrize(
     ("provenances", "lines"),
     [
