@@ -16,8 +16,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tensorcopy.site.machine import all_costs
-from tensorcopy.site.page import circumstances
 
 from tensorcopy import __version__, campaign, configuration
 from tensorcopy.cli import main
@@ -30,10 +28,9 @@ from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
-from tensorcopy.site import plots, render
+from tensorcopy.site.facts import told
 from tensorcopy.worker import operations
-from tests import launch_files
-from tests.conftest import NEW, ROOT, at_home, declared_in, lab_campaign, require_pythons, suites_of, with_cases
+from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons, suites_of
 from tests.pages import follow_links_in
 from tests.repositories import AUTHOR, sha
 from tests.repositories import run as git
@@ -427,33 +424,9 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {counted_case(case) for case in samples} == {None}
     names, params = ("method", "dtype", "requires_grad"), (("'ffill'", "'bfill'"), ("int",), ("True", "None"))
-    shown = [circumstances(case) for case in cases_of("theirs.time_fill", names, params)]
-    assert shown == [f"method_={each}, dtype=int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
+    shown = [told(case) for case in cases_of("theirs.time_fill", names, params)]
+    assert shown == [f"method_={each}, int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
     assert group_name(CaseGroup("distances", "cpu", None), names_device=True) == "distances"
-
-
-def test_inputs_have_the_strides_and_values_that_are_declared(folder):
-    """The same values in every process; the set-up sees them."""
-    from tensorcopy.copying.inside import own
-
-    text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
-    (folder / operations.FILE).write_text(text)
-    (operation,), method = declared_in(folder), own.own_with_inputs()["attention"]
-    values = own.make_values(operation, method, 16)
-    assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
-    assert values["q"].requires_grad
-    assert values["k"].stride() == (1, 16)
-    assert values["q"].equal(own.make_values(operation, method, 16)["q"])
-    assert own.numel(operation, 16) == 2 * 16 * 64
-    own.check_reference(operation, method, 16)
-    wrong = operations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
-    with pytest.raises(
-        TensorcopyError, match=r"the operation attention differs from its reference: got 0\.\d+ instead of \d+\.\d+ at \[0, 0\]"
-    ):
-        own.check_reference(wrong, method, 16)
-    wrong = operations.Operation(**{**vars(operation), "reference": "q"})
-    with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
-        own.check_reference(wrong, method, 16)
 
 
 def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
@@ -511,78 +484,6 @@ def texts(site: Path) -> dict[str, str]:
     for path in site.rglob("*.html"):
         pages[path.relative_to(site).as_posix()] = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", path.read_text(), flags=re.DOTALL)
     return pages
-
-
-def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group(tmp_path):
-    """Each with its own sizes, beside those of a tensor x; what is at one n is no number of elements."""
-    rows = {"scale": ("heads", "numel=16"), "attend": ("heads", "n=16 n=256"), "gather": ("rows", "n=64"), "scores": ("rows", "")}
-    suites = {"numel": "own.BySize.time_own", "n": "own.ByInputs.time_own"}
-    sizes = [(name, *size.split("=")) for name, (_, of_name) in rows.items() for size in of_name.split()]
-    cases = [f"{suites[by]} {name} {size}" for name, by, size in sizes] + ["own.ByInputsOnDevice.time_own scores 64 cuda"]
-    launch_files.write(tmp_path, {case: {"2.14.1": 1.0, "2.15.0": 1.0} for case in cases}, accelerators={"cuda": "NVIDIA H9"})
-    methods = {name: {**launch_files.observed("own"), "group": group, "code": f"{name}(q)"} for name, (group, _) in rows.items()}
-    for release in ("2.14.1", "2.15.0"):
-        launch_files.write_counts(tmp_path, release, {}, methods=methods)
-    content = render.content(lab_campaign(tmp_path), reader.load_results(tmp_path).results)
-    (machine,) = content.machines
-    assert [(table.group, table.device, table.by, table.numels) for table in all_costs(machine.result)] == [
-        ("heads", "cpu", "numel", (16,)),
-        ("heads", "cpu", "n", (16, 256)),
-        ("rows", "cpu", "n", (64,)),
-        ("rows", "cuda", "n", (64,)),
-    ]
-    assert [row["title"] for row in plots.pictures(machine)] == ["heads: n=16", "heads: n=256", "rows: n=64"]
-    site = dict(render.files(content))
-    texts = {address: re.sub(r"<[^>]*>", "", text) for address, text in site.items() if address.endswith(".html")}
-    assert "heads: own operations with inputs" in texts["sizes/box/py3.11-cuda/2.15.0.html"]
-    assert re.search(r"Own operations: heads.*scale\(q\).*Own operations: rows.*gather", texts["history/index.html"], re.DOTALL)
-
-
-def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_results, tmp_path):
-    """Its histories lead to them; functions of other methods were counted too, and have none."""
-    counted = [
-        result for result in shipped_results.results if result.environment == "py3.11-cuda" and result.version in ("2.5.1", "2.15.0")
-    ]
-
-    own = [with_cases(result, lambda case: dict(case.parameters).get("method") == "clone") for result in counted]
-    site = dict(render.files(render.content(lab_campaign(tmp_path), own)))
-    pages = [address for address in site if address.startswith("why/")]
-    assert pages
-    assert {Path(address).name.partition("-")[0] for address in pages} == {"clone"}
-    linked = {
-        (address, os.path.normpath(Path(address).parent / link))
-        for address, text in site.items()
-        if address.endswith(".html")
-        for link in re.findall(r'href="([^"#:]*\bwhy/[^"#]*)"', text)
-    }
-    assert {target for _, target in linked} <= site.keys()
-    assert {target for address, target in linked if address.startswith("history/")} == {page for page in pages if page.endswith(".html")}
-
-
-def test_the_pages_of_a_suite_of_others_are_about_nothing_else(tmp_path):
-    """Neither copies nor methods; the column of a benchmark without parameters is its value, and of memory less is better."""
-    times = {"2.8.0": 1.0, "2.14.1": 1.0, "2.15.0": 2.0}
-    launch_files.write(tmp_path, {"theirs.time_roll": times, "theirs.time_window n=16": times, "theirs.time_window n=64": times})
-    for release in times:
-        launch_files.write_counts(tmp_path, release, {"theirs.peakmem_roll": [2.0**20] * 2}, units={"theirs.peakmem_roll": "bytes"})
-    site = dict(render.files(render.content(lab_campaign(tmp_path), launch_files.load(tmp_path))))
-    shown = {
-        address: " ".join([*re.findall(r'content="(.*?)"', text), text]) for address, text in site.items() if address.endswith(".html")
-    }
-    assert "history/box/theirs.peakmem_roll/all.html" in shown
-    for address, text in shown.items():
-        words = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", text, flags=re.DOTALL)
-        for word in (COPIES, re.compile(r"\bmethods?\b", re.IGNORECASE)):
-            assert not word.search(words), (address, words[max(0, word.search(words).start() - 60) :][:200])
-        assert "docs/" not in words, address
-    assert "2 benchmarks on torch 2.15.0 (cpu)" in site["regressions.svg"]
-    assert "2 benchmarks slower in 3 cases" in site["slowdowns.xml"]
-    index = shown["history/index.html"]
-    assert {*re.findall(r"<h3[^>]*>(.*?)</h3>", index)} == {"theirs"}
-    columns = [re.findall(r'<th scope="col">(.*?)</th>', head) for head in re.findall(r"<thead>.*?</thead>", index)]
-    assert sorted(map(tuple, columns)) == [("", "time"), ("", "value"), ("n", "16", "64")]
-    assert "not known" not in index
-    assert "Of memory, which <code>mem_</code> and <code>peakmem_</code> track, less is better" in index
 
 
 @pytest.mark.slow
