@@ -19,6 +19,7 @@ from tensorcopy.releases import uv
 from tests.conftest import ROOT
 from tests.repository.test_layers import IN_ENVIRONMENTS, MODULES
 
+UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # no account of GitHub can have that name
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ALL = [*WORKFLOWS, *sorted((ROOT / "docs/examples/point-clouds/.github/workflows").glob("*.yml"))]  # with those that `init` writes
 RELEASE = ROOT / ".github" / "workflows" / "release.yml"
@@ -204,7 +205,7 @@ def test_no_release_is_built_while_nobody_owns_its_addresses(tmp_path):
     for name in shlex.split(command)[3:]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
-        (tmp_path / name).write_text(text + "https://github.com/-owner-/tensorcopy/\n", encoding="utf-8")
+        (tmp_path / name).write_text(text + f"{UNKNOWN_SOURCE}/\n", encoding="utf-8")
     refused = subprocess.run(["bash", "-e", "-c", step], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 1
     assert all(f"{name}:" in refused.stdout for name in shlex.split(command)[3:])

@@ -15,6 +15,7 @@ from uv import find_uv_bin
 from tensorcopy import cli, files
 from tensorcopy.releases import release_table, uv
 from tests.conftest import ROOT, require
+from tests.repository.test_workflows import UNKNOWN_SOURCE
 
 PROJECT = files.read_toml(ROOT / "pyproject.toml")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
@@ -28,7 +29,6 @@ for command in commands:
         code = cli.main(command)
     print(json.dumps([code, errors.getvalue()]))
 """
-UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # until docs/releasing.md is followed
 OTHERS = {
     ("dashboard", "--no-serve"): "dashboard",
     ("measure", "2.15.0"): "dashboard",
