@@ -37,7 +37,6 @@ from tensorcopy.results.result import Result
 from tensorcopy.site import build, facts
 from tensorcopy.site.facts import Site
 from tensorcopy.worker import operations
-from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -295,13 +294,6 @@ def suites_of(folder: Path) -> Path:
     """Return the folder of the suites that asv reads for the campaign that a folder declares."""
     declared = of_folder(folder)
     return interpreters.suites_folder(declared.suites, folder / ".asv", has_operations=bool(declared.operations))
-
-
-def declared_in(folder: Path) -> tuple[Operation, ...]:
-    """Return the operations of the campaign that a folder declares; this process has them too."""
-    own = of_folder(folder)
-    worker_in_process.declare(own.variables().get(operations.VARIABLE, "[]"))
-    return own.operations
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,10 +21,7 @@ from tensorcopy.worker.processes import ReportProgress, ignore_progress
 def declare(declared: str) -> None:
     """Let this process have operations, as JSON, as if it had been started with them."""
     os.environ[operations.VARIABLE] = declared
-    own: Any = sys.modules.get("tensorcopy.copying.inside.own")  # which imports torch
-    of_own = (own.own_operations, own.own_with_inputs, own.groups) if own else ()
-    for cached in (operations.operations, *of_own):
-        cached.cache_clear()
+    operations.operations.cache_clear()
 
 
 def run_probe(

@@ -20,7 +20,7 @@ from docs.tools import figures
 from tensorcopy import configuration
 from tensorcopy.cli import main
 from tensorcopy.cli.arguments import results_folder
-from tensorcopy.copying import advise
+from tensorcopy.copying import advise, recommend
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
@@ -139,7 +139,7 @@ READERS = {  # what reads each file that people write or that another program ha
     "runners.toml": runners.load,
     "suites.toml": suite_specs.read,
     "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
-    "shipped.json": lambda path: advise.as_shipped(REQUEST, 2**17, path),
+    "shipped.json": lambda path: recommend.answer(advise.shipped_evidence.__wrapped__("cpu", path), REQUEST),
     "accuracy.json": lambda path: figures.accuracy(None),
     "agreement.json": lambda path: figures.agreement(None),
 }
@@ -216,11 +216,11 @@ def test_nothing_but_a_file_is_read_as_functions(in_copy, kind):
             merge.merge([folder], into)
 
 
-SHIPPED_DAMAGE = {  # what it does, of an answer or its source, to a text that stays JSON
+SHIPPED_DAMAGE = {  # what it does to a text that stays JSON
     "a table for a text": ('"torch":"2', '"torch":{},"x":"2'),
-    "no number": ('"choices":[["', '"choices":[["x",NaN,null,"tied",null],["'),
-    "a text for a number": ('"choices":[["', '"choices":[["clone","1","1","tied",null],["'),
-    "one caveat": ('"caveats":[]', '"caveats":"x"'),
+    "no number": ('"numel":1,', '"numel":null,'),
+    "a text for a number": ('"numel":1,', '"numel":"1",'),
+    "a text for a table": ('"methods":{', '"methods":"","x":{'),
 }
 
 
@@ -230,7 +230,7 @@ def test_shipped_results_of_another_form_are_refused(tmp_path, damage):
     path = tmp_path / advise.SHIPPED.name
     path.write_text(advise.SHIPPED.read_text().replace(*SHIPPED_DAMAGE[damage]))
     with pytest.raises(TensorcopyError, match="the shipped results cannot be read"):
-        advise.as_shipped(REQUEST, 2**17, path)
+        advise.shipped_evidence("cpu", path)
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):
