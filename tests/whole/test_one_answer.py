@@ -1,8 +1,8 @@
 """One comparison, one answer: every output says the same of the same launches.
 
-`SETS` are constructed launches, with the verdict that each case must have. Every output of `OUTPUTS` is produced by the real commands, or is
-a file of the site, and read back as text: its verdicts, sizes and intervals are those of the judge, to the digits that are printed, and so
-are its numbers of cases by verdict. tests/site reads the pages back.
+`SETS` are constructed launches, with the verdict that each case must have. Every output of `OUTPUTS` is produced by the real commands, or
+is a file of the site, and read back as text: its verdicts, sizes and intervals are those of the judge, to the digits that are printed, and
+so are its numbers of cases by verdict. tests/site reads the pages back.
 """
 
 from __future__ import annotations
