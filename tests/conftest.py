@@ -36,7 +36,6 @@ from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
 from tensorcopy.site import build, facts
 from tensorcopy.site.facts import Site
-from tensorcopy.worker import operations
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -288,25 +287,6 @@ def small_checkout(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def lab_campaign(folder: Path, **values: Any) -> Campaign:
     """Return a campaign of its own, in a folder."""
     return Campaign("lab", "A lab", folder, release_table.load(), folder / "releases.toml", **values)
-
-
-def suites_of(folder: Path) -> Path:
-    """Return the folder of the suites that asv reads for the campaign that a folder declares."""
-    declared = of_folder(folder)
-    return interpreters.suites_folder(declared.suites, folder / ".asv", has_operations=bool(declared.operations))
-
-
-@pytest.fixture
-def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None], None, None]:
-    """No test has another's operations; the function forgets its own."""
-
-    def forget() -> None:
-        worker_in_process.declare("[]")
-
-    monkeypatch.setenv(operations.VARIABLE, "[]")
-    forget()
-    yield forget
-    forget()
 
 
 @pytest.fixture

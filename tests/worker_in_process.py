@@ -7,21 +7,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tensorcopy.worker import operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
-
-
-def declare(declared: str) -> None:
-    """Let this process have operations, as JSON, as if it had been started with them."""
-    os.environ[operations.VARIABLE] = declared
-    operations.operations.cache_clear()
 
 
 def run_probe(
@@ -34,7 +26,6 @@ def run_probe(
     """Return a probe's result, in place of tensorcopy.releases.interpreters.run_probe."""
     import torch
 
-    declare(variables.get(operations.VARIABLE, "[]"))
     threads = torch.get_num_threads()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as a process prints them

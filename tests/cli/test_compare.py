@@ -443,8 +443,6 @@ CASES_BY_DEVICE = {
     "copies.Throughput.time_copy tensor 16 cuda": "cuda",
     "memory.Host.track_peak tensor 16 cuda": "cuda",
     "memory.Counted.track_peak tensor 16": "cuda",
-    "own.ByInputs.time_own attend 16": "cpu",
-    "own.ByInputsOnDevice.time_own attend 16 cuda": "cuda",
     "theirs.time_it device=cuda:0": "cuda",
     "theirs.time_it device=device(type='mps')": "mps",
     "theirs.time_it device=None": "cpu",

@@ -22,6 +22,7 @@ from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.groups import CaseGroup
+from tensorcopy.measure import plan
 from tensorcopy.projects import asv_suite, installation, new_project
 from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import environments, release_table, uv
@@ -29,8 +30,7 @@ from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
 from tensorcopy.site.facts import told
-from tensorcopy.worker import operations
-from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons, suites_of
+from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons
 from tests.pages import follow_links_in
 from tests.repositories import AUTHOR, sha
 from tests.repositories import run as git
@@ -58,7 +58,7 @@ def noted_of_installation(tmp_path_factory, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def folder(undeclared, noted_of_installation, tmp_path, monkeypatch) -> Path:
+def folder(noted_of_installation, tmp_path, monkeypatch) -> Path:
     """An empty folder, the current one; tensorcopy is installed from a repository."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -266,7 +266,7 @@ def test_init_tells_a_package_that_no_index_has_from_an_index_that_cannot_be_ask
 
 def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(folder):
     """The package's is not written; a row of the same version replaces the package's."""
-    (folder / operations.FILE).write_text('[project]\nname = "lab"\n')
+    (folder / "tensorcopy.toml").write_text('[project]\nname = "lab"\n')
     known, table = release_table.load(), campaign.read(folder).table
     assert table == folder / "releases.toml"
     for release in (replace(NEW, version="2.99.0", sha="9" * 40), replace(known[-1], notes="https://example.org")):
@@ -400,23 +400,6 @@ def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
     assert declared.requirements() == ["pympler", "einops==0.8"]
 
 
-def test_operations_beside_a_suite_make_a_package_of_both(folder):
-    """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written. Alone it is read there."""
-    theirs = suite(folder / "benchmarks", "theirs")
-    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n')
-    assert suites_of(folder) == theirs
-    assert campaign.read(folder).steady() == {"OMP_NUM_THREADS": "1"}
-    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
-    made = suites_of(folder)
-    assert made == folder / ".asv/suites/benchmarks"
-    code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
-    assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
-    (folder / "benchmarks" / "own.py").write_text("")
-    with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
-        suites_of(folder)
-
-
 def test_parameters_of_a_third_party_suite_keep_their_meaning():
     """A numel may be a dtype, and a module `memory` may time: neither damages a file of results. Pages tell all of them apart."""
     samples = cases_of("memory.Odd.time_nothing", ("method", "numel"), (("'a'",), ("torch.float32", "None")))
@@ -533,9 +516,6 @@ def test_the_workflows_of_a_project_install_tensorcopy_as_written(lab):
         assert '"machine": "github-hosted"' in done.stdout
 
 
-OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -543,33 +523,16 @@ OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
         (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
         ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
         ('[project]\nrequires = [".\\u0000"]', "allowed: an array of packages"),
-        (f"{OPERATION}requires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
         ("[suites]\npath = 'nowhere'", "which is no folder"),
         ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
-        ("[project]\n[sute]", "got sute; allowed: [[operation]]"),
+        ("[project]\n[sute]", "got sute; allowed: "),
         ("project = 1", "got project = 1; allowed: a table [project]"),
         ("[project]\n", "this project has nothing to measure"),
-        ('[[operation]]\nname = "a"', "an operation without code"),
-        ('[[operation]]\nname = "A b"\ncode = "q"', "lowercase letters"),
-        ('[[operation]]\nname = "a', "is refused"),
-        (f"{OPERATION}group = 'copy'", "a group that is not one of the registry's"),
-        (f"{OPERATION}colour = 'red'", "got colour; allowed: name, code"),
-        (f"{OPERATION}imports = ['.mine']", "got imports '.mine'; allowed: names of modules"),
-        (f"{OPERATION}since = 'soon'", "got since = 'soon'; allowed: a release of torch"),
-        (f"{OPERATION}promise.with_gard = {{}}\npromise.plain = {{}}", "got promise with with_gard; allowed: plain and with_grad"),
-        (f"{OPERATION}promise.plain = {{ colour = 1 }}", "got promise.plain = {'colour': 1}; allowed: a table with gives, warns, raises"),
-        (f"{OPERATION}inputs.start = {{}}", "got the input 'start'; allowed: names of Python, none of calls"),
-        (f"{OPERATION}inputs.q = {{ colour = 1 }}", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
-        (f"{OPERATION}inputs.q = {{ dtype = 'float8' }}", "got dtype = 'float8' in inputs.q; allowed: float32"),
-        (f"{OPERATION}inputs.q = {{ layout = 'transposed' }}", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
     ],
 )
 def test_an_invalid_declaration_is_refused(folder, text, expected):
-    """Of a project, an operation or its inputs: the message has the value and what is allowed."""
-    (folder / operations.FILE).write_text(text)
-    try:
-        errors = [*of_folder(folder).left_out.values()]
-        suites_of(folder)
-    except TensorcopyError as error:
-        errors = [error]
-    assert [expected in str(error) for error in errors] == [True]
+    """The message has the value and what is allowed."""
+    (folder / "tensorcopy.toml").write_text(text)
+    with pytest.raises(TensorcopyError) as raised:
+        plan.suites_folder(of_folder(folder))
+    assert expected in str(raised.value)

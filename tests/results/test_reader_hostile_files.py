@@ -108,23 +108,16 @@ def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch,
 
 
 REQUEST = CopyRequest("tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
-OPERATION = """[project]
+PROJECT = """[project]
 name = "p"
 title = "t"
 requires = ["einops==0.8"]
-[[operation]]
-name = "scaled"
-code = "scale * q"
-imports = ["copy"]
-group = "mine"
-inputs.q = { shape = ["n", 64], requires_grad = true }
-setup = "scale = 2"
-sizes = [16]
-[[operation]]
-name = "copied"
-code = "x.clone()"
-beside = "copies"
-promise.plain = { layout = "contiguous" }
+[margin]
+"copies.*" = 5
+[[acknowledged]]
+case = "clone"
+release = "2.15.0"
+why = "a check"
 """
 
 
@@ -156,7 +149,7 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
         "runners.toml": ROOT / ".github" / name,
         "suites.toml": ROOT / "benchmarks" / name,
     }
-    written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
+    written = {"tensorcopy.toml": PROJECT, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
     folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
     folder.mkdir(exist_ok=True)
     source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None

@@ -76,7 +76,6 @@ def test_a_third_party_suite_has_the_unit_that_it_declares(name, declared, unit,
         ("copy", "cuda", (), "copies.Throughput.time_copy"),
         ("conversion", "cuda", ("requires_grad",), "conversions.Latency.time_conversion"),
         ("primitive", "cuda", (), "primitives.BySize.time_primitive"),
-        ("einops", "cpu", (), "own.BySize.time_own"),
     ],
 )
 def test_a_group_of_methods_has_one_suite_by_size(methods, device, axes, suite):
