@@ -63,6 +63,8 @@ EXAMPLES = {
     "named[0]": "HEAD~1",
     "named[1]": "HEAD",
     "next(iter(allowed))": "float32",
+    "next(iter(by_device))": "cuda",
+    "next(iter(known))": "float32",
     "of_release[-1].python": "3.12",
     "of_torch": "2.14.1 2.15.0",
     "option": "--device ",
