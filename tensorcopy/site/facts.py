@@ -34,7 +34,7 @@ OPEN = (OpenSince.NEW, OpenSince.RECENT, OpenSince.OLDER)  # what the badge coun
 
 
 class Row(NamedTuple):
-    """A case with one release, as texts: a row of its page and of the CSV."""
+    """A case with one release, as texts."""
 
     release: str
     value: str
@@ -176,6 +176,34 @@ class ShownHistory:
                 rows.append(row)
         return rows[::-1]
 
+    def measured(self, case: Case) -> list[dict[str, Any]]:
+        """Return a case with each release as numbers: its value in the unit of its kind, the change from the release before, its launches."""
+        of_case = self.cases[case]
+        steps = {step.index: step for step in of_case.steps}
+        rows = []
+        for index, result in enumerate(of_case.results):
+            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
+            instructions = result.count_of(case) if case.spec.timed else None
+            times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
+            low, high = change.interval if change and change.interval else (None, None)
+            if value:
+                rows.append(
+                    {
+                        "torch": result.version,
+                        "value": float(f"{value.value:.6g}"),
+                        "unit": of_case.unit,
+                        "ratio": _digits(change.ratio if change else None),
+                        "low": _digits(low),
+                        "high": _digits(high),
+                        "verdict": change.verdict.value if change else "",
+                        "meaning": self.meaning(case, step) if step and case.spec.timed else "",
+                        "detectable": _digits(change.detectable if change else None),
+                        "instructions": round(instructions.value) if instructions else None,
+                        "launches": [float(f"{time:.4g}") for time in times],
+                    }
+                )
+        return rows
+
     def meaning(self, case: Case, step: Step) -> str:
         """Return what became of a change of a time; "" where it stays and is new."""
         of_case = self.cases[case]
@@ -247,6 +275,10 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
 def step_text(case: Case, step: Step) -> str:
     """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
     return case.kind.size(step.before, step.after, case.spec.unit)
+
+
+def _digits(number: float | None) -> float | None:
+    return None if number is None else round(number, 4)
 
 
 def _against(step: Step) -> str:
