@@ -113,11 +113,14 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
     for page in pages.values():
         yield page.address, _html(templates, page, root, translate)
     for history in content.histories:
-        rows = [[case.name, *_of_csv(row)] for case in history.shown for row in history.measured(case)]
-        yield f"data/{slug(history.name)}.csv", csv_text(("case", *CSV), rows)
+        table = [[case.name, *_of_csv(row)] for case in history.shown for row in history.measured(case)]
+        yield f"data/{slug(history.name)}.csv", csv_text(("case", *CSV), table)
     for history, subject, device in content.subjects():
         cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
-        document = {case.name: history.measured(case) for case in cases}
+        rows = {case.name: history.measured(case) for case in cases}
+        document = {
+            name: [{field: each for field, each in row.items() if each not in (None, "")} for row in of] for name, of in rows.items()
+        }
         yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
     yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)

@@ -177,7 +177,7 @@ class ShownHistory:
         return rows[::-1]
 
     def measured(self, case: Case) -> list[dict[str, Any]]:
-        """Return a case with each release as numbers: its value in the unit of its kind, the change from the release before, its launches."""
+        """Return a case with each release as numbers: its value, the change from the release before, and its launches."""
         of_case = self.cases[case]
         steps = {step.index: step for step in of_case.steps}
         rows = []
