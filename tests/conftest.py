@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ import json5
 import numpy as np
 import pytest
 from filelock import FileLock
+from jinja2 import FileSystemBytecodeCache
 from xdist.scheduler import LoadFileScheduling
 
 from tensorcopy import cli
@@ -36,8 +37,6 @@ from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
 from tensorcopy.site import build, facts
 from tensorcopy.site.facts import Site
-from tensorcopy.worker import operations
-from tensorcopy.worker.operations import Operation
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -45,10 +44,6 @@ from tests.launch_files import PROVENANCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-with suppress(ImportError):  # the site is written anew on another branch
-    from tensorcopy.site import publisher, render, writer
-    from tensorcopy.site.content import Content
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -73,8 +68,10 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _arguments_are_made_once() -> Generator[None, None, None]:
-    """Describing all arguments takes longer than a small command."""
+def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Compiling the templates takes longer than writing a small site, and describing all arguments longer than a small command."""
+    with made_once(tmp_path_factory, "templates") as (folder, _):
+        folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "Environment", partial(build.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
@@ -236,7 +233,7 @@ def shipped_results() -> Results:
 @pytest.fixture(scope="session")
 def shipped_site(shipped_results: Results) -> Site:
     """What the site shows of the shipped results. No test changes it."""
-    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
+    return facts.site(shipped(), shipped_results.histories, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")
@@ -315,27 +312,7 @@ def lab_campaign(folder: Path, **values: Any) -> Campaign:
 def suites_of(folder: Path) -> Path:
     """Return the folder of the suites that asv reads for the campaign that a folder declares."""
     declared = of_folder(folder)
-    return interpreters.suites_folder(declared.suites, folder / ".asv", has_operations=bool(declared.operations))
-
-
-def declared_in(folder: Path) -> tuple[Operation, ...]:
-    """Return the operations of the campaign that a folder declares; this process has them too."""
-    own = of_folder(folder)
-    worker_in_process.declare(own.variables().get(operations.VARIABLE, "[]"))
-    return own.operations
-
-
-@pytest.fixture
-def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None], None, None]:
-    """No test has another's operations; the function forgets its own."""
-
-    def forget() -> None:
-        worker_in_process.declare("[]")
-
-    monkeypatch.setenv(operations.VARIABLE, "[]")
-    forget()
-    yield forget
-    forget()
+    return interpreters.suites_folder(declared.suites, folder / ".asv")
 
 
 @pytest.fixture
