@@ -290,7 +290,8 @@ def published_site(shipped_site: Site, tmp_path_factory: pytest.TempPathFactory)
 
 
 SHIPPED, SHIPPED_GPU = ROOT / "results" / "epyc-2core", ROOT / "results" / "h200-16core"
-_SHAS = {sha for path in SHIPPED.parent.glob("epyc-2core*/*.json") for sha in re.findall(r'"sha":"(\w{40})"', path.read_text(encoding="utf-8"))}
+_LAUNCHES = (path.read_text(encoding="utf-8") for path in SHIPPED.parent.glob("epyc-2core*/*.json"))
+_SHAS = {sha for text in _LAUNCHES for sha in re.findall(r'"sha":"(\w{40})"', text)}
 MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
 OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
 
@@ -307,12 +308,6 @@ def small_checkout(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def lab_campaign(folder: Path, **values: Any) -> Campaign:
     """Return a campaign of its own, in a folder."""
     return Campaign("lab", "A lab", folder, release_table.load(), folder / "releases.toml", **values)
-
-
-def suites_of(folder: Path) -> Path:
-    """Return the folder of the suites that asv reads for the campaign that a folder declares."""
-    declared = of_folder(folder)
-    return interpreters.suites_folder(declared.suites, folder / ".asv")
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.paired import Verdict, has_changed
 from tensorcopy.results.kinds import TOLERANCES
 
+MOST_BACK = 0.05  # relative, the largest slowdown that is back: the layouts of two released binaries differ by 2 to 3 % each
+
 
 class OpenSince(Enum):
     """When an open case last became slower; one that is back to an earlier level is no news."""
@@ -22,7 +24,8 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
     """Return whether a slowdown only loses what the release before had gained.
 
     The release before was faster than the one before that, its whole interval; against the latter the slower one is unchanged, its whole
-    interval within the margin, or faster, and does not execute more instructions, where they were counted.
+    interval within the margin, or faster, and does not execute more instructions, where they were counted. A slowdown by more than
+    `MOST_BACK` is news, whatever was gained before it.
 
     index : of the slower release
     instructions : the counts of the case over the releases, None without any
@@ -31,7 +34,9 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
         return False
     before = history.before(index)
     gained, lost = history.neighbours.get(before), history.neighbours[index]
-    if not (gained and gained.interval and gained.interval[1] < 1 and lost and lost.verdict is Verdict.SLOWER):
+    if not (
+        gained and gained.interval and gained.interval[1] < 1 and lost and lost.verdict is Verdict.SLOWER and lost.size <= 1 + MOST_BACK
+    ):
         return False
     earlier = history.before(before)
     total, ratio = history.change(earlier, index), count_ratio(instructions, history.releases[earlier], history.releases[index])

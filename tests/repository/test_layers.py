@@ -21,8 +21,10 @@ IN_ENVIRONMENTS = ("tensorcopy.worker.", "tensorcopy.copying.inside.")  # what r
 
 @cache
 def nodes(path: Path) -> list[ast.AST]:
-    """Return every node of a module's syntax tree."""
-    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    """Return every node of a module's syntax tree, without what only a type checker imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")]
+    return [*ast.walk(tree)]
 
 
 @cache
