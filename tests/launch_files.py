@@ -186,7 +186,7 @@ def write_counts(
             methods=dict(methods or {}),
             article=dict(article or {}),
         )
-        paths.append(stored(folder, document))
+        paths.append(store(folder, document))
     return paths
 
 
@@ -285,10 +285,10 @@ def _stored(
             ended=(start + EVERY / 2).isoformat(),
             reference=names.index(reference) if reference else None,
         )
-    return stored(folder, _documents[key])
+    return store(folder, _documents[key])
 
 
-def stored(folder: Path, launch: Launch) -> Path:
+def store(folder: Path, launch: Launch) -> Path:
     """Write a launch into the history of its machine, or where that has other conditions into one of its own; return its path."""
     conditions = histories.conditions_of(launch, histories.environment_of(launch))
     assert conditions is not None

@@ -213,22 +213,18 @@ class Standing:
         return values[self.newest if self.best is None else self.best] or 0.0, values[self.newest] or 0.0
 
 
-def standing(history: CaseHistory, last: int = 0) -> Standing | None:
-    """Return where a case stands; None for counts, and where nothing was measured.
-
-    last : the number of releases among which the best is sought, with the newest; 0 for all
-    """
+def standing(history: CaseHistory) -> Standing | None:
+    """Return where a case stands; None for counts, and where nothing was measured."""
     if not history.places or not history.case.kind.decides:
         return None
     newest = history.places[-1]
     earlier = [index for index in history.places[:-1] if history.have_met(index, newest)]
-    among = [index for index in earlier if not last or index > newest - last]
-    lowest = min(among, key=lambda index: history.values[index] or inf, default=newest)
+    lowest = min(earlier, key=lambda index: history.values[index] or inf, default=newest)
     best = lowest if (history.values[lowest] or inf) < (history.values[newest] or 0.0) else None
     cost = None if best is None else history.change(best, newest)
     is_newest = newest == len(history.releases) - 1
     # p of the comparison with each earlier release is adjusted for all cases; the chance of a false alarm among all of them is their sum
-    is_open = is_newest and cost is not None and cost.verdict is Verdict.SLOWER and (cost.p or 0.0) * len(among) <= ALPHA
+    is_open = is_newest and cost is not None and cost.verdict is Verdict.SLOWER and (cost.p or 0.0) * len(earlier) <= ALPHA
     slower = [step for step in history.steps if is_open and best is not None and step.index > best and step.rises]
     since = next((step for step in reversed(slower) if history.taken_back(step) is None), None)
     age = Age.OLDER if since is None else Age.NEW if since.index == newest else Age.RECENT if since.index > newest - LAST else Age.OLDER
@@ -236,6 +232,6 @@ def standing(history: CaseHistory, last: int = 0) -> Standing | None:
     return Standing(history, newest, first, best, cost, is_open, since, age)
 
 
-def standings(by_case: Mapping[Case, CaseHistory], last: int = 0) -> dict[Case, Standing]:
+def standings(by_case: Mapping[Case, CaseHistory]) -> dict[Case, Standing]:
     """Return where each timed case stands, as `standing`."""
-    return {case: each for case, history in by_case.items() if (each := standing(history, last))}
+    return {case: each for case, history in by_case.items() if (each := standing(history))}

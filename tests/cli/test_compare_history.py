@@ -6,9 +6,7 @@ import re
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
-from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import assert_golden
 
@@ -153,24 +151,6 @@ def test_an_unpaired_release_is_told_apart_in_a_history(folder_with_an_unpaired_
     assert re.search(r"^torch 2\.14\.1: slower by (9|10)\.\d %.* than 2\.11\.0$", shown, re.MULTILINE)
     assert shown.count("slower by") == 1
     assert "Unpaired: measured alone in its launches" in shown
-
-
-def test_an_unpaired_release_is_told_apart_on_the_pages(folder_with_an_unpaired_release):
-    """With the spread of its launches, and without a ratio; the explorer gets to know it. Without a paired one, none is marked."""
-    results = launch_files.load(folder_with_an_unpaired_release)
-    content = render.content(shipped(), results)
-    site = dict(render.files(content))
-    page = site["history/box/copies.BySize/tensor-16.html"]
-    (row,) = re.findall(rf'<tr id="{UNPAIRED}">.*', page)
-    assert re.search(r"<td>4 unpaired: 1\.3\d to 1\.5\d µs", row), row
-    assert "unknown: never measured beside each other" in row
-    assert "%" not in row
-    assert page.count(">unpaired</text>") == 1
-    assert "Unpaired: measured alone in its launches" in page
-    data = json.loads(site["history/box/times.js"].removeprefix("tensorHistory.receive(").removesuffix(");\n"))
-    assert [data["releases"][number] for each in data["cases"] for number in each["unpaired"]] == [UNPAIRED]
-    alone = dict(render.files(render.content(shipped(), [result for result in results if result.version == UNPAIRED])))
-    assert not any("npaired" in text for address, text in alone.items() if address.startswith("history/"))
 
 
 def test_a_margin_that_matches_no_case_is_told(folder, capsys):

@@ -16,8 +16,7 @@ from tensorcopy.report import explanation
 from tensorcopy.results import function_profiles, select
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import FunctionCost, Profile
-from tensorcopy.site.changes import CountedChange, cause_link
-from tests.conftest import NEWEST_SHIPPED, ROOT, SHIPPED_GPU
+from tests.conftest import ROOT, SHIPPED_GPU
 
 RESULTS = ROOT / "results"
 PAIRS = [  # whose functions were counted on both sides
@@ -182,21 +181,6 @@ def test_a_lost_vectorisation_is_said_with_evidence_only(before, after, words):
     assert ("AVX2 → DEFAULT" in text) is (after[0] == DEFAULT)
     assert not on_kernels(before, after, 16).kernel.shown
     assert not on_kernels((MEMSET, 1e-5, 1), (MEMSET, 2.2e-5, 1)).kernel.shown
-
-
-@pytest.mark.parametrize(
-    ("numel", "of"),
-    [("1", ""), ("1024", "numel=1"), ("1024 grad", "numel=1, no grad")],
-)
-def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, of):
-    result = next(result for result in shipped_results.results if result.sha.startswith(NEWEST_SHIPPED.sha[:8]))
-    page = CountedChange(result, result, "detach 1 float32 contiguous")
-    number, _, grad = numel.partition(" ")
-    case = Case("primitives.BySize.time_primitive", (("method", "detach"), ("numel", number), ("requires_grad", str(bool(grad)))))
-    link = cause_link({(result.place, page.name): page}, result, case)
-    assert link is not None
-    assert (link.change, link.of) == (page, of)
-    assert cause_link({}, result, case) is None
 
 
 def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, capsys):

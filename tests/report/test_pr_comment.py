@@ -19,7 +19,7 @@ from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import revisions
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences
-from tensorcopy.results.conditions import FieldDifference
+from tensorcopy.judge.comparisons import FieldDifference
 from tests import launch_files
 from tests.conftest import ROOT, assert_golden
 

@@ -7,7 +7,7 @@ import pytest
 
 from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
 from tensorcopy.report import sentences
-from tensorcopy.results.conditions import FieldDifference
+from tensorcopy.judge.comparisons import FieldDifference
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142))
 FASTER = Change(Verdict.FASTER, Reason.CHANGED, ratio=0.8, interval=(0.75, 0.85))

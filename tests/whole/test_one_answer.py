@@ -1,8 +1,8 @@
 """One comparison, one answer: every output says the same of the same launches.
 
-`SETS` are constructed launches, with the verdict that each case must have. Every output of `OUTPUTS` is produced by the real commands and
-pages, and read back as text: its verdicts, sizes and intervals are those of the judge, to the digits that are printed, and so are its
-numbers of cases by verdict.
+`SETS` are constructed launches, with the verdict that each case must have. Every output of `OUTPUTS` is produced by the real commands, or
+is a file of the site, and read back as text: its verdicts, sizes and intervals are those of the judge, to the digits that are printed, and
+so are its numbers of cases by verdict. tests/site reads the pages back.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from html.parser import HTMLParser
 from io import StringIO
 from math import exp
 from pathlib import Path
 from typing import Any
 
-import feedparser
 import msgspec
 import pytest
 from asv.config import Config
@@ -40,10 +38,8 @@ from tensorcopy.measure import now, revisions
 from tensorcopy.report import pr_comment, sentences
 from tensorcopy.results import reader, select
 from tensorcopy.results.cases import Case
-from tensorcopy.site import addresses, data_files, feeds, render
-from tensorcopy.site.content import Content
-from tensorcopy.site.page import circumstances
-from tensorcopy.site.pages import histories, release_pairs
+from tensorcopy.site import build, facts
+from tensorcopy.site.facts import Site
 from tests import launch_files
 from tests.launch_files import START
 
@@ -197,7 +193,7 @@ def _looked_at(results: Path) -> None:
 
 
 SLOWER, FASTER, UNKNOWN = "slower", "faster", "unknown"
-OF_SERIES = ("history", "history page", "feed", "badge", "data")  # outputs on one series
+OF_SERIES = ("history", "badge", "data")  # outputs on one series
 NOISY = [1.0, 1.2, 0.9, 1.1, 1.0, 1.3, 0.8, 1.0]
 SETS = {
     "quiet": LaunchSet(times()),
@@ -245,7 +241,7 @@ SETS = {
         times(copies("2.8.0@3.9", "2.8.0@3.11", new_tensor=(2.0, 2.5))),
         {"new_tensor": SLOWER},
         ("2.8.0@3.9", "2.8.0@3.11"),
-        ("asv compare", "page", *OF_SERIES),
+        ("asv compare", *OF_SERIES),
     ),
     "one launch": LaunchSet(times(copies(new_tensor=(2.0, 2.5)), launches=1), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
     "two launches": LaunchSet(times(copies(new_tensor=(2.0, 2.5)), launches=2), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
@@ -260,16 +256,9 @@ SETS = {
         ),
         {"clone_detach 1048576": SLOWER, "new_tensor": FASTER},
     ),
-    "own operations": LaunchSet(
-        times({f"own.BySize.time_own {name} 16": {A: 1.0, B: after} for name, after in (("mine", 1.4), ("yours", 1.0))}), {"mine": SLOWER}
-    ),
-    "numpy 2": LaunchSet(
-        _two_numpys, {"detach_numpy_copy": SLOWER}, (f"{B}@cuda", f"{B}@cuda-numpy2"), ("asv compare", "page", *OF_SERIES)
-    ),
-    "an interpreter": LaunchSet(
-        _interpreter, {"new_tensor": SLOWER}, (f"{B}@cuda-interpreter", f"{B}@cuda"), ("asv compare", "page", *OF_SERIES)
-    ),
-    "two machines": LaunchSet(_two_machines, {"new_tensor": SLOWER}, (f"{A}@box", f"{B}@other"), ("asv compare", "page", *OF_SERIES)),
+    "numpy 2": LaunchSet(_two_numpys, {"detach_numpy_copy": SLOWER}, (f"{B}@cuda", f"{B}@cuda-numpy2"), ("asv compare", *OF_SERIES)),
+    "an interpreter": LaunchSet(_interpreter, {"new_tensor": SLOWER}, (f"{B}@cuda-interpreter", f"{B}@cuda"), ("asv compare", *OF_SERIES)),
+    "two machines": LaunchSet(_two_machines, {"new_tensor": SLOWER}, (f"{A}@box", f"{B}@other"), ("asv compare", *OF_SERIES)),
     "launches of one side each": LaunchSet(_alone, {"new_tensor": SLOWER}),
     "by way of the reference": LaunchSet(_by_way_of_others, {"new_tensor": SLOWER}, without=("badge",)),
     "counts": LaunchSet(_counted, {"new_tensor": SLOWER}),
@@ -278,7 +267,7 @@ SETS = {
         _of_revisions,
         {"new_tensor": SLOWER},
         (f"{B}#base", f"{B}#head"),
-        ("terminal", "every case", "explain", "markdown", "json", "csv", "asv compare", "page", *OF_SERIES),
+        ("terminal", "every case", "explain", "markdown", "json", "csv", "asv compare", *OF_SERIES),
     ),
     "looks that share alpha": LaunchSet(_looked_at, {"new_tensor": UNKNOWN}, looks=True),
     "unequal conditions": LaunchSet(_unequal("threads", 1), dict.fromkeys(("new_tensor", *QUIET), UNKNOWN)),
@@ -440,44 +429,6 @@ def of_figures(sign: str, text: str) -> Said:
 # The outputs
 
 
-class Html(HTMLParser):
-    """The rows of the tables of a page, its paragraphs and its list items, as text with the first link in each."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.rows: list[tuple[str, list[tuple[str, str]]]] = []  # the class of the table, and cells
-        self.parts: list[tuple[str, str, str]] = []  # tag and class, text, link
-        self._open: list[list[str]] = []
-        self._table = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = {name: value or "" for name, value in attrs}
-        if tag == "table":
-            self._table = named.get("class", "")
-        elif tag == "tr":
-            self.rows.append((self._table, []))
-        elif tag in ("td", "th", "p", "li"):
-            self._open.append([f"{tag} {named.get('class', '')}".strip(), "", ""])
-        elif tag == "a" and self._open and not self._open[-1][2]:
-            self._open[-1][2] = named.get("href", "").lstrip("./")
-        elif tag == "small":
-            self.handle_data(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "p", "li") and self._open:
-            kind, text, link = self._open.pop()
-            text = " ".join(text.replace("\u202f", " ").split())
-            if tag in ("td", "th"):
-                self.rows[-1][1].append((text, link))
-            else:
-                self.parts.append((kind, text, link))
-
-    def handle_data(self, data: str) -> None:
-        for each in self._open:
-            each[1] += data
-
-
 class Made:
     """A set of launches in a folder, and what the program knows of it."""
 
@@ -526,44 +477,26 @@ class Made:
         return {case.name: change for case, change in self.comparison.changes.items()}
 
     @cached_property
-    def content(self) -> Content:
-        """The content of the site."""
-        return render.content(self.campaign, reader.load_results(self.folder / "results", self.campaign.releases).results)
+    def site(self) -> Site:
+        """What the pages show."""
+        return facts.site(self.campaign, reader.load_results(self.folder / "results", self.campaign.releases).results)
 
     @cached_property
-    def templates(self) -> Any:
-        """Those of the site."""
-        return render.templates_of(self.content)
-
-    @cached_property
-    def machine(self) -> Any:
-        """The one of the newer side."""
-        return self.content.machine_of(self.after)
-
-    @property
-    def sides(self) -> tuple[Any, Any]:
-        """Both sides, the earlier first."""
-        return self.comparison.before, self.comparison.after
-
-    @property
-    def after(self) -> Any:
-        """The newer side, as the site has it."""
-        return next(each for each in self.content.machines[0].results if each.place == self.comparison.after.place)
+    def files(self) -> dict[str, str]:
+        """The pages and files of the site by address."""
+        return dict(build.files(self.site))
 
     @cached_property
     def followed(self) -> dict[str, Case]:
         """The timed cases whose history compares the same two sides, by name: between them it may have a release that others lack."""
         followed = {}
-        for case, history in self.machine.history.items():
-            index = history.releases.index(self.after.version) if self.after.version in history.releases else 0
+        (shown,), sides = self.site.histories, (self.comparison.before, self.comparison.after)
+        for case, history in shown.cases.items():
+            index = history.releases.index(sides[1].version) if sides[1].version in history.releases else 0
             is_measured = case.spec.timed and index and history.values[index] is not None and any(history.values[:index])
-            if is_measured and [side.place for side in history.sides(index)] == [side.place for side in self.sides]:
+            if is_measured and [side.place for side in history.sides(index)] == [side.place for side in sides]:
                 followed[case.name] = case
         return followed
-
-    def by_link(self) -> dict[str, str]:
-        """Return the name of the case of each address of a history."""
-        return {self.machine.case_address(case): case.name for case in self.comparison.changes}
 
 
 Run = Callable[..., tuple[int, str]]
@@ -755,48 +688,6 @@ def _of_asv(made: Made, text: str) -> dict[str, Said]:
     return said
 
 
-def page(made: Made, run: Run) -> Output:
-    """Read the page of the comparison: its headline, its table of changes and that of every case."""
-    address = made.content.comparison_address(
-        *(next(each for each in made.content.machines[0].results if each.place == side.place) for side in made.sides)
-    )
-    assert address
-    html = Html(render.text_of(made.templates, release_pairs._comparison_page(made.content, address)))
-    by_link, said = made.by_link(), dict[str, Said]()
-    counts = headline_of(" ".join(text for kind, text, _ in html.parts if kind in ("p lead", "p")))
-    assert any("Intervals are at 98.3 %" in text for _, text, _ in html.parts) is made.set.looks
-    tally = [cells for kind, cells in html.rows if kind.startswith("tally")]
-    if tally:
-        words = [text.partition(" ")[2] for text, _ in tally[1]]
-        totals = {each: int(text.split(" ")[0]) for each, (text, _) in zip(words, tally[-1][1:]) if each not in ("more", "fewer", "equal")}
-        timed = Counter(word(change) for change in made.names.values() if change.timed and change.reason not in release_pairs.APART)
-        assert totals == {each: timed[each] for each in totals.keys() | timed.keys()}
-    for kind, cells in html.rows:
-        name = by_link.get(cells[0][1]) if cells else None
-        if kind == "cells fit" and name:
-            (text,) = [text for text, _ in cells[1:] if text]  # every method of a set has one size
-            said[name] = _of_cell(text)
-        elif kind == "judged" and name and made.names[name].timed:
-            (_, _), (verdict, _), (change, _), (interval, _), *_ = cells
-            low, high = interval.removesuffix(" %").split(" to ")
-            said.setdefault(name, Said((verdict,)))
-            listed = Said((verdict,), share(change.removesuffix(" %")), shares(low, high))
-            agree(name, listed, made.names[name], "")
-        elif kind == "judged" and name:
-            said[name] = of_sentence(cells[4][0])
-            assert cells[1][0].split(" ")[1] == said[name].verdicts[0]
-    return Output(said, (), counts)
-
-
-def _of_cell(text: str) -> Said:
-    """Read a cell of the table of every case: "▲ +25.0 ±0.6 △ +20.0"."""
-    found = re.fullmatch(rf"([▲▼?]?) ?(?:({SIGNED})(?: ± ?([\d.]+))?)?(?: ([△▽]) ({SIGNED}))?", text)
-    assert found, text
-    verdicts = SIGNS[found[1]] if found[1] else ("unchanged",)
-    ratio = share(found[2]) if found[2] else NOT_PRINTED
-    return Said(verdicts, ratio, NOT_PRINTED if found[3] else None, difference=number(found[3], 0.01) if found[3] else NOT_PRINTED)
-
-
 def history(made: Made, run: Run) -> Output:
     """Read the changes of a release in `history --all`."""
     text = run("history", "--all")[1]
@@ -831,50 +722,28 @@ def history_page(made: Made, run: Run) -> Output:
 
 
 def data(made: Made, run: Run) -> Output:
-    """Read the row of the release of each case in the CSV of the machine."""
+    """Read the row of the release of each case in the CSV of the site."""
     said, after = {}, made.comparison.after
-    for row in csv.DictReader(StringIO(data_files.machine_csv(made.machine))):
-        if (row["torch"], row["environment"]) == (after.version, after.environment) and row["case"] in made.followed:
-            assert six(float(row["value"])) == made.names[row["case"]].after
-            verdicts = (row["time_verdict"],) if row["time_verdict"] else ("unchanged", "unknown", *LIKELY)
-            ends = (number(row["time_low"]), number(row["time_high"])) if row["time_low"] else NOT_PRINTED
-            ratio = Number(float(row["time_ratio"]), 0.0005) if row["time_ratio"] else NOT_PRINTED
-            ends = tuple(Number(end.value, 0.0005) for end in ends) if ends is not NOT_PRINTED else ends
-            of_counts = float(row["instructions_ratio"] or 1)
-            work = f"{100 * abs(of_counts - 1):.1f} % {'more' if of_counts > 1 else 'fewer'}" if of_counts != 1 else "equal"
-            said[row["case"]] = Said(verdicts, ratio, ends, work=work if row["instructions"] else "")
+    for row in csv.DictReader(StringIO(made.files["data/box.csv"].replace("'+", "+"))):  # which no spreadsheet shall take for a formula
+        if (row["release"], row["python"]) == (after.version, after.python) and row["case"] in made.followed:
+            verdicts = (row["verdict"],) if row["verdict"] else ("unchanged", "unknown", *LIKELY)
+            ends = re.fullmatch(rf"({SIGNED}) to ({SIGNED}) %", row["interval"])
+            size = re.match(rf"({SIGNED}) %", row["change"])
+            work = work_of(f"{row['instructions_change']} instructions") if row["instructions_change"] else "equal"
+            said[row["case"]] = Said(
+                verdicts,
+                share(size[1]) if size else NOT_PRINTED,
+                shares(*ends.groups()) if ends else None,
+                work=work if row["instructions"] else "",
+            )
     assert said.keys() == made.followed.keys()
     return Output(said, lists=("none",))
 
 
-def feed(made: Made, run: Run) -> Output:
-    """Read the entries of a release in the feed of changes, with the largest changes of each."""
-    version, said = made.comparison.after.version, {}
-    names = {
-        f"{made.machine.case_code(case)}, {circumstances(case)}": case.name
-        for case, change in made.comparison.changes.items()
-        if change.timed
-    }
-    number_of = Counter[str]()
-    for entry in feedparser.parse(dict(feeds.feeds(made.content))[addresses.FEED].encode()).entries:
-        begins = re.match(rf"torch {re.escape(version)} on \w+: ", entry.title)
-        if not begins:
-            continue
-        verdict = next((word for word in ("slower", "faster") if f" {word}" in entry.title), "")
-        if verdict:
-            number_of[verdict] += int(entry.title.removeprefix(begins[0]).split(" ")[0])
-        largest = entry.summary.partition("; largest: ")[2]
-        for text, size, low, high in re.findall(rf"([^;]+) ({SIGNED}) % \(({SIGNED}) to ({SIGNED}) %\)(?:; |$)", largest):
-            said[names[text]] = Said((verdict,), share(size), shares(low, high))
-    assert number_of == Counter(each.verdicts[0] for each in said.values())
-    return Output(said, CHANGED[:2])
-
-
 def badge(made: Made, run: Run) -> Output:
     """Read the badge of open regressions."""
-    text = data_files.badge(data_files.OPEN_LABEL, data_files.open_message(made.content.devices))
-    found = re.findall(rf"(\d+) (?:method|benchmark)s? on torch {re.escape(made.comparison.after.version)} \(\w+\)[,<]", text)
-    assert found, text
+    found = re.findall(rf"(\d+) on torch {re.escape(made.comparison.after.version)} \(\w+\)", build.open_message(made.site))
+    assert found
     return Output(lists=("none",), methods=sum(map(int, found)))
 
 
@@ -888,11 +757,8 @@ OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
     "comment": comment,
     "asv compare": asv_compare,
     "asv continuous": asv_continuous,
-    "page": page,
     "history": history,
-    "history page": history_page,
     "data": data,
-    "feed": feed,
     "badge": badge,
 }
 
@@ -998,8 +864,5 @@ def test_the_data_of_a_python_have_no_change_of_another(tmp_path):
     """What is slower on the newer Python alone has no verdict in the row of the older one with the same release."""
     cases = {"copies.BySize.time_copy tensor 16": {"2.4.1@3.9": 1.0, "2.8.0@3.9": 1.0, "2.4.1": 1.0, "2.8.0": 1.4}}
     launch_files.write(tmp_path, cases)
-    (machine,) = render.content(of_folder(tmp_path), reader.load_results(tmp_path).results).machines
-    rows = {(row["environment"], row["torch"]): row["time_verdict"] for row in csv.DictReader(StringIO(data_files.machine_csv(machine)))}
-    assert rows == {("py3.11-cuda", "2.8.0"): "slower"} | dict.fromkeys(
-        [("py3.11-cuda", "2.4.1"), ("py3.9-cuda", "2.4.1"), ("py3.9-cuda", "2.8.0")], ""
-    )
+    ((history,), (case, *_)) = ((site := facts.site(of_folder(tmp_path), launch_files.load(tmp_path))).histories, site.histories[0].cases)
+    assert [(row.python, row.release, row.verdict) for row in history.rows(case) if row.verdict] == [("3.11", "2.8.0", "slower")]
