@@ -214,7 +214,7 @@ def shipped_results() -> Results:
 @pytest.fixture(scope="session")
 def shipped_site(shipped_results: Results) -> Site:
     """What the site shows of the shipped results. No test changes it."""
-    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
+    return facts.site(shipped(), shipped_results.histories, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
     )
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
     board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
-    board.add_argument("--history", type=settings.machine_name, default="", metavar="NAME", help=HISTORY)
+    board.add_argument("--history", type=settings.machine_name, metavar="NAME", help=HISTORY)
     board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=settings.port, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
@@ -60,7 +60,7 @@ def add(commands: Any) -> None:
         "measured here, and two before; default: all",
     )
     settings.add(taken, str(LAUNCHES))
-    taken.add_argument("--history", type=settings.machine_name, default="", metavar="NAME", help=HISTORY)
+    taken.add_argument("--history", type=settings.machine_name, metavar="NAME", help=HISTORY)
     taken.add_argument("--bench", type=settings.expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
     taken.add_argument(
         "--interpreter",
@@ -115,7 +115,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     plan.confirm_installing(chosen, paths, len(chosen), partial(console.print, soft_wrap=True), asks=not options.yes)
     count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
-        job = taking.Job(taking.Sides(own, paths), options.history, selection, report_progress=report_progress)
+        job = taking.Job(taking.Sides(own, paths), options.history or "", selection, report_progress=report_progress)
         job.open(chosen)
         suites = job.suites(chosen)
         there = taking.Missing(chosen, job, count, suites).counts()
@@ -184,7 +184,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
 
     until = taking.after(options.budget or inf)
     own, paths = campaign(), configuration.paths()
-    device = options.device or runners.device_of(options.history)  # that must be usable
+    device = options.device or runners.device_of(options.history or "")  # that must be usable
     measurements, reference, lines = _selected(options, own, paths)
     if device == "cuda":
         gpus = nvidia.visible_gpus()[0]
@@ -200,7 +200,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
     with progress_bar(console) as report_progress:
         sides = taking.Sides(own, paths, device)
-        job = taking.Job(sides, options.history, selection, reference, until=until, report_progress=report_progress)
+        job = taking.Job(sides, options.history or "", selection, reference, until=until, report_progress=report_progress)
         job.open(measurements[-1:])
         job_of_newest, newest, of_newest = job.of_newest(measurements)
         suites, counts = job.all_suites(measurements, of_newest)
@@ -255,7 +255,7 @@ def _selected(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple
     if options.interpreter:
         measurements = plan.in_interpreters(options.interpreter, own, options.releases)
         return measurements, reference or plan.joining(measurements), []
-    there = taking.own_histories(reader.load_results(paths.results, own.releases), options.history, [cpu_model()])
+    there = taking.own_histories(reader.load_results(paths.results, own.releases), options.history or "", [cpu_model()])
     measured = {result.sha for history in there for result in history.results}
     measurements, skipped = plan.select(options.releases, own, paths.pythons, measured)
     return measurements, reference or plan.reference(own.releases, paths.pythons), skipped
