@@ -26,7 +26,7 @@ from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.site import facts, views
-from tensorcopy.site.facts import Row, ShownHistory, Site, slug, told
+from tensorcopy.site.facts import Site, slug, told
 from tensorcopy.site.views import Page
 
 STATIC = Path(__file__).with_name("static")
@@ -34,6 +34,7 @@ NAVIGATION = {"History": "history.html", "Compare": "compare/index.html", "Slowe
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 OWN = "TENSORCOPY_OWN_HISTORY"  # the variable in which `dashboard` names the history of its machine
 FEED, BADGE, SCHEMA = "slowdowns.xml", "regressions.svg", "launch.schema.json"
+CSV = ("torch", "value", "unit", "ratio", "low", "high", "verdict", "meaning", "detectable", "instructions", "launches")
 LETTER = 6.6  # width of a letter of the badge
 Problems = Sequence[TensorcopyError]
 
@@ -112,10 +113,14 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
     for page in pages.values():
         yield page.address, _html(templates, page, root, translate)
     for history in content.histories:
-        yield f"data/{slug(history.name)}.csv", csv_text(("case", *Row._fields), [*_table(history)])
+        table = [[case.name, *_of_csv(row)] for case in history.shown for row in history.measured(case)]
+        yield f"data/{slug(history.name)}.csv", csv_text(("case", *CSV), table)
     for history, subject, device in content.subjects():
         cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
-        document = {case.name: views.launches(history, case) for case in cases}
+        rows = {case.name: history.measured(case) for case in cases}
+        document = {
+            name: [{field: each for field, each in row.items() if each not in (None, "")} for row in of] for name, of in rows.items()
+        }
         yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
     yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)
@@ -172,11 +177,9 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
     return made
 
 
-def _table(history: ShownHistory) -> Iterator[list[object]]:
-    """Yield a row for each case and release: what the pages show of it."""
-    for case in history.shown:
-        for row in history.rows(case):
-            yield [case.name, *row]
+def _of_csv(row: dict[str, Any]) -> Iterator[object]:
+    """Yield the fields of a release's row; of its launches only their number."""
+    yield from (len(row[name]) if name == "launches" else "" if row[name] is None else row[name] for name in CSV)
 
 
 def entries(content: Site) -> Iterator[dict[str, str]]:

@@ -34,7 +34,7 @@ NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
 
 
 class Row(NamedTuple):
-    """A case with one release, as texts: a row of its page and of the CSV."""
+    """A case with one release, as texts."""
 
     release: str
     value: str
@@ -182,6 +182,34 @@ class ShownHistory:
                 rows.append(row)
         return rows[::-1]
 
+    def measured(self, case: Case) -> list[dict[str, Any]]:
+        """Return a case with each release as numbers: its value, the change from the release before, and its launches."""
+        of_case = self.cases[case]
+        steps = {step.index: step for step in of_case.steps}
+        rows = []
+        for index, result in enumerate(of_case.results):
+            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
+            instructions = result.count_of(case) if case.spec.timed else None
+            times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
+            low, high = change.interval if change and change.interval else (None, None)
+            if value:
+                rows.append(
+                    {
+                        "torch": result.version,
+                        "value": float(f"{value.value:.6g}"),
+                        "unit": of_case.unit,
+                        "ratio": _digits(change.ratio if change else None),
+                        "low": _digits(low),
+                        "high": _digits(high),
+                        "verdict": change.verdict.value if change else "",
+                        "meaning": self.meaning(case, step) if step and case.spec.timed else "",
+                        "detectable": _digits(change.detectable if change else None),
+                        "instructions": round(instructions.value) if instructions else None,
+                        "launches": [float(f"{time:.4g}") for time in times],
+                    }
+                )
+        return rows
+
     def meaning(self, case: Case, step: Step) -> str:
         """Return what became of a change of a time; "" where it stays and is new."""
         of_case = self.cases[case]
@@ -249,6 +277,10 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
 def step_text(case: Case, step: Step) -> str:
     """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
     return case.kind.size(step.before, step.after, case.spec.unit)
+
+
+def _digits(number: float | None) -> float | None:
+    return None if number is None else round(number, 4)
 
 
 def _against(step: Step) -> str:
@@ -446,7 +478,8 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
         suites.setdefault((case.spec.label, case.device), {})[case] = cell
     found = []
     for (label, _), of_suite in suites.items():
-        names = [name for name, values in _values(of_suite).items() if len(values) > 1 and name != "method"] or ["numel"]
+        by_name = _values(of_suite)
+        names = [name for name, values in by_name.items() if len(values) > 1 and name != "method"] or ["numel"]
         by_case = {case: tuple(each for each in case.parameters if each[0] in names) for case in of_suite}
         columns = sorted(
             dict.fromkeys(by_case.values()), key=lambda shape: [(int(value), "") if value.isdecimal() else (0, value) for _, value in shape]
@@ -458,7 +491,7 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
             (next(iter(row.values())), tuple(of_suite[row[column]] if column in row else None for column in columns))
             for row in rows.values()
         )
-        shared = [named(name, *values) for name, values in _values(of_suite).items() if name not in (*names, "method", "device")]
+        shared = [named(name, *values) for name, values in by_name.items() if name not in (*names, "method", "device")]
         first = next(iter(of_suite))
         title = ", ".join([f"{first.spec.title or label}{waiting(first)}", *shared])
         heads = [", ".join(count(int(value)) if name == "numel" else named(name, value) for name, value in column) for column in columns]

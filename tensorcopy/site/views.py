@@ -259,21 +259,6 @@ def json_address(history: ShownHistory, subject: str, device: str) -> str:
     return history.page_of(subject, device).replace("methods/", "data/", 1).replace(".html", ".json")
 
 
-def launches(history: ShownHistory, case: Case) -> Values:
-    """Return a case with each release as plain values: its time in seconds, that of each launch, and its instructions."""
-    of_case, releases = history.cases[case], {}
-    for result, release in zip(of_case.results, of_case.releases):
-        if measured := result.measured(case):
-            times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
-            instructions = result.count_of(case) if case.spec.timed else None
-            releases[release] = {
-                "value": float(f"{measured.value:.6g}"),
-                "launches": [float(f"{time:.4g}") for time in times],
-                "instructions": round(instructions.value) if instructions else None,
-            }
-    return {"unit": of_case.unit, "releases": releases}
-
-
 def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
     """Return a case with its chart, its largest changes and a row for each release."""
     of_case, rows = history.cases[case], history.rows(case)
