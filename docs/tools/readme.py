@@ -156,8 +156,8 @@ def finding(case: str, before: str, after: str, site: Site) -> str | None:
     except TensorcopyError:
         return None
     first, second = (function_profiles.profiles_of(results[side]) for side in (before, after))
-    if not (first and second):
-        return None
+    assert first
+    assert second
     groups = why.sentence(function_changes.between(first, second, report.fields["case"])).partition(": ")[2]
     of = report.fields["code"]
     return f"{escaped(report.lines[0])}\n\n> {code(of)} {escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
