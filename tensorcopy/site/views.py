@@ -491,8 +491,8 @@ def _pairs(site: Site) -> Iterator[Values]:
             for axis in history.axes:
                 versions = [result.version for result in axis]
                 rows = []
-                for index in reversed(range(1, len(versions))):
-                    before = _of_pair(site, history, device, axis[index - 1], axis[index])
+                for index in reversed(range(len(versions))):
+                    before = _of_pair(site, history, device, axis[index - 1], axis[index]) if index else None
                     newest = _of_pair(site, history, device, axis[index], axis[-1]) if index < len(versions) - 1 else None
                     if before or newest:
                         rows.append((versions[index], before, newest))
