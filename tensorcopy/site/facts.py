@@ -445,8 +445,6 @@ def changed(history: History, comparison: Comparison) -> list[ChangedCase]:
     order = {Verdict.SLOWER: 0, Verdict.FASTER: 2}
     shown = {case: change for case, change in comparison.changes.items() if change.timed and (change.verdict in CHANGED or change.likely)}
     for case, change in sorted(shown.items(), key=lambda each: (order.get(each[1].verdict, 1), -(each[1].factor or 0))):
-        before, after = comparison.before.version, comparison.after.version
-        text = history.instructions_text(case, before, after) if not change.count else _instructions_text(change.count.ratio)
         rows.append(
             ChangedCase(
                 case,
@@ -457,7 +455,7 @@ def changed(history: History, comparison: Comparison) -> list[ChangedCase]:
                 change.factor,
                 duration(change.before) if change.before else "",
                 duration(change.after) if change.after else "",
-                text,
+                _instructions_text(change.count.ratio if change.count else None),
                 OpenSince.BACK.value if is_back(history, case, comparison) else "",
                 change.acknowledged,
             )
