@@ -7,6 +7,8 @@ from enum import Enum
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing
 from tensorcopy.judge.paired import LEAST_COUNT, Verdict, has_changed
 
+MOST_BACK = 0.05  # relative, the largest slowdown that is back: the layouts of two released binaries differ by 2 to 3 % each
+
 
 class OpenSince(Enum):
     """When an open case last became slower; the one that the newest release took back is no news."""
@@ -21,7 +23,8 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
     """Return whether a slowdown only loses what the release before had gained.
 
     The release before was faster than the one before that, its whole interval; against the latter the slower one is unchanged, its whole
-    interval within the margin, or faster, and does not execute more instructions, where they were counted.
+    interval within the margin, or faster, and does not execute more instructions, where they were counted. A slowdown by more than
+    `MOST_BACK` is news, whatever was gained before it.
 
     index : of the slower release
     instructions : the counts of the case over the releases, None without any
@@ -31,7 +34,7 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
         return False
     earlier, before = measured[measured.index(index) - 2 : measured.index(index)]
     lost, gained, total = history.neighbours[index], history.neighbours[before], history.change(earlier, index)
-    if not (lost and gained and total) or lost.verdict is not Verdict.SLOWER:
+    if not (lost and gained and total) or lost.verdict is not Verdict.SLOWER or lost.size > 1 + MOST_BACK:
         return False
     if not gained.interval or gained.interval[1] >= 1:
         return False
