@@ -38,7 +38,9 @@ class Element:
 
     def _text(self) -> str:
         parts = [child if isinstance(child, str) else child._text() for child in self.children if getattr(child, "tag", "") != "svg"]
-        return "".join(parts) + (" " if self.tag in ("td", "th", "tr", "li", "p", "caption", "br", "h1", "h2", "h3", "div") else "")
+        return "".join(parts) + (
+            " " if self.tag in ("td", "th", "tr", "li", "p", "caption", "br", "h1", "h2", "h3", "div", "small") else ""
+        )
 
     def all(self, path: str) -> list[Element]:
         """Return the elements that match names of tags with classes, such as "section table.grid td", each within the one before."""

@@ -54,6 +54,7 @@ CPU = {
     f"{COPY} tensor 1024": times(2.0, 2.0, 2.0, 2.0, None),  # skipped with 2.15.0
     f"{COPY} detach_clone {LARGE}": times(13.0, 15.0, 13.0, 13.0, 13.0),  # slower with 2.12.1, taken back by 2.13.0
     f"{COPY} clone_detach {LARGE}": times(13.1, 13.1, 13.1, 13.1, 13.1),
+    f"{COPY} tensor {LARGE}": times(10.0, 10.0, 10.0, 10.0, 10.0),  # faster than the recommended form, but it warns
     f"{GRAD} detach_clone {SMALL} True": times(1.0, 1.0, 1.0, 1.0, 1.0),
     f"{GRAD} clone_detach {SMALL} True": times(1.5, 1.5, 1.5, 1.5, 1.5),
     f"{GRAD} tensor {SMALL} True": times(2.0, 2.0, 2.0, 2.0, 2.0),
@@ -63,7 +64,9 @@ CPU = {
     f"conversions.BySize.time_conversion detach_clone_numpy {SMALL}": times(1.8, 1.8, 1.8, 1.8, ERROR),  # fails with 2.15.0
     f"primitives.BySize.time_primitive clone {SMALL}": times(0.7, 0.7, 0.7, 0.7, 0.7),
 }
-NOISY = {f"{COPY} {method} {2**20}": times(90.0, 90.0, 90.0, 90.0, 93.0) for method in ("detach_clone", "clone_detach", "tensor")}
+NOISY = {  # not decided
+    f"{COPY} {method} {2**20}": times(90.0, 90.0, 90.0, 90.0, 90.0) for method in ("detach_clone", "clone_detach", "tensor")
+}
 INSTRUCTIONS = {  # with the last three releases: the two before were not counted
     f"instructions.BySize.track_instructions detach_clone {SMALL} False": (1000, 1000, 1000),
     f"instructions.BySize.track_instructions new_tensor {SMALL} False": (5000, 5000, 5000),
@@ -104,7 +107,7 @@ def methods(*devices: str) -> dict[str, Any]:
 def write(folder: Path) -> Path:
     """Write the launches, counts and profiles of the world below a folder, and return it."""
     launch_files.write(folder, CPU, machine="box", noise=0.002, reference="2.13.0")
-    launch_files.write(folder, NOISY, machine="box", noise=0.05, reference="2.13.0", start=START + timedelta(days=1))
+    launch_files.write(folder, NOISY, machine="box", noise=0.2, reference="2.13.0", start=START + timedelta(days=1))
     launch_files.write(folder, CUDA, machine="card", noise=0.004, launches=6, start=START + timedelta(days=2), **CARD)
     for number, release in enumerate(RELEASES[2:]):
         counts = {name: of_case[number] for name, of_case in INSTRUCTIONS.items()}
