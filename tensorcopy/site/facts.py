@@ -323,6 +323,11 @@ class Site:
         for (subject, device), histories in found.items():
             yield subject, device, histories
 
+    @cached_property
+    def addresses(self) -> dict[tuple[str, str], str]:
+        """The address of the page of each method or suite by device; a method that was only observed on a device has none there."""
+        return {(subject, device): subject_address(subject, device) for subject, device, _ in self.subjects()}
+
 
 def site(campaign: Campaign, results: Iterable[Result], **options: Any) -> Site:
     """Return what the pages show of some results; those beside numpy 2 are in no history.

@@ -14,7 +14,7 @@ from tensorcopy.copying.inside.semantics import describe, error_of
 from tensorcopy.copying.recommend import Column, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count, ratio_text
-from tensorcopy.site.facts import Site, spans, subject_address
+from tensorcopy.site.facts import Site, spans
 from tensorcopy.site.views import Page, Values
 
 KINDS = {"with_grad": "x requires grad", "plain": "x requires no grad"}
@@ -46,7 +46,7 @@ def _observed(site: Site) -> Iterator[Values]:
             rows = [
                 {
                     "code": row["code" if device == "cpu" else "code_on_accelerator"],
-                    "address": subject_address(name, device),
+                    "address": site.addresses.get((name, device), ""),
                     "seen": row["observed"][device][kind],
                     "problem": error_of(row["observed"][device][kind], device) or row["observed"][device][kind]["warns"] or "",
                     "promised": row["observed"][device].get("as_promised"),
