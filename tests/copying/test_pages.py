@@ -15,8 +15,7 @@ from tensorcopy.numbers import count
 from tensorcopy.site import build, facts
 from tests.conftest import ROOT
 from tests.site import world
-from tests.site.conftest import shipped_site  # noqa: F401 - a fixture
-from tests.site.reading import Element, is_time, read, says
+from tests.site.reading import Element, files_in, is_time, read, says
 
 CHANGED = (Word.SLOWER, Word.FASTER)
 SMALL, LARGE = 2**7, 2**17  # elements, beside an answer
@@ -249,10 +248,10 @@ def test_no_plus_or_minus_stands_beside_a_method(files):
 
 
 @pytest.mark.slow
-def test_the_shipped_pages_compare_methods_as_the_recommendation_does(shipped_site):  # noqa: F811 - a fixture
+def test_the_shipped_pages_compare_methods_as_the_recommendation_does(shipped_site, published_site):
     """And recommend what README does."""
-    site, files = shipped_site
-    assert differences(site, files) == []
+    files = files_in(published_site)
+    assert differences(shipped_site, files) == []
     answer = re.search(r"docs/tools/readme.py: answer -->\n(.*?)<!-- end", (ROOT / "README.md").read_text(), re.DOTALL)[1]
     in_readme = {code for line in answer.split("\n") if line.startswith("|") for code in re.findall(r"`(x\..*?)`", line)}
-    assert in_readme == {code for device in site.answering for code in recommended(files["index.html"], device)}
+    assert in_readme == {code for device in shipped_site.answering for code in recommended(files["index.html"], device)}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -96,6 +97,11 @@ class _Reader(HTMLParser):
 def read(page: str) -> Element:
     """Return a page; every element must be closed."""
     return _Reader(page).root
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    """Return every file of a published site by address."""
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def table(element: Element) -> list[dict[str, Element]]:
