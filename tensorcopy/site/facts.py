@@ -29,6 +29,7 @@ __all__ = ["LAST", "Case", "Change", "Comparison", "OpenSince", "Verdict"]  # th
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+LONGEST = 100  # characters of the name of a suite in the name of its file: a disk takes 255 bytes
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
 OPEN = (OpenSince.NEW, OpenSince.RECENT, OpenSince.OLDER)  # what the badge counts; the rest is back to an earlier level
 
@@ -626,7 +627,7 @@ def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def subject_address(subject: str, device: str) -> str:
     """Return the address of the page of a method or suite on a device."""
-    name = slug(subject)
+    name = slug(subject)[:LONGEST]
     if name != subject or name != name.lower():  # else two pages could have one file, also on disks that ignore case
         name += f"-{sha256(subject.encode('utf-8', 'replace')).hexdigest()[:6]}"
     return f"methods/{slug(device)}/{name}.html"
