@@ -29,7 +29,7 @@ __all__ = ["LAST", "Case", "Change", "Comparison", "OpenSince", "Verdict"]  # th
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
-LONGEST = 100  # characters of the name of a suite in the name of its file: a disk takes 255 bytes
+LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
 OPEN = (OpenSince.NEW, OpenSince.RECENT, OpenSince.OLDER)  # what the badge counts; the rest is back to an earlier level
 
@@ -140,7 +140,9 @@ class History:
 
     def anchor(self, case: Case) -> str:
         """Return the anchor of a case on the page of its method and device."""
-        return slug("-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))]))
+        return identifier(
+            "-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))])
+        )
 
     def rows(self, case: Case) -> list[Row]:
         """Return a case with each release, the newest first: the Python that decides there, and an older one only where it changed."""
@@ -627,15 +629,19 @@ def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def subject_address(subject: str, device: str) -> str:
     """Return the address of the page of a method or suite on a device."""
-    name = slug(subject)[:LONGEST]
-    if name != subject or name != name.lower():  # else two pages could have one file, also on disks that ignore case
-        name += f"-{sha256(subject.encode('utf-8', 'replace')).hexdigest()[:6]}"
-    return f"methods/{slug(device)}/{name}.html"
+    return f"methods/{slug(device)}/{identifier(subject, ignores_case=True)}.html"
 
 
 def pair_address(before: str, after: str) -> str:
     """Return the address of the comparison of two releases."""
     return f"compare/{before}..{after}.html"
+
+
+def identifier(text: str, *, ignores_case: bool = False) -> str:
+    """Return a text as the name of a file or an anchor that no other text has; ignores_case : as a disk may."""
+    name = slug(text)[:LONGEST]
+    is_plain = name == text and not (ignores_case and name != name.lower())
+    return name if is_plain else f"{name}-{sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
 def slug(text: str) -> str:

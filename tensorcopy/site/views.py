@@ -437,7 +437,7 @@ def _open_row(history: History, method: OpenMethod) -> Values:
         "code": history.code(case),
         "device": case.device,
         "address": history.address(of_case.case),
-        "anchor": facts.slug(f"{history.subject(case)}-{case.device}-{method.since.name.lower()}"),
+        "anchor": facts.identifier(f"{history.subject(case)}-{case.device}-{method.since.name.lower()}"),
         "line": spark(worst.history.values, worst.best or 0),
         "release": of_case.releases[step.index] if step else "",
         "size": signed_percent(step.ratio) if step else "",
