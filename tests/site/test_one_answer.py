@@ -45,6 +45,9 @@ class Judge:
         """What stands below its newest time: the cost of an open case, or else the last step's ratio, "=" or "?"."""
         if self.since not in (None, OpenSince.BACK):
             return self.standing.ratio
+        if self.case.tracked and self.of_case.all_steps:
+            step = self.of_case.all_steps[-1]
+            return f"{'▲' if step.rises else '▼'} {self.of_case.releases[step.index]}"
         return self.of_case.all_steps[-1].ratio if self.of_case.all_steps else "?" if self.of_case.unknown else "="
 
     def faults_of(self, row: dict[str, str]) -> Iterator[str]:
