@@ -67,6 +67,11 @@ class History:
         return [result for axis in self.axes for result in axis]
 
     @cached_property
+    def in_order(self) -> list[Result]:
+        """All results, the oldest release's first."""
+        return sorted(self.results, key=lambda result: self.releases.index(result.version))
+
+    @cached_property
     def cases(self) -> dict[Case, CaseHistory]:
         """Each case over the releases."""
         return case_history.joined(self.axes, self.rules)

@@ -247,6 +247,15 @@ def test_no_plus_or_minus_stands_beside_a_method(files):
     assert "±" in files["compare/2.14.1..2.15.0.html"]
 
 
+def test_the_memory_of_a_clone_is_that_with_the_newest_release(files):
+    """It was 8 MiB with 2.13.0."""
+    first = read(files["index.html"]).by_id("cuda").text
+    assert 'Before .cpu(), yes: 4 MiB more for a tensor of 4 MiB than x.detach().to("cpu", copy=True).numpy().' in first
+    assert "waste" not in read(files["index.html"]).by_id("cpu").text
+    method = read(files["methods/cuda/detach_clone_numpy.html"]).text
+    assert "Memory on the device for a tensor of 4 MiB: 8 MiB 2.13.0 ; 4 MiB 2.14.1 to 2.15.0 : 4 MiB more than" in method
+
+
 @pytest.mark.slow
 def test_the_shipped_pages_compare_methods_as_the_recommendation_does(shipped_site, published_site):
     """And recommend what README does."""

@@ -112,9 +112,9 @@ def write(folder: Path) -> Path:
     for number, release in enumerate(RELEASES[2:]):
         counts = {name: of_case[number] for name, of_case in INSTRUCTIONS.items()}
         launch_files.write_counts(folder, release, counts, methods=methods("cpu"), machine="box")
-        memory = {f"memory.Device.track_peak {method} 1048576 cuda": 4 << 20 for method in ("detach_clone", "detach_clone_numpy")}
-        memory |= {f"memory.Device.track_allocated {method} 1048576 cuda": 4 << 20 for method in ("detach_clone", "detach_clone_numpy")}
-        memory |= {"memory.Device.track_peak detach_to_cpu_copy_numpy 1048576 cuda": 0}
+        peaks = {"detach_clone_numpy": 8 << 20 if release == "2.13.0" else 4 << 20, "detach_to_cpu_copy_numpy": 0}
+        memory = {f"memory.Device.track_peak {method} 1048576 cuda": peak for method, peak in peaks.items()}
+        memory |= {f"memory.Host.track_peak {method} 1048576 cuda": 4 << 20 for method in peaks}
         launch_files.write_counts(folder, release, memory, methods=methods("cuda"), machine="card", **CARD)
     for release, parsing in (("2.13.0", 1000.0), ("2.14.1", 1000.0), ("2.15.0", 1600.0)):
         write_profile(

@@ -149,5 +149,5 @@ _AXES = {"method", "numel", "device", "requires_grad"}
 
 def _memory(history: History, device: str) -> Mapping[str, str] | None:
     """Return what `x.detach().clone().cpu().numpy()` takes on the device that the recommended conversion does not; None on the CPU."""
-    use = memory.use(history.results[::-1], "detach_clone_numpy", device) if device != "cpu" else None
+    use = memory.use(history.in_order, "detach_clone_numpy", device) if device != "cpu" else None
     return {"more": use.more["device"], "than": use.than} if use and "device" in use.more else None

@@ -60,12 +60,13 @@ def _observed(site: Site) -> Iterator[Values]:
 def _about(site: Site, method: str, device: str, drawings: Mapping[str, str], tables: Sequence[Table]) -> Values:
     """Return what a method was observed to do with each release on a device, its memory, and what is recommended in its place."""
     history = site.answering.get(device) or site.histories[0]
-    results = sorted(history.results, key=lambda result: history.releases.index(result.version))
     seen = {
-        title: spans((result.version, describe(outcome, device)) for result in results if (outcome := result.outcome(method, kind, device)))
+        title: spans(
+            (result.version, describe(outcome, device)) for result in history.in_order if (outcome := result.outcome(method, kind, device))
+        )
         for kind, title in KINDS.items()
     }
-    used = memory.use(results, method, device)
+    used = memory.use(history.in_order, method, device)
     return {
         "drawing": Markup(drawings.get(method, "")),  # noqa: S704 - our own SVG
         "seen": {title: runs for title, runs in seen.items() if runs},
