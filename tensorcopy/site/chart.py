@@ -60,7 +60,9 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     for index, label in enumerate(labels):
         names = [f"{line.name}: " if len(lines) > 1 else "" for line in lines]
         texts = [label, *(f"{name}{quantity(line.values[index], unit)}" for name, line in zip(names, lines) if line.values[index])]
-        area = Markup('<rect x="{:.0f}" width="{:.0f}"><title>{}</title></rect>').format(xs[index] - step / 2, step, "\n".join(texts))
+        area = Markup('<rect x="{:.0f}" width="{:.0f}" height="{}"><title>{}</title></rect>').format(
+            xs[index] - step / 2, step, bottom - TOP, "\n".join(texts)
+        )
         target = links[index] if links else ""
         parts.append(Markup('<a href="{}" tabindex="-1">{}</a>').format(target, area) if target else area)
     keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
@@ -77,7 +79,7 @@ def _drawn(line: Line, number: int, xs: Sequence[float], y: object) -> Markup:
     spans = [(xs[index], y(pair[1]), y(pair[0])) for index, pair in enumerate(line.ends) if pair and pair[0] > 0]
     edge = [*(f"{x:.1f} {top:.1f}" for x, top, _ in spans), *(f"{x:.1f} {end:.1f}" for x, _, end in reversed(spans))]
     parts = [_path("b", "L".join(edge))] if len(spans) > 1 else []
-    parts += [_path("d", "M".join(f"{xs[index]:.1f} {y(dot):.1f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
+    parts += [_path("d", "M".join(f"{xs[index]:.0f} {y(dot):.0f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
     for is_older, of in ((True, range(line.older + 1)), (False, range(line.older, len(xs)))):
         shown = [point for index, point in points if index in of]
         parts += [_path(f"l{' o' * (is_older or number >= COLOURS)}", "L".join(shown))] if len(shown) > 1 else []
@@ -93,7 +95,7 @@ def _path(css: str, data: str) -> Markup:
 
 
 def _text(css: str, x: float, y: float, text: str) -> Markup:
-    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(css, x, y, text)
+    return Markup('<text class="{}" x="{:.0f}" y="{:.0f}">{}</text>').format(css, x, y, text)
 
 
 def ticks(low: float, high: float) -> list[float]:
