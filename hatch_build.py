@@ -8,7 +8,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # of the clone command, see tensorcopy/site/addresses.py
+UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # of the clone command
 LINK = re.compile(r"(?<=\]\()[^)\s#]+")
 
 

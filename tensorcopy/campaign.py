@@ -7,10 +7,10 @@ Any other adds its rules to the shipped campaign.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,55 +22,65 @@ from tensorcopy.releases.interpreters import FILE, GUIDE
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case
 
-FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
-TABLES = {*FIELDS, "margin", "acknowledged"}
-PROJECT_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
-PACKAGE = re.compile(r"[A-Za-z0-9.][^\x00]*")  # no option of pip, and an argument of its process
-MOST_THREADS = 1024
+PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 MEM = re.compile(r"^\s*(def mem_|class Mem[A-Z_]|def Mem[A-Z_])", re.MULTILINE)  # a benchmark that needs pympler
-LONGEST_TITLE = 80  # characters: a heading of two lines on a phone
-Pattern = Annotated[str, Meta(min_length=1, max_length=300)]
+TABLES = "[project] with name, title and requires, [suites] with path and threads, [[accepted]] with case, until and why"
+
+Line = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=80)]  # a heading of two lines on a phone
+Package = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.][^\x00]*$")]  # no option of pip, and an argument of its process
+
+
+class _Project(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(pattern=f"^({PROJECT_NAME.pattern})?$")] = ""
+    title: Line = ""
+    requires: list[Package] = []
+
+
+class _Suites(Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[Line, Meta(min_length=1)]
+    threads: Annotated[int, Meta(ge=0, le=1024)] = 1
+
+
+class _Accepted(Struct, frozen=True, forbid_unknown_fields=True):
+    case: Annotated[str, Meta(min_length=1, max_length=300)]  # a regular expression on the names of cases
+    until: str  # the last release whose slowdown is accepted: what a later one adds is not
+    why: Annotated[str, Meta(min_length=1, max_length=300)]
+
+
+class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
+    project: _Project | None = None
+    suites: _Suites | None = None
+    accepted: list[_Accepted] = []
 
 
 @dataclass(frozen=True)
 class VerdictRules:
-    """The rules of verdicts that a campaign declares.
+    """The slowdowns that a campaign accepts: in the exit code, the badge and the list of what is open they do not count."""
 
-    margins : the smallest slowdown that counts, as a share of the time, by a regular expression on cases; of several, the last counts
-    acknowledged : regular expression on cases, the last release whose slowdown is acknowledged, and why
-    releases : in order
-    """
-
-    margins: tuple[tuple[re.Pattern[str], float], ...] = ()
-    acknowledged: tuple[tuple[re.Pattern[str], str, str], ...] = ()
-    releases: tuple[str, ...] = ()
+    accepted: tuple[tuple[re.Pattern[str], str, str], ...] = ()  # regular expression on cases, the last release, and why
+    releases: tuple[str, ...] = ()  # in order
 
     def unmatched(self, cases: Iterable[Case]) -> list[TensorcopyError]:
         """Return a warning for each row that matches none of these cases; none without cases."""
-        rows = [*(("[margin]", row[0]) for row in self.margins), *(("[[acknowledged]]", row[0]) for row in self.acknowledged)]
-        names = [case.name for case in set(cases)] if rows else []
+        names = [case.name for case in set(cases)] if self.accepted else []
         return [
             TensorcopyError(
-                f"a row of {table} in {FILE} matches no case",
+                f"a row of [[accepted]] in {FILE} matches no case",
                 got=pattern.pattern,
                 allowed="a regular expression on names of cases, as compare prints them",
                 next="tensorcopy compare A B --all lists them",
             )
-            for table, pattern in rows
+            for pattern, _, _ in self.accepted
             if names and not any(map(pattern.search, names))
         ]
 
-    def margin(self, name: str) -> float | None:
-        """Return the margin of the case of a name; None where none is declared."""
-        return next((share for pattern, share in reversed(self.margins) if pattern.search(name)), None)
-
     def why(self, name: str, release: str) -> str:
-        """Return why the slowdown of a case with a release is acknowledged; "" where it is not."""
+        """Return why the slowdown of a case with a release is accepted; "" where it is not."""
         if release not in self.releases:
             return ""
-        to = self.releases.index(release)
-        rows = ((reason, pattern) for pattern, last, reason in self.acknowledged if to <= self.releases.index(last))
-        return next((reason for reason, pattern in rows if pattern.search(name)), "")
+        index = self.releases.index
+        reasons = (why for pattern, until, why in self.accepted if index(release) <= index(until) and pattern.search(name))
+        return next(reasons, "")
 
 
 NO_RULES = VerdictRules()
@@ -78,43 +88,25 @@ NO_RULES = VerdictRules()
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is measured, and how it is judged.
+    """What is measured, and how it is judged."""
 
-    name : of asv's project, in the head of every page
-    title : the heading of a project's landing page; that of the shipped one is `question` in words.toml
-    folder : of tensorcopy.toml
-    releases : those of the package's table, and of `table`, whose rows replace those of the same version
-    table : the file that a user adds releases to; it may not exist yet
-    suites : the folder of an asv suite; None where there is nothing to measure
-    requires : packages for the environment of every release; one that begins with "." is the folder of a package
-    threads : of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
-    rules : margins, and acknowledged slowdowns
-    pins_numpy : whether the table of releases chooses numpy, not what is required
-    is_shipped : whether it is the one of this package: commits of its repository are commits of this program
-    observers : arguments of the probe of an environment: the module that observes what methods do
-    profiler : the probe that counts the functions of its cases; "" for none
-    pages : the package with the pages that only this campaign has, see `site.content.OwnPages`; "" for none
-    measured : beginnings of the files of its repository that can change a time, or whether there is one
-    quick, memory : regular expressions on asv's names, of what `dashboard --quick` times and `dashboard` counts; "" for all
-    """
-
-    name: str
-    title: str
-    folder: Path
-    releases: ReleaseIndex
-    table: Path
-    suites: Path | None = None
-    requires: tuple[str, ...] = ()
-    threads: int = 0
+    name: str  # of asv's project, in the head of every page
+    title: str  # the heading of its first page
+    folder: Path  # of tensorcopy.toml
+    releases: ReleaseIndex  # those of the package's table, and of `table`, whose rows replace those of the same version
+    table: Path  # the file that a user adds releases to; it may not exist yet
+    suites: Path | None = None  # the folder of an asv suite; None where there is nothing to measure
+    requires: tuple[str, ...] = ()  # packages for the environment of every release; one that begins with "." is the folder of a package
+    threads: int = 0  # of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
     rules: VerdictRules = NO_RULES
-    pins_numpy: bool = False
-    is_shipped: bool = False
-    observers: tuple[str, ...] = ()
-    profiler: str = ""
-    pages: str = ""
-    measured: tuple[str, ...] = ("",)
-    quick: str = ""
-    memory: str = ""
+    pins_numpy: bool = False  # whether the table of releases chooses numpy, not what is required
+    is_shipped: bool = False  # whether it is the one of this package: commits of its repository are commits of this program
+    observers: tuple[str, ...] = ()  # arguments of the probe of an environment: the module that observes what methods do
+    profiler: str = ""  # the probe that counts the functions of its cases; "" for none
+    pages: str = ""  # the package with the pages that only this campaign has; "" for none
+    measured: tuple[str, ...] = ("",)  # beginnings of the files of its repository that can change a time, or whether there is one
+    quick: str = ""  # a regular expression on asv's names, of what `dashboard --quick` times; "" for all
+    memory: str = ""  # the same, of what `dashboard` counts
 
     def requirements(self) -> list[str]:
         """Return the arguments of `pip install` for its packages, of which `sources` are folders.
@@ -145,63 +137,40 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
 
     Raises TensorcopyError for an invalid tensorcopy.toml, and for a folder that declares no campaign where there is no shipped one.
     """
-    path = folder / FILE
-    document = _document(path) if files.is_there(path) else {}
-    if others := set(document) - TABLES:
-        raise _refused(", ".join(sorted(others)), "[project], [suites], [margin] and [[acknowledged]] tables")
-    tables = {table: document[table] for table in FIELDS if table in document}
-    if tables:
-        own = folder / release_table.TABLE.name
-        releases = release_table.load(*([own] if files.is_there(own) else []))
-        made = _checked_project(tables, folder, releases)
-    elif shipped:
-        made = replace(shipped, folder=folder)
-    else:
-        raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
-    return replace(made, rules=_rules(document, path, made.releases))
-
-
-def _document(path: Path) -> dict[str, Any]:
     try:
-        return files.read_toml(path)
-    except (OSError, ValueError) as error:
-        raise _refused(str(error), "TOML") from error
+        document = files.read_toml(folder / FILE) if files.is_there(folder / FILE) else {}
+        if "operation" in document:
+            raise _refused("[[operation]], which is an asv suite now", f"{TABLES}; tensorcopy init in an empty folder writes a suite")
+        tables = msgspec.convert(document, _Tables)
+        if tables.project or tables.suites:
+            made = _of_tables(tables, folder)
+        elif shipped:
+            made = replace(shipped, folder=folder)
+        else:
+            raise TensorcopyError(
+                f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}"
+            )
+        accepted = tuple((re.compile(row.case), made.releases.find(row.until).version, row.why) for row in tables.accepted)
+    except (OSError, ValueError, re.error, RecursionError, OverflowError) as error:
+        raise _refused(str(error), TABLES) from error
+    return replace(made, rules=VerdictRules(accepted, tuple(release.version for release in made.releases)))
 
 
-def _checked_project(tables: Mapping[str, Any], folder: Path, releases: ReleaseIndex) -> Campaign:
-    for table, values in tables.items():
-        allowed = ", ".join(FIELDS[table])
-        if not isinstance(values, dict):
-            raise _refused(f"{table} = {values!r}", f"a table [{table}] with {allowed}")
-        for name, value in values.items():
-            if name not in FIELDS[table]:
-                raise _refused(f"{name} in [{table}]", allowed)
-            if name == "requires":
-                if not isinstance(value, list) or not all(isinstance(package, str) and PACKAGE.fullmatch(package) for package in value):
-                    raise _refused(f"requires = {value!r}", 'an array of packages, such as "einops==0.8" or ".."')
-            elif name == "threads":
-                if type(value) is not int or not 0 <= value <= MOST_THREADS:
-                    raise _refused(f"threads = {value!r}", f"a number from 0, torch's own, to {MOST_THREADS}")
-            elif not isinstance(value, str) or not value.isprintable():
-                raise _refused(f"{name} = {value!r} in [{table}]", "a text of one line")
-    values, path = tables.get("project", {}), tables.get("suites", {}).get("path")
-    name = values.get("name") or default_name(folder)
-    title = values.get("title") or default_title(name)
-    if not PROJECT_NAME.fullmatch(name):
-        raise _refused(f"name = {name!r} in [project]", "letters, digits and . _ -, at most 40")
-    if len(title) > LONGEST_TITLE:
-        raise _refused(f"a title of {len(title)} characters", f"at most {LONGEST_TITLE}")
-    if "suites" in tables and not path:
-        raise _refused("[suites] without path", 'path = "benchmarks", the folder of an asv suite')
-    threads = tables.get("suites", {}).get("threads", 1)
-    requires = tuple(values.get("requires", ()))
-    suites = (folder / path).resolve() if path else None
-    if suites and not suites.is_dir():
-        raise _refused(f"the path {suites.name} in [suites], which is no folder", "the folder of an asv suite, relative to tensorcopy.toml")
-    if suites and not (suites / "__init__.py").is_file():
-        raise _refused(f"the folder {suites.name} without __init__.py", "the folder of an asv suite, a package")
-    own_table = folder / release_table.TABLE.name
-    return Campaign(name, title, folder, releases, own_table, suites=suites, requires=requires, threads=threads)
+def _of_tables(tables: _Tables, folder: Path) -> Campaign:
+    """Return the campaign that a project declares. Raises TensorcopyError for a suite that is none."""
+    project, own = tables.project or _Project(), folder / release_table.TABLE.name
+    releases = release_table.load(*([own] if files.is_there(own) else []))
+    name, suites, threads = project.name or default_name(folder), None, 1
+    if tables.suites:
+        suites, threads = (folder / tables.suites.path).resolve(), tables.suites.threads
+        if not suites.is_dir():
+            raise _refused(
+                f"the path {tables.suites.path} in [suites], which is no folder", f"the folder of an asv suite, relative to {FILE}"
+            )
+        if not (suites / "__init__.py").is_file():
+            raise _refused(f"the folder {suites.name} without __init__.py", "the folder of an asv suite, a package")
+    title = project.title or default_title(name)
+    return Campaign(name, title, folder, releases, own, suites=suites, requires=tuple(project.requires), threads=threads)
 
 
 def default_name(folder: Path) -> str:
@@ -212,39 +181,6 @@ def default_name(folder: Path) -> str:
 def default_title(name: str) -> str:
     """Return the title of a project that declares none."""
     return f"{name} over torch releases"
-
-
-class _Acknowledged(Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of [[acknowledged]].
-
-    case : a regular expression on the names of cases
-    release : the last one whose slowdown is acknowledged: what a later one adds is not
-    why : one line
-    """
-
-    case: Pattern
-    release: str
-    why: Annotated[str, Meta(min_length=1, max_length=300)]
-
-
-class _Tables(Struct, frozen=True):
-    margin: dict[Pattern, Annotated[float, Meta(gt=0, le=100)]] = {}
-    acknowledged: list[_Acknowledged] = []
-
-
-def _rules(document: Mapping[str, Any], path: Path, releases: ReleaseIndex) -> VerdictRules:
-    try:
-        tables = msgspec.convert({name: document[name] for name in _Tables.__struct_fields__ if name in document}, _Tables)
-        margins = tuple((re.compile(pattern), percent / 100) for pattern, percent in tables.margin.items())
-        acknowledged = tuple((re.compile(row.case), releases.find(row.release).version, row.why) for row in tables.acknowledged)
-    except (ValueError, re.error, RecursionError, OverflowError) as error:
-        raise TensorcopyError(
-            f"{path.name} is refused",
-            got=str(error),
-            allowed="[margin] with percents by regular expressions, and [[acknowledged]] with case, release and why",
-            next=GUIDE,
-        ) from error
-    return VerdictRules(margins, acknowledged, tuple(release.version for release in releases))
 
 
 def _refused(got: str, allowed: str) -> TensorcopyError:

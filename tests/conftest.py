@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,13 @@ import json5
 import numpy as np
 import pytest
 from filelock import FileLock
+from jinja2 import FileSystemBytecodeCache
 from xdist.scheduler import LoadFileScheduling
 
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
 from tensorcopy.copying.shipped import of_folder, shipped
-from tensorcopy.measure.plan import REFERENCE
+from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import reader
@@ -34,8 +35,8 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
-from tensorcopy.worker import operations
-from tensorcopy.worker.operations import Operation
+from tensorcopy.site import build, facts
+from tensorcopy.site.facts import Site
 from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
@@ -43,10 +44,6 @@ from tests.launch_files import PROVENANCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-with suppress(ImportError):  # the site is written anew on another branch
-    from tensorcopy.site import publisher, render, writer
-    from tensorcopy.site.content import Content
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -71,9 +68,12 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _arguments_are_made_once() -> Generator[None, None, None]:
-    """Describing all arguments takes longer than a small command."""
+def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Compiling the templates takes longer than writing a small site, and describing all arguments longer than a small command."""
+    with made_once(tmp_path_factory, "templates") as (folder, _):
+        folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "Environment", partial(build.Environment, bytecode_cache=FileSystemBytecodeCache(str(folder))))
         patch.setattr(cli, "parser", lru_cache(cli.parser))
         patch.setattr(json5, "loads", lru_cache(json5.loads))  # of asv.conf.json, which no test changes in memory
         yield
@@ -222,19 +222,6 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
     return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
-def write_pages(directory: Path, content: Content, *modules: str) -> Path:
-    """Write the pages of some modules below `directory`, with the stylesheets and scripts of all, and return it."""
-    directory.mkdir(exist_ok=True)
-    writer.write_assets(directory)
-    with pytest.MonkeyPatch.context() as patch:
-        every = [each for each in render.page_modules(content) if each.__name__.rpartition(".")[2] in modules]
-        patch.setattr(render, "page_modules", lambda _: every)
-        for address, text in render.files(content):
-            (directory / address).parent.mkdir(parents=True, exist_ok=True)
-            (directory / address).write_text(text, encoding="utf-8")
-    return directory
-
-
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
@@ -244,9 +231,9 @@ def shipped_results() -> Results:
 
 
 @pytest.fixture(scope="session")
-def shipped_content(shipped_results: Results) -> Content:
-    """The content of the pages of the shipped results, judged once: its files run in one test process. No test changes it."""
-    return render.content(shipped(), shipped_results.results, publisher.documentation(ROOT))
+def shipped_site(shipped_results: Results) -> Site:
+    """What the site shows of the shipped results. No test changes it."""
+    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")
@@ -290,7 +277,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published_site(shipped_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the shipped history; the first test process that needs it writes it for all.
 
     No test changes it.
@@ -298,12 +285,13 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     with made_once(tmp_path_factory, "site") as (site, is_ours):
         if is_ours:
             site.mkdir()
-            writer.write(shipped(), shipped_results.results, publisher.documentation(ROOT), site)
+            build.write(shipped_site, site)
     return site
 
 
 SHIPPED, SHIPPED_GPU = ROOT / "results" / "epyc-2core", ROOT / "results" / "h200-16core"
-_SHAS = {sha for path in SHIPPED.parent.glob("epyc-2core*/*.json") for sha in re.findall(r'"sha":"(\w{40})"', path.read_text(encoding="utf-8"))}
+_LAUNCHES = (path.read_text(encoding="utf-8") for path in SHIPPED.parent.glob("epyc-2core*/*.json"))
+_SHAS = {sha for text in _LAUNCHES for sha in re.findall(r'"sha":"(\w{40})"', text)}
 MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
 OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
 
@@ -320,32 +308,6 @@ def small_checkout(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def lab_campaign(folder: Path, **values: Any) -> Campaign:
     """Return a campaign of its own, in a folder."""
     return Campaign("lab", "A lab", folder, release_table.load(), folder / "releases.toml", **values)
-
-
-def suites_of(folder: Path) -> Path:
-    """Return the folder of the suites that asv reads for the campaign that a folder declares."""
-    declared = of_folder(folder)
-    return interpreters.suites_folder(declared.suites, folder / ".asv", has_operations=bool(declared.operations))
-
-
-def declared_in(folder: Path) -> tuple[Operation, ...]:
-    """Return the operations of the campaign that a folder declares; this process has them too."""
-    own = of_folder(folder)
-    worker_in_process.declare(own.variables().get(operations.VARIABLE, "[]"))
-    return own.operations
-
-
-@pytest.fixture
-def undeclared(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[[], None], None, None]:
-    """No test has another's operations; the function forgets its own."""
-
-    def forget() -> None:
-        worker_in_process.declare("[]")
-
-    monkeypatch.setenv(operations.VARIABLE, "[]")
-    forget()
-    yield forget
-    forget()
 
 
 @pytest.fixture
@@ -460,7 +422,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
             python = python or ("3.11" if release.runs_on("3.11") else "3.9")
             paths.append(environments.path_of(folder, release, python, "cuda"))
             if not environments.is_complete(paths[-1]):
-                environments.build(folder, release, python, "cuda", shipped())
+                environments.install(folder, release, python, "cuda", shipped())
     return paths
 
 

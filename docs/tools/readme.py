@@ -2,7 +2,7 @@
 
     uv run python -m docs.tools.readme
 
-A part of a page stands between two comments; the first one names it: a function of `PARTS`.
+A part of a document stands between two comments; the first one names it: a function of `PARTS`.
 """
 
 from __future__ import annotations
@@ -10,71 +10,76 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from docs.tools import figures
+import msgspec
+
+from docs.tools import article, figures
+from docs.tools.standalone import standalone
 from tensorcopy import configuration, files
 from tensorcopy.copying import advise, recommend
-from tensorcopy.copying import shipped as campaign
-from tensorcopy.copying.advise import MatchingMethod
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe
-from tensorcopy.copying.recommend import CopyRequest, Option
+from tensorcopy.copying.recommend import CopyRequest, Evidence, Table
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, duration, multiple
+from tensorcopy.numbers import count, duration
 from tensorcopy.releases.release_table import WITH_NUMPY_2
 from tensorcopy.report import explanation, sentences, words
 from tensorcopy.report.formats import code, escaped, markdown_table
-from tensorcopy.report.words import translate
 from tensorcopy.results import reader
-from tensorcopy.results.effects import Timing
 from tensorcopy.results.result import Result
 from tensorcopy.results.select import SelectedPair
-from tensorcopy.site import addresses, render
-from tensorcopy.site.addresses import WebAddresses
-from tensorcopy.site.machine import HISTORY_NUMELS, DeviceResults, Machine
-from tensorcopy.site.page import circumstances
-from tensorcopy.site.svg import STYLESHEET, colours
+from tensorcopy.site import facts
+from tensorcopy.site.facts import Site
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
 PART = re.compile(f"{BEGIN.format('([a-z_]+)')}\n(.*?)\n{END}", re.DOTALL)
-WANTS = {
-    "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
-    "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
-    "an independent ndarray, if `x` is on the CPU": CopyRequest("ndarray", True, None, True, "cpu"),
-    "an independent ndarray, if `x` is on CUDA": CopyRequest("ndarray", True, None, True, "cuda"),
+NUMELS = (2**10, 2**20)  # elements, of the table of methods
+GUIDE = (
+    "A test runs the code blocks below as one session, from top to bottom, with torch {torch} on the CPU. "
+    "The drawings show what this release does."
+)
+GUIDE_JA = (
+    "以下のコードは全体で一つのセッションになっており、テストが上から順に、CPU 上の torch {torch} で実行しています。"
+    "図も、このリリースでの観測結果から生成しています。"
+)
+WANTS = {  # by what is wanted: the target, and whether it keeps the graph
+    "an independent tensor, out of the graph": ("tensor", False),
+    "an independent tensor through which gradients flow back to `x`": ("tensor", True),
+    "an independent ndarray": ("ndarray", None),
 }
+
+Part = Callable[[Site], "str | None"]  # None where there are no results for it: it stays as it is
 
 
 def documents(results: Sequence[Result]) -> dict[Path, str]:
     """Return the text of every generated file, by path in the checkout, which is the current folder."""
-    content = render.content(campaign.shipped(), results)
-    machine = content.machine
-    if machine is None:
+    site = facts.site(shipped(), results)
+    if not site.answering:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
+    parts: dict[str, Part] = {**PARTS, "newer_numpy": partial(newer_numpy, results)}
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
-    advices = shipped({device: each.result for device, each in content.by_device.items()})
-    of_accelerators = {name: row for name, row in content.methods.items() if "devices" in row}
-    drawings = draw_methods({**machine.result.methods, **of_accelerators})  # for readers of the Markdown
-    parts = {
-        **PARTS,
-        "badges": lambda _: badges(),
-        "answer": lambda _: answer(content.devices),
-        "memory": lambda machine: figures.memory(machine, content.by_device.get("cuda")),
-    }
+    every = "".join(pages.values())
+    drawings = {name: svg for name, svg in draw_methods(site.methods).items() if f"](drawings/{name}.svg)" in every}
     return {
-        **{path: with_parts(text, machine, parts) for path, text in pages.items() if PART.search(text)},
-        advise.SHIPPED: json.dumps(advices, ensure_ascii=False, separators=(",", ":")) + "\n",
+        **{path: with_parts(text, site, parts) for path, text in pages.items() if PART.search(text)},
+        advise.SHIPPED: msgspec.json.encode(evidence(site)).decode() + "\n",
         words.CODES: codes(),
-        **{Path(f"docs/drawings/{name}.svg"): standalone(svg) + "\n" for name, svg in drawings.items()},
+        **{Path(f"docs/drawings/{name}.svg"): standalone(svg) for name, svg in drawings.items()},
+        **article.drawings(site),
     }
+
+
+def evidence(site: Site) -> dict[str, Evidence]:
+    """Return what the newest release of each device observed and timed."""
+    return {device: recommend.of_result(history.newest(device), device) for device, history in site.answering.items()}
 
 
 def codes() -> str:
@@ -86,118 +91,83 @@ def codes() -> str:
     return json.dumps({name: method.code for name, method in METHODS.items()}, indent=2) + "\n"
 
 
-def shipped(results: Mapping[str, Result]) -> dict[str, Any]:
-    """Return the content of shipped.json, which `advise` reads: the advice from the result of each device at every size."""
-
-    def row(choice: MatchingMethod) -> list[Any]:
-        """Return the fields that depend on the size."""
-        numbers = choice.seconds, choice.multiple, *(choice.interval or ())
-        seconds, multiple, *interval = (None if value is None else float(f"{value:.6g}") for value in numbers)
-        return [choice.method, seconds, multiple, choice.verdict, interval or None]
-
-    sources = {}
-    for device, result in results.items():
-        measured = [recommend.options_by_size(result, request).values() for request in recommend.requests(device)]
-        day = result.day_of(option.case for by_size in measured for options in by_size for option in options)
-        sources[device] = {"torch": result.provenance["torch"], "on": result.hardware(device), "day": day}
-    answers = []
-    for device, result in results.items():
-        of_common = recommend.requests(device)
-        for request in [*of_common, *(other for each in of_common for other in recommend.of_other_tensors(result, each))]:
-            advices = [
-                advise.of_options(request, numel, options, "shipped", sources[device])
-                for numel, options in recommend.options_by_size(result, request).items()
-            ]
-            choices = [choice for advice in advices for choice in advice.choices]
-            answers.append(
-                {
-                    "request": asdict(request),
-                    "methods": {choice.method: {"code": choice.code, "caveats": choice.caveats} for choice in choices},
-                    "sizes": {str(advice.numel): {"why": advice.why, "choices": list(map(row, advice.choices))} for advice in advices},
-                }
-            )
-    return {"sources": sources, "answers": answers}
-
-
-def with_parts(text: str, machine: Machine, parts: Mapping[str, Callable[[Machine], str | None]]) -> str:
-    """Return a page's text with its parts replaced.
+def with_parts(text: str, site: Site, parts: Mapping[str, Part]) -> str:
+    """Return a document's text with its parts replaced.
 
     A comment within a part is made harmless: it could end the part, and the next run would keep what follows it. A part for which there
     are no results stays as it is.
     """
 
     def replaced(part: re.Match[str]) -> str:
-        content = parts[part[1]](machine)
+        content = parts[part[1]](site)
         return part[0] if content is None else f"{BEGIN.format(part[1])}\n{content.replace('<!--', '<! --')}\n{END}"
 
     return PART.sub(replaced, text)
 
 
-def badges(web: WebAddresses | None = None) -> str:
-    """Return the badge of the tests where the repository is known, and the published site's address.
-
-    web : the addresses that asv.conf.json names, by default
-    """
-    web = web or addresses.WebAddresses.of_configuration(*configuration.web_addresses())
-    workflow = f"{web.source}/actions/workflows/ci.yml"
-    badge = f"[![tests of main]({workflow}/badge.svg)]({workflow})" if web.source else ""
-    site = f"The pages of this repository: <{web.site}>" if web.site else ""
-    return "\n\n".join(filter(None, [badge, site]))
+def badges(source: str, root: str) -> str:
+    """Return the badge of the tests where the repository is known, and the address of the published site, where that is."""
+    workflow = f"{source}/actions/workflows/ci.yml"
+    badge = f"[![tests of main]({workflow}/badge.svg)]({workflow})" if source else ""
+    return "\n\n".join(filter(None, [badge, f"The pages of this repository: <{root.rstrip('/')}/>" if root else ""]))
 
 
-def answer(devices: Sequence[DeviceResults]) -> str:
-    """Return which copies to use, and on each device how often they are the fastest there."""
-    results = {each.device: each.result for each in devices if each.has_copies}
-    asked = {want: (results[request.device], request) for want, request in WANTS.items() if request.device in results}
-    rows = [[want, code(option.code)] for want, each in asked.items() if (option := recommend.recommended(*each))]
-    return "\n\n".join([markdown_table(["I want", "I type"], rows, "ll"), *(_uses(*each) for each in results.items())])
+def answer(site: Site) -> str:
+    """Return what to type on each device for an x that requires grad."""
+    rows = []
+    for want, (to, keeps_graph) in WANTS.items():
+        tables = [recommend.table(each, CopyRequest(to, True, keeps_graph, True, device)) for device, each in evidence(site).items()]
+        rows.append([want, *(code(table.code) for table in tables)])
+    return markdown_table(
+        ["I want", *(f"I type, if `x` is on {device.upper()}" for device in site.answering)], rows, "l" * (1 + len(site.answering))
+    )
 
 
-def _uses(device: str, result: Result) -> str:
-    """Return a sentence: what to use on a device, at how many sizes it is the fastest, and when that was measured."""
-    uses, shown = [], list[Option]()
-    for to in ("tensor", "ndarray"):
-        answers = recommend.options_by_size(result, recommend.common_request(to, device))
-        first = answers[recommend.nearest_size(recommend.NUMEL, answers)][0]
-        options = [option for at_size in answers.values() for option in at_size]
-        among = sum(option.among_fastest for option in options if option.method == first.method)
-        judged = sum(option.rank == "fastest" for option in options)
-        uses.append(f"{code(first.code)} for an independent {to} (fastest or tied with the fastest at {among} of {judged} sizes)")
-        shown += options
-    is_other = any(key == "timed_without_grad" for option in shown for key, _ in option.caveats)
-    timed = "Timed for an x that requires no grad" if is_other else "x requires grad"
-    on, day = escaped(result.hardware(device)), result.day_of(option.case for option in shown)
-    return f"With torch {result.version} on {on}, use {' and '.join(uses)}. {timed}, one thread, {day}."
+def methods(site: Site) -> str:
+    """Return the article's five copies and three conversions on each device: what they return, and their times at two sizes."""
+    return "\n\n".join(_methods(site, device, each) for device, each in evidence(site).items())
 
 
-def methods(machine: Machine) -> str:
-    """Return each method's code and semantics, and its times at two sizes with their ratio to the fastest of its table."""
-    rows, tables = [], machine.devices["cpu"].costs if "cpu" in machine.devices else ()
-    for table in tables:
-        columns = [table.numels.index(numel) for numel in HISTORY_NUMELS]
-        fastest = [min(timing.seconds for costs in table.costs if (timing := costs[column].timing)) for column in columns]
-        for method, costs in zip(table.methods, table.costs, strict=True):
-            timings = [costs[column].timing for column in columns]
-            semantics = escaped(describe(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
-            rows.append([code(machine.code(method)), semantics, *map(_timed, timings, fastest)])
-    header = ["", "result, for a leaf that requires grad", *(f"{count(numel)}, no grad" for numel in HISTORY_NUMELS)]
-    on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
-    day = machine.result.day_of(case for table in tables for cases in table.cases for case in cases)
-    note = f"{on}, float32, one thread, {day}; in brackets the time over that of the fastest copy or conversion."
-    return f"{markdown_table(header, rows, 'll' + 'r' * len(HISTORY_NUMELS))}\n\n{note}"
+def _methods(site: Site, device: str, timed: Evidence) -> str:
+    rows, notes = list[list[str]](), list[str]()
+    for group, to in (("copy", "tensor"), ("conversion", "ndarray")):
+        table = recommend.table(timed, recommend.common_request(to, device))
+        alike = [row.method for row in table.rows if row.code == table.code or timed.methods[row.method]["group"] == group]
+        others = [name for name, row in timed.methods.items() if row["group"] == group and name not in alike]  # do something else
+        for name in (*alike, *others):
+            row = timed.methods[name]
+            written = row["code" if device == "cpu" else "code_on_accelerator"]
+            rows.append([code(written), escaped(describe(row["observed"][device]["with_grad"], device)), *_times(table, name)])
+        if of_table := [note for note in table.notes if not note.startswith("Timed for")]:  # which `about` tells of both tables
+            notes.append(f"- An independent {to}: {' '.join(of_table)}")
+    header = ["", "result, for an `x` that requires grad", *(f"{count(numel)} elements" for numel in NUMELS)]
+    grad = "grad" if table.timed.requires_grad else "no grad"
+    on = f"torch {timed.torch} on {timed.on} ({site.answering[device].name}), {timed.day}"
+    about = f"**{device.upper()}**: {escaped(on)}; float32, one thread, timed for an `x` that requires {grad}."
+    against = "In brackets: the time against the first method of its kind, with the 95 % interval."
+    return "\n\n".join([f"{about} {against}", markdown_table(header, rows, "llrr"), "\n".join(notes)])
 
 
-def _timed(timing: Timing | None, fastest: float) -> str:
-    return f"{duration(timing.seconds)} ({multiple(timing.seconds / fastest)})" if timing else "–"
+def _times(table: Table, method: str) -> Iterator[str]:
+    """Yield a method's time at each size, with what is known of it against the recommended one: "2.19 µs (slower × 1.42 to 1.51)"."""
+    tensor = table.timed.dtype, table.timed.layout, table.timed.requires_grad
+    for numel in NUMELS:
+        column = next((column for column in table.columns if column.numel == numel), None)
+        ratio = column.cells[method].against if column and method in column.cells else None
+        timed = (
+            each.seconds[method] for each in table.evidence.timed if (each.numel, each.tensor) == (numel, tensor) and method in each.seconds
+        )
+        seconds = next(timed, None)
+        yield "not timed" if seconds is None else duration(seconds) + (f" ({advise.against_recommended(ratio)})" if ratio else "")
 
 
-def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:
+def finding(case: str, python: str, before: str, after: str, site: Site) -> str | None:
     """Return the first sentences of `tensorcopy why` about a case; None where the functions of a release were not counted."""
-    results = {(result.provenance["torch"].partition("+")[0], result.python): result for result in machine.results}
+    results = {(result.version, result.python): result for result in site.answering["cpu"].results}
     if not {(before, python), (after, python)} <= results.keys():
         return None
     try:
-        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, campaign.shipped().rules)
+        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, site.campaign.rules)
     except TensorcopyError:
         return None
     said = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]
@@ -205,33 +175,41 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
     return f"`{explained.code}`, torch {before} → {after}, Python {python}, {explanation.case_text(explained.name)}:\n\n{quoted}"
 
 
-def newer_numpy(machine: Machine) -> str | None:
+def newer_numpy(results: Sequence[Result], site: Site) -> str | None:
     """Return what numpy 2 changes with the newest release that was measured beside it; None where there is none."""
-    if not machine.beside:
+    beside = [result for result in results if result.series_key.has_numpy_2]
+    if not beside:
         return None
-    after = max(machine.beside, key=lambda result: result.provenance["started"])
+    after = max(beside, key=lambda result: str(result.provenance["started"]))
     key = replace(after.series_key, build=after.build.removesuffix(WITH_NUMPY_2))
-    before = next((result for result in machine.results if (result.sha, result.series_key) == (after.sha, key)), None)
+    before = next((result for result in results if (result.sha, result.series_key) == (after.sha, key)), None)
     if before is None:
         return None
-    comparison = comparisons.between(Question(before, after, machine.rules))
-    rows = [(f"{code(machine.case_code(case))}, {circumstances(case)}", change) for case, change in comparison.changes.items()]
+    comparison = comparisons.between(Question(before, after, site.campaign.rules))
+    rows = [(f"{code(site.answering['cpu'].code(case))}, {facts.told(case)}", change) for case, change in comparison.changes.items()]
     fastest = [(case, change) for case, change in rows if change.verdict is Verdict.FASTER]
     numpys = " → ".join(str(each.provenance["numpy"]) for each in (before, after))
     on = escaped(f"torch {after.version}, numpy {numpys}, in the same launches on {after.processors}, {after.provenance['started'][:10]}")
     return " ".join([f"{on}.", *sentences.headline(comparison.changes.values()), sentences.largest(rows), sentences.largest(fastest)])
 
 
-PARTS: dict[str, Callable[[Machine], str | None]] = {
+def newest_torch(site: Site) -> str:
+    """Return the newest release on the CPU."""
+    return site.answering["cpu"].newest("cpu").version
+
+
+PARTS: dict[str, Part] = {
+    "badges": lambda site: badges(*configuration.web_addresses()),
+    "answer": answer,
     "methods": methods,
-    "torch": lambda machine: translate("guide_torch", "en", torch=machine.newest.version),
-    "torch_ja": lambda machine: translate("guide_torch", "ja", torch=machine.newest.version),
+    "torch": lambda site: GUIDE.format(torch=newest_torch(site)),
+    "torch_ja": lambda site: GUIDE_JA.format(torch=newest_torch(site)),
     "detach": partial(finding, "detach", "3.11", "2.9.1", "2.10.0"),
     "cpu": partial(finding, "cpu", "3.11", "2.9.1", "2.10.0"),
     "numpy": partial(finding, "numpy", "3.9", "1.12.1", "1.13.1"),
-    "newer_numpy": newer_numpy,
     "from_dlpack": partial(finding, "numpy_from_dlpack", "3.11", "2.8.0", "2.9.1"),
     **figures.PARTS,
+    **article.PARTS,
 }
 
 
@@ -247,14 +225,6 @@ def main() -> int:
         files.replace(path, text)
     sys.stdout.write(f"{len(written)} files written from {len(results.results)} results\n")
     return 0
-
-
-def standalone(svg: str) -> str:
-    """Return a drawing with the stylesheet's rules for drawings, light and dark."""
-    light, dark = ("".join(f"--{name}:{pair[index]};" for name, pair in colours().items()) for index in (0, 1))
-    rules = STYLESHEET.read_text(encoding="utf-8").split("/* drawings", 1)[1].split("*/", 1)[1].split("/* end of drawings */")[0]
-    style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
-    return svg.replace(">", f"><style>{style}</style>", 1)
 
 
 if __name__ == "__main__":

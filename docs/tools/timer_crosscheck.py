@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from tensorcopy.copying.inside.methods import METHODS, NAMES, make_tensor
+from tensorcopy.copying.inside.methods import METHODS, NAMES, code_on, make_tensor
 from tensorcopy.errors import exception_line
 from tensorcopy.worker import devices
 from tensorcopy.worker.turns import WINDOWS, usual
@@ -62,7 +62,7 @@ def timed_cases(root: Path, device: str) -> list[TimedCase]:
             method = METHODS.get(arguments.pop("method"))
             if method is None or arguments.get("device", "cpu") != device or arguments["numel"] > LARGEST:
                 continue
-            code = method.code if device == "cpu" else method.code_on_accelerator
+            code = code_on(method, device)
             cases.append(TimedCase(benchmark.name, index, code, arguments))
     return cases
 

@@ -32,7 +32,7 @@ from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted, quantity, ratio_interval, ratio_text
 from tensorcopy.releases import release_table
-from tensorcopy.report.sentences import acknowledged_text, levels
+from tensorcopy.report.sentences import accepted_text, levels
 from tensorcopy.results import reader, select
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.result import Result
@@ -93,7 +93,7 @@ def continuous(conf: Any, options: Namespace) -> int:
 
 def _summary(rows: Sequence[_CaseLine]) -> tuple[bool, list[str]]:
     """Return whether a case is slower or fails now, and what `asv continuous` prints below its table."""
-    marks = {row.mark for row in rows if not row.change.acknowledged}
+    marks = {row.mark for row in rows if not row.change.accepted}
     worse = bool(marks & {"+", "!"})
     sentences = []
     if worse or "-" in marks:
@@ -258,7 +258,7 @@ class _CaseLine:
             ratio = f"{'~' if doubtful else ''}{ratio_text(change.ratio)}"
         if change.interval is not None and isfinite(change.interval[1]):
             ratio += f" ({ratio_interval(change.interval)})"
-        return [self.mark, before, "failed" if self.mark == "!" else after, ratio, f"{self.name}{acknowledged_text(change)}"]
+        return [self.mark, before, "failed" if self.mark == "!" else after, ratio, f"{self.name}{accepted_text(change)}"]
 
 
 def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str = "") -> list[_CaseLine]:

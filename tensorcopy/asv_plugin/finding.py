@@ -87,7 +87,7 @@ class Search:
     def sizes(self, low: str, middle: str, high: str) -> Sequence[float] | None:
         """Return by how much the time changed in either half, see `search`."""
         try:
-            for steps in self.looks([low, middle, high], margin=LEAST_SPREAD, everywhere=True):
+            for steps in self.looks([low, middle, high], margin=LEAST_SPREAD):
                 change, sizes = steps[0].changes.get(self.case), [self.size(step, self.case) for step in steps]
                 if change and change.reason in (Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER):
                     log.warning(f"torch {middle} is skipped: {change.failure}")
@@ -186,7 +186,7 @@ def find(conf: Any, options: Namespace) -> int:
                 found = search(wheel_index.between(found[0], found[1], side.python, job.campaign.releases), finding.sizes)
             except TensorcopyError as error:  # the index cannot be reached
                 log.warning(str(error))
-        for (step,) in finding.looks([found[0], found[-1]], margin=LEAST_SPREAD, everywhere=True):
+        for (step,) in finding.looks([found[0], found[-1]], margin=LEAST_SPREAD):
             if finding.size(step, finding.case):
                 earlier = f", or in {', '.join(found[1:-1])} before it" if found[1:-1] else ""
                 log.info(f"{direction.capitalize()} found: {step.after.sha[:8]} <v{found[-1]}>{earlier}")

@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
         "--margin",
         type=_share,
         metavar="PERCENT",
-        help="the smallest change that counts; default: that in tensorcopy.toml, or 3; 1 for counts",
+        help="the smallest change that counts; default: 3; of instructions 1, of other counts any",
     )
     shown = compare.add_mutually_exclusive_group()
     shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
     now = "measure both beside each other here, until every case is decided; stored launches are not used"
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
-    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not acknowledged in tensorcopy.toml")
+    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower and not accepted in tensorcopy.toml")
     compare.set_defaults(command=_compare)
 
     history = commands.add_parser("history", help="show the time of a case over all releases, and where it changed")
@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with its fastest one")
     history.add_argument("--format", choices=("text", "json"), default="text", help="of --open; default: text")
-    failing = "with --open, exit with 1 if any is listed that is not acknowledged in tensorcopy.toml"
+    failing = "with --open, exit with 1 if any is listed that is not accepted in tensorcopy.toml"
     history.add_argument("--fail-on", choices=("slower",), help=failing)
     history.set_defaults(command=_history)
 
@@ -143,11 +143,9 @@ def _compared(options: argparse.Namespace) -> Comparison:
     """
     from tensorcopy.judge import comparisons
     from tensorcopy.judge.comparisons import Question
-    from tensorcopy.judge.paired import MARGIN
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
 
-    margin, everywhere = options.margin or MARGIN, options.margin is not None
     if options.fail_on and options.metric != "time":
         refused = f"--metric {options.metric}"
         raise TensorcopyError("--fail-on slower judges times", got=refused, allowed="--metric time", next="leave one of the two out")
@@ -157,7 +155,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
         refused = f"--metric {options.metric}" if options.metric != "time" else f"--history {options.history}"
         raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
     if options.now:
-        return _measured_now(options, margin)
+        return _measured_now(options)
     own, sides = campaign(), (options.before, options.after)
     loaded = reader.load_results(results_folder(), own.releases)
     try:
@@ -172,7 +170,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
         raise
     print_warnings(own.rules.unmatched(loaded.cases))
     if options.metric == "time":
-        comparison = comparisons.between(Question(pair.before, pair.after, own.rules, margin, everywhere))
+        comparison = comparisons.between(Question(pair.before, pair.after, own.rules, options.margin))
     else:
         comparison = comparisons.of_counts(pair.before, pair.after, options.metric, margin=options.margin)
         if not comparison.changes:
@@ -186,9 +184,10 @@ def _compared(options: argparse.Namespace) -> Comparison:
     return replace(comparison.selected(device=pair.device), problems=pair.problems)
 
 
-def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
+def _measured_now(options: argparse.Namespace) -> Comparison:
     """Measure both sides here, and compare them. Raises TensorcopyError."""
     from tensorcopy import configuration
+    from tensorcopy.judge.paired import MARGIN
     from tensorcopy.measure import run, sides
     from tensorcopy.measure.plan import Request
 
@@ -206,7 +205,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
         needs=options.device,
         launches=LAUNCHES_NOW,
         most=MOST_LAUNCHES_NOW,
-        half=run.EXACT * margin,
+        half=run.EXACT * (options.margin or MARGIN),
         together=True,
         newest=False,
         counts=None,
@@ -218,7 +217,7 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     run.confirm_installing(request, own, paths, say)
     with output.progress_bar() as report_progress:
         outcome = run.run(request, own, paths, report_progress=report_progress)
-    comparison = run.compared(request, own, paths, margin, options.margin is not None)
+    comparison = run.compared(request, own, paths, options.margin)
     if comparison is None:
         raise outcome.problems[0]
     print_warnings(own.rules.unmatched([*comparison.changes]))
@@ -264,7 +263,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         console.print(table)
         for line in sentences.not_included(problems):
             console.print(line, soft_wrap=True)
-    is_open = any(each.is_open and not each.acknowledged for each in standings)
+    is_open = any(each.is_open and not each.accepted for each in standings)
     return 2 if problems else int(is_open and options.fail_on == "slower")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add this command to the parser."""
-    init = commands.add_parser("init", help="begin a dashboard of your own operations or asv suites in this folder")
+    init = commands.add_parser("init", help="begin a dashboard of an asv suite in this folder: of one that is there, or of an example")
     init.add_argument("--name", default="", help="the project's name; default: the folder's")
     init.add_argument("--title", default="", help='the heading of its landing page; default: "NAME over torch releases"')
     init.add_argument("--suites", default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")

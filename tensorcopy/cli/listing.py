@@ -108,7 +108,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.sentences import USUAL_SPEED, failures, not_included, skips
     from tensorcopy.report.terminal import Prose
     from tensorcopy.results import histories, reader
-    from tensorcopy.results.cases import in_order_of_size, own_group, own_groups
+    from tensorcopy.results.cases import in_order_of_size
 
     own = campaign()
     loaded = reader.load_results(results_folder(), own.releases)
@@ -135,15 +135,14 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     if not cases:
         suites = ", ".join(sorted({case.suite for each in history.results for case in measured(each)})) or "none: nothing was timed"
         raise TensorcopyError("no such suite was measured", got=options.bench or "none by size", allowed=suites, next="another --bench")
-    tables: dict[tuple[str, str], list[Case]] = {}
+    tables: dict[str, list[Case]] = {}
     for case in in_order_of_size(cases):
-        tables.setdefault((case.suite, own_group(result.methods, case)), []).append(case)
-    groups = ["", *own_groups(result.methods)]
+        tables.setdefault(case.suite, []).append(case)
     provenance = result.provenance
     place = f"{result.hardware(device)} ({result.history}, {device})"
     console.print(f"torch {provenance['torch']} on {place}, Python {provenance['python']}, {provenance['started'][:10]}\n", soft_wrap=True)
-    for (suite, group), members in sorted(tables.items(), key=lambda each: groups.index(each[0][1])):
-        console.print(f"{suite}: {group}" if group else suite, soft_wrap=True)
+    for suite, members in tables.items():
+        console.print(suite, soft_wrap=True)
         console.print(_times_of(members, result))
         console.print("")
     for line in failures(result):
@@ -171,7 +170,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times_of(cases: Sequence[Case], result: Result) -> Table:
-    """Return a table of the times of one suite's cases, of one group, or of the values that it tracks, without empty columns."""
+    """Return a table of the times of one suite's cases, or of the values that it tracks, without empty columns."""
     from tensorcopy.numbers import duration, percent, quantity, ratio_text, value_range
     from tensorcopy.report.terminal import terminal_table
 

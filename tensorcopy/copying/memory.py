@@ -15,15 +15,11 @@ from tensorcopy.results.result import Result
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """The memory of a method for a tensor of 4 MiB on a device.
+    """The memory of a method for a tensor of 4 MiB on a device; by memory are "device" and "host", on the CPU the host alone."""
 
-    peaks : by memory, "device" and "host", each amount with the releases that have it; on the CPU there is the host's alone
-    more : by memory, the bytes that it takes and `than` does not: the code of what takes least of those that make the same
-    """
-
-    peaks: Mapping[str, Sequence[tuple[str, Sequence[str]]]]
-    more: Mapping[str, str]
-    than: str
+    peaks: Mapping[str, Sequence[tuple[str, Sequence[str]]]]  # by memory, each amount with the releases that have it
+    more: Mapping[str, str]  # by memory, the bytes that it takes and `than` does not
+    than: str  # the code of what takes least of those that make the same; of several the usual form
 
 
 def use(results: Sequence[Result], method: str, device: str) -> MemoryUse | None:

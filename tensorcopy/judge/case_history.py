@@ -13,19 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from itertools import pairwise
 from math import inf, log
 
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import ALPHA, Change, Verdict, has_changed
+from tensorcopy.judge.paired import ALPHA, Change, Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import SECONDS, is_tracked
 
-CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 LAST = 8  # releases, with the newest, whose slowdowns are recent: some two years of them
 
 
@@ -65,7 +62,6 @@ class CaseHistory:
     unit: str  # of the values
     results: tuple[Result, ...]  # of each release, in order
     values: tuple[float | None, ...]  # None for a release that was not measured
-    spreads: tuple[float, ...]  # of a count, the relative difference of its repeats
     rules: VerdictRules = field(default=NO_RULES)
 
     @cached_property
@@ -80,36 +76,23 @@ class CaseHistory:
 
     @cached_property
     def neighbours(self) -> dict[int, Change | None]:
-        """The comparison of each release that measured it with the one before, by index; None of an exact count, which has none."""
-        if not (self.case.spec.timed or self.case.tracked):
-            return dict.fromkeys(self.places[1:])
+        """The comparison of each release that measured it with the one before, by index."""
         return {index: self.change(self.before(index), index) for index in self.places[1:]}
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Its changes, in order of release."""
-        if self.case.tracked:
-            pairs = ((index, each.count) for index, each in self.neighbours.items() if each and each.count and each.count.changed)
-            return tuple(Step(index, pair.before, pair.after, 0.0, pair.interval, self.against(index)) for index, pair in pairs)
-        if not self.case.spec.timed:
-            return tuple(self._exact_steps())
-        changes = ((index, each) for index, each in self.neighbours.items() if each and each.verdict in CHANGED)
-        return tuple(
-            Step(index, value, value * each.size, each.p or 0.0, each.interval, self.against(index))
-            for index, each in changes
-            if (value := self.values[self.before(index)]) is not None
-        )
+        return tuple(self._step(index, change) for index, change in self.neighbours.items() if change and change.changed)
 
-    def _exact_steps(self) -> Iterable[Step]:
-        measured = [(index, value, self.spreads[index]) for index, value in enumerate(self.values) if value]
-        for (_, before, first), (index, after, second) in pairwise(measured):
-            if has_changed(before, after, comparisons.least_change(max(first, second))):
-                yield Step(index, before, after, 0.0, against=self.against(index))
+    def _step(self, index: int, change: Change) -> Step:
+        before, after = change.before or 0.0, change.after or 0.0
+        interval = change.interval or (change.count.interval if change.count else None)
+        return Step(index, before, before * change.size if change.interval else after, change.p or 0.0, interval, self.against(index))
 
     @property
     def is_compared(self) -> bool:
         """Whether a change could be seen: between two releases, of a time in enough launches."""
-        return any(not self.case.spec.timed or (change and change.interval) for change in self.neighbours.values())
+        return any(change and change.compared for change in self.neighbours.values())
 
     @property
     def unknown(self) -> tuple[int, ...]:
@@ -132,7 +115,7 @@ class CaseHistory:
 
     def change(self, before: int, after: int) -> Change | None:
         """Return the change between two of its releases, by index."""
-        return comparisons.between(Question(self.results[before], self.results[after], self.rules)).changes.get(self.case)
+        return comparisons.judged(Question(self.results[before], self.results[after], self.rules)).get(self.case)
 
     def taken_back(self, step: Step) -> int | None:
         """Return the index of the release that takes a step of a time back; None where none does.
@@ -154,37 +137,26 @@ def over(results: Sequence[Result], rules: VerdictRules = NO_RULES) -> dict[Case
     timed = [{case.device for case in result.timings if case.spec.compared} for result in results]
     for case in cases(results):
         own, device = results, case.device
-        values: list[float | None]
-        if case.spec.timed:
+        if any(case in result.timings for result in results):
             own = [result for result, devices in zip(results, timed) if device in devices or not devices or case in result.failures]
-            timings = [result.timings.get(case) for result in own]
-            values, spreads = [each.seconds if each else None for each in timings], [0.0] * len(own)
-        else:
-            counts = [result.count_of(case) for result in own]
-            values = [count.value if count and (count.value > 0 or case.tracked) else None for count in counts]
-            spreads = [count.error if count and not case.tracked else 0.0 for count in counts]
+        measured = [result.measured(case) for result in own]
+        values = tuple(each.value if each and (each.value or not case.spec.stands_beside) else None for each in measured)
         on = f"{newest.hardware(device)} ({newest.history}, {device}), Python {newest.python}"
-        by_case[case] = CaseHistory(case, on, case.spec.unit, tuple(own), tuple(values), tuple(spreads), rules)
+        by_case[case] = CaseHistory(case, on, case.spec.unit, tuple(own), values, rules)
     return by_case
 
 
 def cases(results: Sequence[Result]) -> tuple[Case, ...]:
     """Return the cases of `over`, in its order: of the newest result first, timed ones before counted ones and those that only fail."""
-    counted = [case for result in results[::-1] for case, value in result.counts.items() if value > 0 or case.tracked]
-    failing = [case for case in results[-1].failures if case.spec.timed or case.tracked]
-    timed = [case for case in (*(case for result in results[::-1] for case in result.timings), *failing) if case.spec.timed]
-    return tuple(dict.fromkeys([*(case for case in timed if case.spec.compared), *counted, *failing]))
+    timed = [case for result in results[::-1] for case in result.timings]
+    counted = [case for result in results[::-1] for case, value in result.counts.items() if value or not case.spec.stands_beside]
+    failing = [case for case in results[-1].failures if not case.spec.stands_beside]
+    return tuple(case for case in dict.fromkeys([*timed, *counted, *failing]) if case.spec.compared)
 
 
 def releases_of(histories: Iterable[CaseHistory]) -> list[str]:
     """Return every release of some histories, in order of version: one may have only some of them."""
     return release_table.in_order({release for each in histories for release in each.releases})
-
-
-def direction(unit: str, *, rises: bool) -> Verdict:
-    """Return the verdict on a value in a unit that has changed."""
-    tracked = (Verdict.LOWER, Verdict.HIGHER) if is_tracked(unit) else (Verdict.FEWER, Verdict.MORE)
-    return ((Verdict.FASTER, Verdict.SLOWER) if unit == SECONDS else tracked)[rises]
 
 
 class Age(Enum):
@@ -229,7 +201,7 @@ class Standing:
         return -(self.since.ratio if self.since and self.age is not Age.OLDER else 1.0), -self.ratio
 
     @property
-    def acknowledged(self) -> str:
+    def accepted(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of the release since which it is slower; "" where it does not."""
         history = self.history
         return history.rules.why(history.case.name, self.since_release or history.releases[self.newest])
@@ -246,7 +218,7 @@ def standing(history: CaseHistory, last: int = 0) -> Standing | None:
 
     last : the number of releases among which the best is sought, with the newest; 0 for all
     """
-    if not history.places or history.unit != SECONDS:
+    if not history.places or not history.case.kind.decides:
         return None
     newest = history.places[-1]
     earlier = [index for index in history.places[:-1] if history.have_met(index, newest)]

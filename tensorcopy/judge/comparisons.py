@@ -17,16 +17,16 @@ from tensorcopy import numbers
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
-from tensorcopy.judge.paired import LEAST_COUNT, MARGIN, Change, CountPair, Reason, Verdict
+from tensorcopy.judge.paired import MARGIN, Change, CountPair, Reason, Verdict
 from tensorcopy.results import effects, suite_specs
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
+from tensorcopy.results.kinds import spread
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.result import Result
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
-REPEATS = 2  # times the repeatability, at least, is a change of a count
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 Group = TypeVar("Group", bound=Hashable)
 
@@ -45,16 +45,16 @@ class Question:
 
     before: Result
     after: Result
-    rules: VerdictRules = NO_RULES  # margins of cases, and what is acknowledged
-    margin: float = MARGIN  # the smallest change to report, as a share of the time, of cases for which `rules` have none
-    everywhere: bool = False  # whether it is that of all cases
+    rules: VerdictRules = NO_RULES  # what is accepted
+    margin: float | None = None  # the smallest change that counts, as a share, that is asked for; None for the usual one of each kind
 
-    def margin_of(self, case: Case) -> float:
-        """Return the margin of a case."""
-        return (None if self.everywhere else self.rules.margin(case.name)) or self.margin
+    @property
+    def smallest(self) -> float:
+        """The smallest change of a time to report, as a share."""
+        return self.margin or MARGIN
 
-    def acknowledged(self, case: Case) -> str:
-        """Return why a slowdown of a case is known and stays; "" where it is not, and where torch is not all that differs."""
+    def accepted(self, case: Case) -> str:
+        """Return why a slowdown of a case is accepted; "" where it is not, and where torch is not all that differs."""
         before, after = self.before, self.after
         is_of_torch = before.sha != after.sha and before.revision == after.revision
         return self.rules.why(case.name, after.version) if is_of_torch else ""
@@ -104,8 +104,8 @@ class Comparison:
 
     @property
     def has_slower(self) -> bool:
-        """Whether a case is slower, and not acknowledged."""
-        return any(change.verdict is Verdict.SLOWER and not change.acknowledged for change in self.changes.values())
+        """Whether a case is slower, and not accepted."""
+        return any(change.verdict is Verdict.SLOWER and not change.accepted for change in self.changes.values())
 
     @property
     def has_compared(self) -> bool:
@@ -130,42 +130,86 @@ def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
-def between(question: Question) -> Comparison:
-    """Compare two results: every case that torch can change, and every tracked value. Times of one device are judged together."""
+def judged(question: Question) -> dict[Case, Change]:
+    """Return the change of every case that torch can change; the times of a device are judged together, as are all tracked values."""
     before, after = question.before, question.after
-    counted = [case for result in (before, after) for case in (*result.counts, *result.failures) if case.tracked]
-    failing = [case for result in (before, after) for case in result.failures if case.spec.timed]
-    cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *counted, *failing]) if case.spec.compared]
-    measured = effects.between(before.column, after.column)
-    unknown = {case: change for case in cases if (change := _incomparable(before, after, case, measured.get(case)))}
-    times = {case: each for case in cases if case not in unknown and (each := measured.get(case))}
-    values = {
-        case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case])
-        for case in cases
-        if case.tracked and case not in unknown
-    }
-    changes = {**unknown, **_judged(times, question)}
-    changes |= paired.tracked(values)
-    asked = question.margin if question.everywhere or question.margin > MARGIN else None
-    for case, change in changes.items():
-        if case not in values:
-            of_case: dict[str, object] = {"unit": case.spec.unit} if case.tracked else {}
-            for side, result in (("before", before), ("after", after)):
-                of_case[side] = found.value if (found := result.measured(case)) else None
-            if not case.tracked:
-                of_case["count"] = count_pair(before, after, case, margin=asked)
-            if change.verdict is Verdict.SLOWER:
-                of_case["acknowledged"] = question.acknowledged(case)
-            changes[case] = replace(change, **of_case)  # type: ignore[arg-type]
+    others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures)]
+    by_test: dict[str, list[Case]] = {}
+    for case in dict.fromkeys([*before.timings, *after.timings, *others]):
+        if case.spec.compared:
+            by_test.setdefault(case.kind.test, []).append(case)
+    return {case: change for test, cases in by_test.items() for case, change in TESTS[test](question, cases).items()}
+
+
+def between(question: Question) -> Comparison:
+    """Compare two results: every case that torch can change, without the counts that stand beside times."""
+    changes = {case: change for case, change in judged(question).items() if not case.spec.stands_beside}
     compared = sum(change.interval is not None for change in changes.values())
-    return Comparison(question, labels(before, after), {case: changes[case] for case in cases}, compared)
+    return Comparison(question, labels(question.before, question.after), changes, compared)
 
 
-def _incomparable(before: Result, after: Result, case: Case, difference: Difference | None) -> Change | None:
-    """Return the unknown change of a case that cannot be compared; None of one that can.
+def of_counts(before: Result, after: Result, unit: str, *, margin: float | None) -> Comparison:
+    """Compare the exact counts of two results, in one unit such as "instructions"; margin : instead of the tolerance of the unit."""
+    question = Question(before, after, margin=margin)
+    changes = {case: change for case, change in judged(question).items() if case.spec.stands_beside and case.spec.unit == unit}
+    return Comparison(question, labels(before, after), changes)
 
-    difference : as it was measured; None for sides that never met
-    """
+
+def _times(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
+    """Return the changes of times, each with its count beside it."""
+    before, after = question.before, question.after
+    measured = effects.between(before.column, after.column)
+    unknown = {case: change for case in cases if (change := _incomparable(before, after, case))}
+    by_device: dict[str, dict[Case, Difference]] = {}
+    for case in cases:
+        if case not in unknown and (difference := measured.get(case)):
+            by_device.setdefault(case.device, {})[case] = difference
+    changes = dict(unknown)
+    for of_device in by_device.values():  # judged together, so that no other device moves a verdict
+        changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
+    for case in cases:
+        first, second = before.timings.get(case), after.timings.get(case)
+        launches = first.launches if first else 0, second.launches if second else 0
+        change = changes.get(case) or Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
+        changes[case] = replace(
+            change,
+            before=first.seconds if first else None,
+            after=second.seconds if second else None,
+            count=count_pair(before, after, case, margin=question.margin),
+            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
+        )
+    return {case: changes[case] for case in cases}
+
+
+def _counts(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
+    """Return the changes of the exact counts that both sides have, and why others have none, unless they only stand beside times."""
+    before, after, changes = question.before, question.after, dict[Case, Change]()
+    for case in cases:
+        if case in before.counts and case in after.counts:
+            changes[case] = _of_count(before, after, case, question.margin)
+        elif not case.spec.stands_beside and (change := _incomparable(before, after, case)):
+            changes[case] = replace(change, unit=case.spec.unit, kind=case.kind)
+    return changes
+
+
+def _values(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
+    """Return the changes of tracked values."""
+    before, after = question.before, question.after
+    unknown = {case: change for case in cases if (change := _incomparable(before, after, case))}
+    known = {case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in cases if case not in unknown}
+    changes = paired.of_values(known)
+    for case, change in unknown.items():
+        first, second = (side.measured(case) for side in (before, after))
+        change = replace(change, unit=case.spec.unit, kind=case.kind)
+        changes[case] = replace(change, before=first.value if first else None, after=second.value if second else None)
+    return {case: changes[case] for case in cases}
+
+
+TESTS = {"moderated t": _times, "tolerance": _counts, "Student's t": _values}  # by `Kind.test`
+
+
+def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
+    """Return the unknown change of a case that one side lacks; None of one that both have."""
     for result, failed, skipped, absent in (
         (after, Reason.FAILED_AFTER, Reason.NOT_MEASURED_AFTER, Reason.ONLY_BEFORE),
         (before, Reason.FAILED_BEFORE, Reason.NOT_MEASURED_BEFORE, Reason.ONLY_AFTER),
@@ -176,22 +220,7 @@ def _incomparable(before: Result, after: Result, case: Case, difference: Differe
             if (why := result.skips.get(case)) == OTHER_VERSION:
                 return Change(Verdict.UNKNOWN, Reason.OTHER_VERSION)
             return Change(Verdict.UNKNOWN, skipped, failure=why) if why is not None else Change(Verdict.UNKNOWN, absent)
-    first, second = before.measured(case), after.measured(case)
-    launches = first.launches if first else 0, second.launches if second else 0
-    if case.spec.timed and difference is None:
-        return Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
     return None
-
-
-def _judged(differences: Mapping[Case, Difference], question: Question) -> dict[Case, Change]:
-    """Return the change of each case; those of one device are judged together, so that no other device moves a verdict."""
-    by_device: dict[str, dict[Case, Difference]] = {}
-    for case, difference in differences.items():
-        by_device.setdefault(case.device, {})[case] = difference
-    changes: dict[Case, Change] = {}
-    for of_device in by_device.values():
-        changes |= paired.judge(of_device, margin=question.margin_of, kind=kind)
-    return changes
 
 
 @dataclass(frozen=True)
@@ -207,8 +236,6 @@ class Mean:
 
 def group_means(comparison: Comparison) -> list[Mean]:
     """Return the mean of the compared cases of each group of methods on each device; a group of which only some are shown has none."""
-    if not any(change.timed for change in comparison.changes.values()):
-        return []
     means = _means(comparison.question, lambda case: (case.spec.module, case.device, ""))
     order = [*suite_specs.sections()]
     return sorted((mean for mean in means if comparison.changes.keys() >= {*mean.cases}), key=lambda mean: order.index(mean.module))
@@ -229,13 +256,14 @@ def _means(question: Question, key_of: Callable[[Case], tuple[str, str, str] | N
     """Return the mean of the compared cases of each module, device and method, if these are several. All are judged together."""
     groups: dict[tuple[str, str, str], list[Case]] = {}
     for case, change in between(question).changes.items():
-        if case.spec.timed and case.spec.methods and change.interval and (key := key_of(case)):
+        if case.spec.methods and change.interval and (key := key_of(case)):
             groups.setdefault(key, []).append(case)
     several = {key: cases for key, cases in groups.items() if len(cases) > 1}
     measured = effects.of_means(question.before.column, question.after.column, several)
     changes: dict[tuple[str, str, str], Change] = {}
     for device in dict.fromkeys(device for _, device, _ in measured):
-        changes |= paired.judge({key: each for key, each in measured.items() if key[1] == device}, margin=lambda _: question.margin)
+        of_device = {key: difference for key, difference in measured.items() if key[1] == device}
+        changes |= paired.judge(of_device, margin=question.smallest)
     return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
 
 
@@ -258,36 +286,21 @@ def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
     return {f"{device if several else ''} {SIZES[size] if size >= 0 else ''}".strip(): each for (device, size), each in smallest.items()}
 
 
-def least_change(repeatability: float | None, *, margin: float | None = None) -> float:
-    """Return the smallest relative change of a count that counts as one.
-
-    repeatability : by how much repeated counts of the case differ; None where it was counted once
-    margin : the smallest change that the reader asks for; None for the usual one of counts
-    """
-    return max(LEAST_COUNT if margin is None else margin, LEAST_COUNT if repeatability is None else REPEATS * repeatability)
-
-
 def count_pair(before: Result, after: Result, case: Case, *, margin: float | None = None) -> CountPair | None:
     """Return the exact counts of a timed or counted case on both sides; None where a side has none.
 
-    margin : see `least_change`
+    margin : instead of the tolerance of their unit
     """
     counted = case if case in before.counts else counted_case(case)
-    first, second = before.count_of(case), after.count_of(case)
-    if counted is None or first is None or second is None:
+    if counted is None or counted not in before.counts or counted not in after.counts:
         return None
-    repeats = max((count.error for count in (first, second) if count.launches > 1), default=None)
-    return CountPair(counted.spec.unit, first.value, second.value, repeats, least_change(repeats, margin=margin))
+    return _of_count(before, after, counted, margin).count
 
 
-def of_counts(before: Result, after: Result, unit: str, *, margin: float | None) -> Comparison:
-    """Compare the exact counts of two results, in one unit such as "instructions"; margin : see `least_change`."""
-    changes = {}
-    for case in (case for case in before.counts if case.spec.unit == unit):
-        if count := count_pair(before, after, case, margin=margin):
-            reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
-            changes[case] = Change(count.verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
-    return Comparison(Question(before, after, margin=LEAST_COUNT if margin is None else margin), labels(before, after), changes)
+def _of_count(before: Result, after: Result, case: Case, margin: float | None) -> Change:
+    repeats = [side.count_repeats[case] for side in (before, after)]
+    repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
+    return paired.exact(case.spec.unit, before.counts[case], after.counts[case], repeatability, margin, case.kind)
 
 
 def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:

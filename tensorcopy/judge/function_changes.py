@@ -14,6 +14,8 @@ from functools import cached_property, lru_cache
 
 from tensorcopy.judge.paired import has_changed
 from tensorcopy.results.function_profiles import Function, FunctionCost, Profile, Profiles
+from tensorcopy.results.kinds import TOLERANCES
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 NAMED = 0.8  # share of the difference that the named functions make at least
 CALLED_MORE = 0.5  # calls of one call of the case; a smaller difference is the loop's
@@ -179,7 +181,7 @@ class ProfileDifference:
     @property
     def changed(self) -> bool:
         """Whether the instructions differ by more than counts of the same release do."""
-        return has_changed(self.before.instructions, self.after.instructions)
+        return has_changed(self.before.instructions, self.after.instructions, TOLERANCES[INSTRUCTIONS])
 
     @property
     def named(self) -> tuple[FunctionChange, ...]:

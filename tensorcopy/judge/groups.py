@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
-from tensorcopy.judge.case_history import Age, CaseHistory, Standing, Step, direction, releases_of
+from tensorcopy.judge.case_history import Age, CaseHistory, Standing, Step, releases_of
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import Case
-from tensorcopy.results.suite_specs import NUMEL, SECONDS, N
+from tensorcopy.results.kinds import TIME, Kind
+from tensorcopy.results.suite_specs import NUMEL, SECONDS
 
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
@@ -22,13 +23,14 @@ DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decid
 class CaseGroup:
     """A group of cases.
 
-    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel, and operations with inputs
+    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel
     """
 
     module: str  # of the suites, such as "copies"
     device: str
     small: bool | None
     unit: str = SECONDS  # in which the cases are measured
+    kind: Kind = TIME
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
     groups: dict[CaseGroup, list[Case]] = {}
     for case, history in by_case.items():
         parameters = dict(case.parameters)
-        numel = parameters.get(NUMEL, "0" if case.spec.shipped and N not in parameters else "")
+        numel = parameters.get(NUMEL, "0" if case.spec.shipped else "")
         small = int(numel) <= DISPATCHER if numel else None
-        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit), []).append(case)
+        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit, case.kind), []).append(case)
     return groups
 
 
@@ -68,7 +70,7 @@ def _changes_at(release: str, group: CaseGroup, histories: Sequence[CaseHistory]
     at_release = [(history.case, step) for history in histories for step in history.steps if history.releases[step.index] == release]
     at_release.sort(key=lambda each: (bool(each[1].against), -each[1].size))
     for rises in (True, False):
-        verdict = direction(group.unit, rises=rises)
+        verdict = Verdict(group.kind.rises if rises else group.kind.falls)
         changed = [(case, step) for case, step in at_release if step.rises is rises]
         for against in dict.fromkeys(step.against for _, step in changed):
             cases = {case: step for case, step in changed if step.against == against}
@@ -93,15 +95,15 @@ class OpenRegression:
         return max(self.standings, key=lambda each: (each.since.ratio if each.since else 1.0, each.ratio))
 
     @property
-    def acknowledged(self) -> str:
-        """Why all of its cases are known and stay; "" where one is not acknowledged."""
-        reasons = dict.fromkeys(standing.acknowledged for standing in self.standings)
+    def accepted(self) -> str:
+        """Why all of its cases are known and stay; "" where one is not accepted."""
+        reasons = dict.fromkeys(standing.accepted for standing in self.standings)
         return "; ".join(reasons) if all(reasons) else ""
 
     @property
-    def number_acknowledged(self) -> int:
+    def number_accepted(self) -> int:
         """How many of its cases are known and stay."""
-        return sum(bool(each.acknowledged) for each in self.standings)
+        return sum(bool(each.accepted) for each in self.standings)
 
     @cached_property
     def by_age(self) -> dict[Age, OpenRegression]:

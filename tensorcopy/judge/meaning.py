@@ -6,6 +6,9 @@ from enum import Enum
 
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.paired import Verdict, has_changed
+from tensorcopy.results.kinds import TOLERANCES
+
+MOST_BACK = 0.05  # relative, the largest slowdown that is back: the layouts of two released binaries differ by 2 to 3 % each
 
 
 class OpenSince(Enum):
@@ -21,7 +24,8 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
     """Return whether a slowdown only loses what the release before had gained.
 
     The release before was faster than the one before that, its whole interval; against the latter the slower one is unchanged, its whole
-    interval within the margin, or faster, and does not execute more instructions, where they were counted.
+    interval within the margin, or faster, and does not execute more instructions, where they were counted. A slowdown by more than
+    `MOST_BACK` is news, whatever was gained before it.
 
     index : of the slower release
     instructions : the counts of the case over the releases, None without any
@@ -30,7 +34,9 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
         return False
     before = history.before(index)
     gained, lost = history.neighbours.get(before), history.neighbours[index]
-    if not (gained and gained.interval and gained.interval[1] < 1 and lost and lost.verdict is Verdict.SLOWER):
+    if not (
+        gained and gained.interval and gained.interval[1] < 1 and lost and lost.verdict is Verdict.SLOWER and lost.size <= 1 + MOST_BACK
+    ):
         return False
     earlier = history.before(before)
     total, ratio = history.change(earlier, index), count_ratio(instructions, history.releases[earlier], history.releases[index])
@@ -65,4 +71,4 @@ def count_ratio(instructions: CaseHistory | None, before: str, after: str) -> fl
 
 def are_same(ratio: float) -> bool:
     """Return whether the instructions of two releases agree within 1 %."""
-    return not has_changed(1.0, ratio)
+    return not has_changed(1.0, ratio, TOLERANCES["instructions"])

@@ -16,10 +16,10 @@ from typing import TypeVar
 import numpy as np
 
 from tensorcopy.results.effects import PAIRED, Difference, Numbers
-from tensorcopy.results.suite_specs import SECONDS, is_tracked
+from tensorcopy.results.kinds import COUNT, TIME, TOLERANCES, TRACKED, Kind
+from tensorcopy.results.suite_specs import SECONDS
 
 MARGIN = 0.03  # relative, the smallest change of a time to report
-LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
 SEEN = 0.9  # share of repetitions in which the smallest slowdown seen is called one
 NINE_OF_TEN = 1.2816  # standard errors by which so many estimates lie less too low
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
@@ -69,10 +69,10 @@ ONE_SIDED = (Reason.ONLY_BEFORE, Reason.ONLY_AFTER)
 APART = (*FAILED, *ONE_SIDED, Reason.OTHER_VERSION)  # of cases that have a word of their own, and are not undecided
 
 
-def has_changed(before: float, after: float, least: float = LEAST_COUNT) -> bool:
-    """Return whether an exact count has changed by `least`, a share of the smaller count, or more."""
+def has_changed(before: float, after: float, tolerance: float) -> bool:
+    """Return whether an exact count has changed by more than a tolerance, a share of the smaller count."""
     low, high = sorted((before, after))
-    return high > low and high >= low * (1 + least)
+    return high > low and high >= low * (1 + tolerance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +83,16 @@ class CountPair:
     before: float
     after: float
     repeatability: float | None = None  # the relative difference of repeated counts of either side; None where it was counted once
-    least: float = 0.0  # the smallest relative change that counts as one
+    tolerance: float = 0.0  # relative, up to which two counts are equal
     interval: tuple[float, float] | None = None  # of a tracked value's difference; None where all launches of a side agree
-    known: bool = True  # whether launches can tell a difference, see `tracked`
+    known: bool = True  # whether launches can tell a difference, see `of_values`
+    kind: Kind = COUNT
 
     @property
     def likely(self) -> Verdict | None:
         """Higher or lower, of an unknown value whose own interval excludes 0; None elsewhere."""
         low, high = self.interval or (0.0, 0.0)
-        return None if self.known or low <= 0 <= high else Verdict.HIGHER if low > 0 else Verdict.LOWER
+        return None if self.known or low <= 0 <= high else Verdict(self.kind.rises if low > 0 else self.kind.falls)
 
     @property
     def ratio(self) -> float:
@@ -100,19 +101,20 @@ class CountPair:
 
     @property
     def verdict(self) -> Verdict:
-        """Of a count more or fewer where the difference is at least `least`, else equal; of a tracked value higher, lower or equal."""
+        """The verdict of its kind: on a count that has changed by more than the tolerance, and on a tracked value that is another one."""
         if not self.known:
             return Verdict.UNKNOWN
-        tracked = is_tracked(self.unit)
-        if self.before == self.after or not (tracked or has_changed(self.before, self.after, self.least)):
-            return Verdict.EQUAL
-        more, fewer = (Verdict.HIGHER, Verdict.LOWER) if tracked else (Verdict.MORE, Verdict.FEWER)
-        return more if self.after > self.before else fewer
+        return Verdict(self.kind.verdict(self.before, self.after) if self.changed_at_all else self.kind.stays)
+
+    @property
+    def changed_at_all(self) -> bool:
+        """Whether both values differ by more than the tolerance."""
+        return has_changed(self.before, self.after, self.tolerance)
 
     @property
     def changed(self) -> bool:
-        """Whether it is more or fewer, higher or lower."""
-        return self.verdict not in (Verdict.EQUAL, Verdict.UNKNOWN)
+        """Whether that is known, too."""
+        return self.known and self.changed_at_all
 
 
 @dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
@@ -131,17 +133,23 @@ class Change:
     failure: str = ""  # what the case raised on a side that was not measured, or why it was skipped; "" if neither is known
     count: CountPair | None = None  # the exact count beside the time; of a case that is only counted or tracked, that itself
     unit: str = SECONDS
+    kind: Kind = TIME
     way: str = PAIRED  # how the sides were compared, see `Difference`
     error: float | None = None  # standard error of the log of the ratio; None where nothing was computed
     threshold: float = 0.0  # log of the smallest ratio that is called slower among all cases
     margin: float = MARGIN
-    acknowledged: str = ""  # why a slowdown is known and stays, as tensorcopy.toml says
+    accepted: str = ""  # why a slowdown is known and stays, as tensorcopy.toml says
     level: float = 1 - ALPHA  # of the interval, or of that of a tracked value's difference
 
     @property
     def timed(self) -> bool:
         """Whether it is of a time."""
-        return self.unit == SECONDS
+        return self.kind is TIME
+
+    @property
+    def changed(self) -> bool:
+        """Whether the value is another one: slower or faster, more or fewer, higher or lower."""
+        return self.verdict.value in (self.kind.rises, self.kind.falls)
 
     @property
     def has_interval(self) -> bool:
@@ -151,9 +159,9 @@ class Change:
     @property
     def likely(self) -> Verdict | None:
         """What an unknown case likely is: its own interval lies beyond the margin, but it is not significant among all; None elsewhere."""
-        if not self.timed:
+        if self.interval is None:
             return self.count.likely if self.count else None
-        low, high = self.interval or (1.0, 1.0)
+        low, high = self.interval
         if self.verdict is not Verdict.UNKNOWN or (low <= 1 + self.margin and high >= 1 / (1 + self.margin)):
             return None
         return Verdict.SLOWER if low > 1 else Verdict.FASTER
@@ -227,15 +235,15 @@ def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, flo
 def judge(
     differences: Mapping[CaseKey, Difference],
     *,
-    margin: Callable[[CaseKey], float] = lambda _: MARGIN,
+    margin: float = MARGIN,
     kind: Callable[[CaseKey], Hashable] = lambda _: "",
     alpha: float = ALPHA,
 ) -> dict[CaseKey, Change]:
     """Return the change of every case; all are judged together.
 
-    margin : the smallest change of a case to report, as a share of the time
+    margin : the smallest change to report, as a share of the time
     kind : of a case; the variances of one kind, and of one way of comparing, have one prior
-    alpha : chance of a false alarm, smaller where this is one of several looks
+    alpha : chance of a false alarm
     """
     from scipy.special import stdtr, stdtrit
 
@@ -259,7 +267,7 @@ def judge(
     halves, thresholds = (stdtrit(total, 1 - chance / 2) * errors for chance in (alpha, alpha / len(testable)))
     computed = zip(testable.items(), ps, errors.tolist(), halves.tolist(), thresholds.tolist())
     for (case, each), p, error, half, threshold in computed:
-        changes[case] = _verdict(each, p, error, half, threshold, margin(case), alpha)
+        changes[case] = _verdict(each, p, error, half, threshold, margin, alpha)
     return {case: changes[case] for case in differences}
 
 
@@ -297,7 +305,17 @@ def _verdict(each: Difference, p: float, error: float, half: float, threshold: f
     )
 
 
-def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]], *, alpha: float = ALPHA) -> dict[CaseKey, Change]:
+def exact(unit: str, before: float, after: float, repeatability: float | None, margin: float | None, kind: Kind = COUNT) -> Change:
+    """Return the change of an exact count; margin : what is tolerated in place of what its unit is, see `kinds.TOLERANCES`."""
+    tolerance = TOLERANCES.get(unit, 0.0) if margin is None else margin
+    pair = CountPair(unit, before, after, repeatability, tolerance, kind=kind)
+    reason = Reason.COUNT_CHANGED if pair.changed else Reason.COUNT_UNCHANGED
+    return Change(pair.verdict, reason, pair.ratio, before=before, after=after, count=pair, unit=unit, kind=kind)
+
+
+def of_values(
+    values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]], *, kind: Kind = TRACKED, alpha: float = ALPHA
+) -> dict[CaseKey, Change]:
     """Return the change of every tracked value; all are judged together.
 
     values : by case, the unit, and the value of each launch before and after
@@ -310,11 +328,11 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
     ps = dict(zip(tests, holm([p for _, p in tests.values()])))
     changes = {}
     for case, (unit, *sides) in values.items():
-        (first, second), fewest, interval = (float(np.mean(side)) for side in sides), min(map(len, sides)), None
+        (first, second), fewest, interval = (kind.combine(side) for side in sides), min(map(len, sides)), None
         known = ps[case] <= alpha if case in ps else first == second or fewest > 1
         if case in tests:
             interval = second - first - tests[case][0], second - first + tests[case][0]
-        pair = CountPair(unit, first, second, interval=interval, known=known)
+        pair = CountPair(unit, first, second, interval=interval, known=known, kind=kind)
         reasons = {True: Reason.COUNT_CHANGED if pair.changed else Reason.COUNT_UNCHANGED, False: Reason.INTERVAL_TOO_WIDE}
         changes[case] = Change(
             pair.verdict,
@@ -327,6 +345,7 @@ def tracked(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]
             more_launches=None if known or interval else 2 - fewest,
             count=pair,
             unit=unit,
+            kind=kind,
             level=1 - alpha,
         )
     return changes

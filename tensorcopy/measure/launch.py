@@ -218,8 +218,8 @@ def take(
         require_room(each.failed for turns in by_case.values() for each in turns)
     if not by_case:
         raise TensorcopyError("nothing was timed", got="none of its cases", allowed="the same cases in each process", next="repeat")
-    stored = _stored(suites, by_case)
-    return document(programs, machine, began, kind="times", suites=stored, reference=UNSET if reference is None else reference), notes
+    of_cases = stored(suites, by_case)
+    return document(programs, machine, began, kind="times", suites=of_cases, reference=UNSET if reference is None else reference), notes
 
 
 def _jobs(suites: Suites, numbers: Sequence[Mapping[str, int]]) -> list[list[tuple[list[str], Benchmark, bool]]]:
@@ -357,13 +357,13 @@ def count(
 
     observed : what the environment's methods were observed to do
     """
-    began, stored, notes = _Beginning(), dict[str, Suite](), list[str]()
+    began, counted, notes = _Beginning(), dict[str, Suite](), list[str]()
     with started([program]) as (process,):
         suites = selected(merged([(program, process.suites)])[0], cases, timed=False)
         jobs = [(benchmark, index) for benchmark in suites.values() for index in benchmark.selected.values()]
         for done, (benchmark, index) in enumerate(jobs):
             report_progress(done / len(jobs), benchmark.name)
-            suite = stored.setdefault(benchmark.name, benchmark.stored())
+            suite = counted.setdefault(benchmark.name, benchmark.stored())
             answer = Answer(failed=benchmark.refused)
             if not benchmark.refused:
                 request = {"value": benchmark.name, "index": index if suite.params else -1}
@@ -379,9 +379,9 @@ def count(
                 process.end_fork()
                 notes += _left([process], benchmark.name)
         process.end_fork()
-        require_room(reasons[ALL] for suite in stored.values() for reasons in suite.failed.values())
+        require_room(reasons[ALL] for suite in counted.values() for reasons in suite.failed.values())
     own = {"methods": observed.get("methods", {}), "article": observed.get("article", {})}
-    return document([program], machine, began, kind="counts", suites=stored, **own), notes
+    return document([program], machine, began, kind="counts", suites=counted, **own), notes
 
 
 def require_room(reasons: Any) -> None:
@@ -427,11 +427,11 @@ def document(programs: Sequence[Program], machine: str, began: _Beginning, **fie
     )
 
 
-def _stored(suites: Suites, by_case: Mapping[tuple[str, int], Sequence[Turns]]) -> dict[str, Suite]:
+def stored(suites: Suites, by_case: Mapping[tuple[str, int], Sequence[Turns]]) -> dict[str, Suite]:
     """Return suites as a launch stores them: of each case the mean of all sides, and by how much each differs from it."""
-    stored: dict[str, Suite] = {}
+    of_suites: dict[str, Suite] = {}
     for (name, index), turns in sorted(by_case.items()):
-        suite = stored.setdefault(name, suites[name].stored())
+        suite = of_suites.setdefault(name, suites[name].stored())
         for reasons, place in (([each.skipped for each in turns], suite.skipped), ([each.failed for each in turns], suite.failed)):
             if by_side := {str(number): reason for number, reason in enumerate(reasons) if reason is not None}:
                 place[str(index)] = {ALL: by_side["0"]} if len({*reasons}) == 1 else by_side
@@ -445,4 +445,4 @@ def _stored(suites: Suites, by_case: Mapping[tuple[str, int], Sequence[Turns]]) 
                 effects=[None if each is None else round((each - mean) * UNIT) for each in logs],
                 in_turns=first.among_methods,
             )
-    return stored
+    return of_suites

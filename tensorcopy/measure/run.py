@@ -224,26 +224,23 @@ def _with_suites_of_the_last(of: _Run) -> Request:
 
     So a benchmark whose body has changed is the same on both sides, unless that is impossible. Raises DiskError.
     """
-    request = of.request
-    if len(request.sides) != 2 or not (request.sides[0].revision and request.sides[1].revision):
+    request, (before, *others) = of.request, of.request.sides
+    revision = before.revision
+    if revision is None or revision.suites_from == revision.folder or len(of.open(request.sides)) < len(request.sides):
         return request
-    before, after = of.open(request.sides), request.sides[1]
-    first, revision = request.sides[0], request.sides[0].revision
-    if len(before) < 2 or revision is None or revision.suites_from == revision.folder:
+    of_others = {what for side in others for what in of.opened[side].broken}
+    reasons = [f"{what}: {why}" for what, why in of.opened[before].broken.items() if what not in of_others]
+    if not reasons:
         return request
-    if not of.opened[first].broken.keys() - of.opened[after].broken.keys():
-        return request
-    what, why = next(each for each in of.opened[first].broken.items() if each[0] not in of.opened[after].broken)
-    of.notes[f"{revision.name} runs its own suites: {what}: {why}"] = None
-    own = replace(first, revision=replace(revision, suites_from=revision.folder))
-    del of.opened[first]
-    return replace(request, sides=(own, after))
+    of.notes[f"{revision.name} runs its own suites: {reasons[0]}"] = None
+    own = replace(before, revision=replace(revision, suites_from=revision.folder))
+    del of.opened[before]
+    return replace(request, sides=(own, *others))
 
 
 def _preferred(of: _Run) -> list[Side]:
     """Return the sides of a request, those first that are installed, the newest before others: one of them tells the suites."""
-    key = [(side.is_installed(of.campaign, of.paths), side.release) for side in of.request.sides]
-    return [of.request.sides[number] for number in sorted(range(len(key)), key=lambda number: key[number], reverse=True)]
+    return sorted(of.request.sides, key=lambda side: (side.is_installed(of.campaign, of.paths), side.release), reverse=True)
 
 
 def _tasks(of: _Run, divided: Sequence[Sequence[Side]], cases: Collection[Case] = (), target: int = 0) -> list[Task]:
@@ -500,10 +497,10 @@ def _outcome(of: _Run) -> Outcome:
     )
 
 
-def compared(request: Request, campaign: Campaign, paths: Paths, margin: float, everywhere: bool = False) -> Comparison | None:
+def compared(request: Request, campaign: Campaign, paths: Paths, margin: float | None = None) -> Comparison | None:
     """Return how the two sides of a request compare, by the launches of its folder; None where one has no result.
 
-    margin, everywhere : see `Question`. Raises TensorcopyError for a damaged file where one has no result.
+    margin : see `Question`. Raises TensorcopyError for a damaged file where one has no result.
     """
     loaded = reader.load_results(request.folder or paths.results, campaign.releases)
     processors = {cpu_model()} if not request.history else ()
@@ -511,7 +508,7 @@ def compared(request: Request, campaign: Campaign, paths: Paths, margin: float, 
     by_place = {result.place: result for history in own for result in history.results}
     before, after = (by_place.get(side.place) for side in request.sides)
     if before and after:
-        return comparisons.between(Question(before, after, campaign.rules, margin, everywhere))
+        return comparisons.between(Question(before, after, campaign.rules, margin))
     if loaded.problems:
         raise loaded.problems[0]
     return None

@@ -21,7 +21,7 @@ from tensorcopy.projects.installation import Origin
 from tensorcopy.releases.interpreters import FILE
 
 FILES = Path(__file__).parent / "project_files"
-EXAMPLE, OPERATIONS = "operations.txt", "operations.py"  # the example's module, and where it is written
+EXAMPLE, SUITES = "benchmark.txt", "benchmarks"  # the example of a suite, and the folder in which it is written
 PLACES = {
     configuration.FILE: configuration.FILE,
     "README.md": "README.md",
@@ -62,7 +62,7 @@ def new_project(
     origin : of the tensorcopy that workflows install; None leaves workflows out
     github : whether to write those for GPU runners and new releases too, also into a project that exists
 
-    A tensorcopy.toml that is there is used as it is. Without one and without a suite, an example of an operation is written. Raises
+    A tensorcopy.toml that is there is used as it is. Without one and without a suite, an example of a suite is written. Raises
     TensorcopyError for a folder with another configuration of asv.
     """
     if (folder / configuration.FILE).exists() and not (github and (folder / FILE).exists()):
@@ -84,10 +84,9 @@ def new_project(
         head = _filled("project.toml", NAME=name, TITLE=title)
         if of_asv and of_asv.requires:
             head += f"requires = {json.dumps(of_asv.requires)}  # as {of_asv.path} says\n"
-        if suites:
-            texts = {FILE: head + _filled("suites.toml", SUITES=Path(suites).as_posix())}
-        else:
-            texts = {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
+        texts = {FILE: head + _filled("suites.toml", SUITES=Path(suites or SUITES).as_posix())}
+        if not suites:
+            texts |= {f"{SUITES}/__init__.py": "", f"{SUITES}/norms.py": _filled(EXAMPLE)}
     elif name or title or suites:
         raise TensorcopyError(
             f"{FILE} is there already", got="--name, --title or --suites", allowed="a folder without it", next=f"write them into {FILE}"

@@ -82,7 +82,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "before": _side(before_label, comparison.before),
         "after": _side(after_label, comparison.after),
         "device": comparison.device,
-        "margin": comparison.question.margin,
+        "margin": comparison.question.smallest,
         "alpha": ALPHA,
         "counts": {**{verdict.value: 0 for verdict in TIME}, **by_word(changes.values())},
         "means": [_mean(mean) for mean in group_means(comparison)],
@@ -150,7 +150,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "detectable": _six(change.detectable),
         "factor": _six(change.factor),
         "margin": change.margin,
-        "acknowledged": change.acknowledged,
+        "accepted": change.accepted,
         "failure": change.failure,
         "work_verdict": work_verdict.value if work_verdict else None,
         "instructions_ratio": _six(count.ratio) if count and count.unit == INSTRUCTIONS else None,
@@ -205,8 +205,8 @@ def _open_case(standing: Standing) -> dict[str, Any]:
         "before": _six(standing.times[0]),
         "after": _six(standing.times[1]),
         "since": since,
-        "state": "acknowledged" if standing.acknowledged else "open",
-        "acknowledged": standing.acknowledged,
+        "state": "accepted" if standing.accepted else "open",
+        "accepted": standing.accepted,
     }
 
 
@@ -255,16 +255,16 @@ def comparison_text(labels: tuple[str, str], on: str, unordered: Iterable[NamedC
 
 
 def _symbol(change: Change) -> str:
-    """Return the symbol of a change that a reader has to look at; "" for others, and for a slowdown that is acknowledged."""
-    return "" if change.acknowledged else SYMBOLS.get(change.verdict, "")
+    """Return the symbol of a change that a reader has to look at; "" for others, and for a slowdown that is accepted."""
+    return "" if change.accepted else SYMBOLS.get(change.verdict, "")
 
 
 def _table(rows: Sequence[NamedChange]) -> str:
     cells = []
     for name, change in rows:
         before, after = (escaped(quantity(value, change.unit)).replace(" ", "&nbsp;") for value in (change.before, change.after))
-        text = escaped(sentence(replace(change, acknowledged="")))
-        text += f"; acknowledged: {code(change.acknowledged)}" if change.acknowledged else ""  # in the words of a pull request
+        text = escaped(sentence(replace(change, accepted="")))
+        text += f"; accepted: {code(change.accepted)}" if change.accepted else ""  # in the words of a pull request
         cells.append((f"{_symbol(change)} {code(name)}".strip(), before, after, multiple(change.ratio), text))
     return markdown_table(("case", "before", "after", "ratio", ""), cells, "lrrrl")
 

@@ -21,6 +21,7 @@ from tensorcopy.numbers import percent
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
 from tensorcopy.report.sentences import SEEN, ordered
+from tensorcopy.results.kinds import TRACKED
 from tensorcopy.results.suite_specs import SECONDS, is_tracked
 from tensorcopy.worker.devices import DEVICES
 
@@ -61,7 +62,7 @@ class CommentRow(Struct, frozen=True, forbid_unknown_fields=True):
     more_launches: Number | None
     margin: Ratio
     level: Annotated[float, Meta(gt=0.5, lt=1)]
-    acknowledged: Annotated[str, Meta(max_length=LINE)]
+    accepted: Annotated[str, Meta(max_length=LINE)]
 
     def __post_init__(self) -> None:
         """Refuse numbers that contradict the reason, and units of counts: a pull request has none."""
@@ -73,8 +74,8 @@ class CommentRow(Struct, frozen=True, forbid_unknown_fields=True):
         }.get(self.reason, True)
         if is_tested is not bool(self.interval) or (is_tested and not (fits and low <= (self.ratio or 0) <= high)):
             raise ValueError("contradicts itself")
-        if self.acknowledged and not (self.reason is Reason.CHANGED and (self.ratio or 0) > 1):
-            raise ValueError("acknowledges no slowdown")
+        if self.accepted and not (self.reason is Reason.CHANGED and (self.ratio or 0) > 1):
+            raise ValueError("accepts no slowdown")
         if self.unit != SECONDS and not is_tracked(self.unit):
             raise ValueError("is a count")
         if self.difference and not (is_tracked(self.unit) and self.difference[0] <= self.difference[1]):
@@ -86,8 +87,8 @@ class CommentRow(Struct, frozen=True, forbid_unknown_fields=True):
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name not in OF_A_ROW}
         if self.unit != SECONDS and self.before is not None and self.after is not None:
             known = self.reason in (Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED)
-            count = CountPair(self.unit, self.before, self.after, interval=self.difference, known=known)
-            return Change(count.verdict, count=count, **fields)
+            count = CountPair(self.unit, self.before, self.after, interval=self.difference, known=known, kind=TRACKED)
+            return Change(count.verdict, count=count, kind=TRACKED, **fields)
         tested = {Reason.CHANGED: Verdict.SLOWER if (self.ratio or 0) > 1 else Verdict.FASTER, Reason.WITHIN_MARGIN: Verdict.UNCHANGED}
         return Change(tested.get(self.reason, Verdict.UNKNOWN) if self.interval else Verdict.UNKNOWN, **fields)
 

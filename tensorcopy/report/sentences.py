@@ -94,18 +94,18 @@ def sentence(change: Change) -> str:
         return f"{count_text(change.count)} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})"
     link = " " if change.reason is Reason.CHANGED else ": "
     beside = f"; {count_text(change.count)}" if change.count else ""
-    return f"{comparisons.word(change)}{link}{_reason(change)}{beside}{acknowledged_text(change)}"
+    return f"{comparisons.word(change)}{link}{_reason(change)}{beside}{accepted_text(change)}"
 
 
-def acknowledged_text(each: Change | Standing | OpenRegression) -> str:
-    """Return why a slowdown is known and stays: "; acknowledged: the price of a correct warning"; "" where it is not.
+def accepted_text(each: Change | Standing | OpenRegression) -> str:
+    """Return why a slowdown is known and stays: "; accepted: the price of a correct warning"; "" where it is not.
 
-    Of a method with other cases it is their number: "; 1 of 3 cases acknowledged".
+    Of a method with other cases it is their number: "; 1 of 3 cases accepted".
     """
-    if each.acknowledged:
-        return f"; acknowledged: {each.acknowledged}"
-    some = each.number_acknowledged if isinstance(each, OpenRegression) else 0
-    return f"; {some} of {len(each.standings)} cases acknowledged" if isinstance(each, OpenRegression) and some else ""
+    if each.accepted:
+        return f"; accepted: {each.accepted}"
+    some = each.number_accepted if isinstance(each, OpenRegression) else 0
+    return f"; {some} of {len(each.standings)} cases accepted" if isinstance(each, OpenRegression) and some else ""
 
 
 def age_text(age: Age, newest: str, language: str = "en") -> str:
@@ -114,12 +114,12 @@ def age_text(age: Age, newest: str, language: str = "en") -> str:
 
 
 def ages_text(regressions: Iterable[OpenRegression]) -> str:
-    """Return how many open cases are of each age: "14 new, 26 with the last 8 releases, 103 older; none acknowledged"."""
+    """Return how many open cases are of each age: "14 new, 26 with the last 8 releases, 103 older; none accepted"."""
     standings = [standing for regression in regressions for standing in regression.standings]
     number = Counter(standing.age for standing in standings)
-    known = sum(bool(standing.acknowledged) for standing in standings)
+    known = sum(bool(standing.accepted) for standing in standings)
     recent = f"{number[Age.RECENT]} with the last {LAST} releases"
-    return f"{number[Age.NEW]} new, {recent}, {number[Age.OLDER]} older; {known or 'none'} acknowledged"
+    return f"{number[Age.NEW]} new, {recent}, {number[Age.OLDER]} older; {known or 'none'} accepted"
 
 
 def none_open(standings: Collection[Standing], newest: str, language: str = "en") -> str:
@@ -433,7 +433,7 @@ def step_text(step: Step, history: CaseHistory) -> str:
     """
     than, unit = _than(step), history.unit
     if is_tracked(unit):
-        return f"{count_text(CountPair(unit, step.before, step.after, interval=step.interval))}{than}"
+        return f"{count_text(CountPair(unit, step.before, step.after, interval=step.interval, kind=history.case.kind))}{than}"
     if unit != SECONDS:
         return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}{than}"
     direction = "slower" if step.ratio > 1 else "faster"

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.judge.case_history import CaseHistory, direction, releases_of, standing
+from tensorcopy.judge.case_history import CaseHistory, releases_of, standing
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.groups import by_age, changes_by_release, open_regressions
 from tensorcopy.judge.paired import ALPHA, FAILED, MOST_LAUNCHES, ONE_SIDED, Change, Reason, Verdict
@@ -28,7 +28,6 @@ from tensorcopy.numbers import (
     ratio_text,
     signed_interval,
     signed_percent,
-    value_range,
 )
 from tensorcopy.report.sentences import (
     CHANGED,
@@ -37,7 +36,7 @@ from tensorcopy.report.sentences import (
     USUAL_SPEED,
     WAYS,
     WORK,
-    acknowledged_text,
+    accepted_text,
     against_earlier,
     against_text,
     age_text,
@@ -156,7 +155,7 @@ def _figures(change: Change) -> str:
     count = ""
     if change.count:
         count = f"   {signed_percent(change.count.ratio) if change.count.changed else 'equal'} {change.count.unit}"
-    return f"{sides}   {time}{count}{acknowledged_text(change)}"
+    return f"{sides}   {time}{count}{accepted_text(change)}"
 
 
 def evidence(comparison: Comparison, case: Case) -> str:
@@ -242,7 +241,7 @@ def case_table(history: CaseHistory) -> RenderableType:
         else:
             bar = "█" * max(1, round(BAR * value / greatest)) if value > 0 else ""
             step = steps.get(index)
-            change = f"{SIGNS[direction(history.unit, rises=step.rises)]} {step_size(step, history.unit)}" if step else ""
+            change = f"{SIGNS[Verdict(history.case.kind.verdict(step.before, step.after))]} {step_size(step, history.unit)}" if step else ""
             rows.append((release, quantity(value, history.unit), _variation(history, index), bar, change))
     title = "time" if history.case.spec.timed else history.unit
     if tracks:
@@ -255,12 +254,11 @@ def case_table(history: CaseHistory) -> RenderableType:
 
 
 def _variation(history: CaseHistory, index: int) -> str:
-    """Return how a value varies: of a tracked one its range, of a time half of its interval, of a count the difference of its repeats."""
+    """Return how a value varies: of a time half of its interval, of others as their kind says."""
     case, result = history.case, history.results[index]
-    if is_tracked(history.unit):
-        return value_range(result.count_repeats[case], history.unit)
-    spread = result.timings[case].factor() - 1 if case.spec.timed else history.spreads[index]
-    return percent(spread, 1) if spread > 0 else ""
+    if timing := result.timings.get(case):
+        return percent(timing.factor() - 1, 1) if timing.factor() > 1 else ""
+    return case.kind.variation(result.count_repeats[case], history.unit)
 
 
 def summary_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> RenderableType:
@@ -309,7 +307,7 @@ def open_text(by_case: Mapping[Case, CaseHistory], *, all_cases: bool) -> Render
                 size = f" ({step_size(each.since, SECONDS)}{against_text(each.since)})" if each.since else ""
                 lines += [
                     f"  {_name(each.history.case)}",
-                    f"    {before} → {after}   {cost_text(each)}{acknowledged_text(each)}",
+                    f"    {before} → {after}   {cost_text(each)}{accepted_text(each)}",
                     f"    since {each.since_release}{size}" if each.since else "    crept",
                 ]
             more = 0 if all_cases else len(regression.standings) - LARGEST

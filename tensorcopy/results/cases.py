@@ -14,8 +14,9 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import suite_specs
+from tensorcopy.results.kinds import Kind
 from tensorcopy.results.launches import TIMED, Suite
-from tensorcopy.results.suite_specs import NUMEL, N, SuiteSpec
+from tensorcopy.results.suite_specs import NUMEL, SuiteSpec
 from tensorcopy.worker.devices import DEVICES
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
@@ -60,6 +61,11 @@ class Case:
     def spec(self) -> SuiteSpec:
         """What its suite is."""
         return suite_specs.find(self.suite, self.tracked)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its values."""
+        return self.spec.of_kind
 
     @cached_property
     def device(self) -> str:
@@ -185,20 +191,6 @@ def baseline_case(case: Case) -> Case | None:
     return _with(name, values)
 
 
-def own_group(methods: Mapping[str, Any], case: Case) -> str:
-    """Return the group of the own operation of a case, where there are several groups; "" otherwise.
-
-    methods : the rows of a result
-    """
-    several = case.spec.methods == suite_specs.OWN and len(own_groups(methods)) > 1
-    return str(methods.get(case["method"], {}).get("group", "")) if several else ""
-
-
-def own_groups(methods: Mapping[str, Any]) -> list[str]:
-    """Return the groups of own operations, in the order of their rows."""
-    return list(dict.fromkeys(row["group"] for row in methods.values() if not suite_specs.section_of(row["group"])))
-
-
 def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:
     """Return the names that have `pattern` as a text, or else those with a text that it matches as a regular expression."""
     exact = [name for name, of_name in texts.items() if pattern in of_name]
@@ -226,7 +218,7 @@ def spelling(pattern: str, texts: Iterable[str]) -> str:
 
 def kinds_of_cases(cases: Iterable[Case]) -> list[str]:
     """Return the names of cases without their sizes, each once: a list of what there is names many methods, not one at many sizes."""
-    without = [replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, N, "nbytes"))) for case in cases]
+    without = [replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, "nbytes"))) for case in cases]
     return [*dict.fromkeys(case.name for case in without)]
 
 

@@ -148,8 +148,8 @@ class Column:
         return self.effects.fitted.groups[self.number][self.effects.cases[case]] if case in self.effects.cases else ABSENT
 
     def has_met(self, other: Column, case: Case) -> bool:
-        """Return whether launches lead from it to another column."""
-        return self.effects is other.effects and self.group(case) == other.group(case) > ALONE
+        """Return whether launches lead from it to another column; True of a case that is not timed."""
+        return self.effects is other.effects and self.group(case) == other.group(case) != ALONE
 
     def between_cases(self, before: Case, after: Case) -> Difference | None:
         """Return the difference of two cases with it, by those within launches; None where no launch has both.

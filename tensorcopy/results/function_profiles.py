@@ -94,13 +94,10 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
 
 def name_of(case: Case) -> str:
     """Return the name under which a timed or counted case is profiled; "" for none."""
-    own = case.spec.shipped and case.spec.methods == suite_specs.OWN and case.device == "cpu"
-    counted = case if own or case.spec.metric == suite_specs.INSTRUCTIONS else counted_case(case)
+    counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else counted_case(case)
     if counted is None:
         return ""
     values = {**DEFAULTS, **dict(counted.parameters)}
-    if own and "n" in values:
-        return f"{values['method']} {values['n']} inputs n"
     grad = " grad" if values["requires_grad"] == "True" else ""
     return f"{values['method']} {values['numel']} {values['dtype']} {values['layout']}{grad}"
 
@@ -194,9 +191,9 @@ def not_counted(result: Result) -> TensorcopyError:
     """Return the error for a result without profiles."""
     if not any(case.spec.shipped for case in (*result.timings, *result.counts)):
         return TensorcopyError(
-            "functions are counted of operations, not of an asv suite",
+            "functions are counted of the shipped methods, not of an asv suite",
             got=f"torch {result.version} of {result.history}, which has a suite's cases alone",
-            allowed="a release whose operations were counted",
+            allowed="a release whose methods were counted",
             next="run the call of the case under a profiler in both environments, below .asv/env",
         )
     return TensorcopyError(

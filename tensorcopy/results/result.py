@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.cases import Case, baseline_case, counted_case, nbytes
 from tensorcopy.results.effects import Column, Timing
+from tensorcopy.results.kinds import spread
 from tensorcopy.worker.devices import DEVICES
 
 CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
@@ -69,8 +69,8 @@ class Result:
 
     @cached_property
     def counts(self) -> dict[Case, float]:
-        """The smallest of the repeated counts, since a disturbance only adds to one; of tracked values the mean."""
-        return {case: (fmean if case.tracked else min)(values) for case, values in self.count_repeats.items()}
+        """The value of each case that is counted or tracked, from those of all launches."""
+        return {case: case.kind.combine(values) for case, values in self.count_repeats.items()}
 
     @property
     def processors(self) -> str:
@@ -81,8 +81,8 @@ class Result:
     @cached_property
     def devices(self) -> tuple[str, ...]:
         """The devices that it has results of: of cases that torch can change, or else of counts."""
-        cases = (*self.timings, *self.failures, *(case for case in self.counts if case.tracked))
-        measured = {case.device for case in cases if case.tracked or (case.spec.timed and case.spec.compared)}
+        cases = (*self.timings, *self.failures, *self.count_repeats)
+        measured = {case.device for case in cases if case.spec.compared and not case.spec.stands_beside}
         return tuple(device for device in DEVICES if device in measured) or self.counted_devices()
 
     def counted_devices(self, unit: str = "") -> tuple[str, ...]:
@@ -128,13 +128,13 @@ class Result:
         if counted is None or counted not in self.counts:
             return None
         repeats = self.count_repeats[counted]
-        return Measured(self.counts[counted], max(repeats) / min(repeats) - 1 if min(repeats) > 0 else 0.0, len(repeats))
+        return Measured(self.counts[counted], spread(repeats), len(repeats))
 
     def measured(self, case: Case) -> Measured | None:
         """Return what a result has of a case; None where it was not measured."""
-        timing = self.timings.get(case)
-        of_time = Measured(timing.seconds, timing.error, timing.launches) if timing else None
-        return of_time if case.spec.timed else self.count_of(case)
+        if timing := self.timings.get(case):
+            return Measured(timing.seconds, timing.error, timing.launches)
+        return self.count_of(case) if case in self.counts else None
 
     def baseline_timing(self, case: Case) -> Timing | None:
         """Return the time of a case's memcpy baseline, None where it was not measured."""

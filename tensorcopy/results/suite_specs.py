@@ -15,14 +15,14 @@ import msgspec
 
 from tensorcopy import files
 from tensorcopy.releases import interpreters
+from tensorcopy.results.kinds import BESIDE, KINDS, Kind
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
 TRACKED = "tracked"  # the metric of what a third-party suite tracks, in the unit that it declares
 SHORT_UNITS = {SECONDS: "s", BYTES: "B"}  # of tracked values: theirs is another unit than that of a time, or of an exact count
-OWN = "own"  # the kind of methods that users define
 OF_BASELINES = ("memory", "nbytes", "way", "device")  # parameters that `cases.baseline_case` tells, beside those of a case
-NUMEL, N = "numel", "n"  # the parameter that is the size: elements of a tensor, or n in the shapes of an operation's inputs
+NUMEL = "numel"  # the parameter that is the size: elements of a tensor
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class SuiteSpec:
     includes: tuple[str, ...] = ()  # other groups of which it runs some methods
     metric: str = TIME  # "time", "instructions", or which bytes or allocations are counted
     unit: str = SECONDS  # of its values, "seconds" for times and for nothing else
+    kind: str = ""  # of its values, see `kinds`; by default that of times for seconds, else an exact count
     parameters: tuple[str, ...] = ("method", "numel")  # their names, in order
     rank: int = 2  # its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
     torch: bool = True  # whether torch can change its values
@@ -63,12 +64,22 @@ class SuiteSpec:
     @property
     def packages(self) -> bool:
         """Whether the packages that a campaign requires can change its values."""
-        return not self.shipped or self.methods == OWN
+        return not self.shipped
+
+    @property
+    def of_kind(self) -> Kind:
+        """The kind of its values."""
+        return KINDS[self.kind or (TIME if self.unit == SECONDS else "count")]
 
     @property
     def timed(self) -> bool:
         """Whether its values are times, not counts."""
         return self.unit == SECONDS
+
+    @property
+    def stands_beside(self) -> bool:
+        """Whether its values are counts that stand beside times, and are compared by themselves only where that is asked for."""
+        return self.unit in BESIDE and self.kind != TRACKED
 
     @property
     def compared(self) -> bool:
@@ -125,7 +136,7 @@ def find(name: str, tracked: str = "") -> SuiteSpec:
         return table()[name]
     module, metric = name.partition(".")[0], TRACKED if tracked else TIME
     unit = SHORT_UNITS.get(tracked, tracked) if tracked else SECONDS
-    return SuiteSpec(name, False, name, name, module, module, metric=metric, unit=unit, parameters=())
+    return SuiteSpec(name, False, name, name, module, module, metric=metric, unit=unit, kind=metric, parameters=())
 
 
 def is_tracked(unit: str) -> bool:
@@ -147,36 +158,14 @@ def sections() -> dict[str, str]:
 
 
 @cache
-def headline_groups() -> tuple[str, ...]:
-    """Return the groups of methods whose suites by size summaries count, in order."""
-    return tuple(spec.methods for spec in table().values() if spec.rank == 0 and spec.headline)
-
-
-@cache
-def section_of(methods: str) -> str:
-    """Return the module of the suites by size of a group of methods; "" for a group that is not the registry's."""
-    return next((spec.module for spec in table().values() if spec.methods == methods and spec.rank == 0), "")
-
-
-@cache
-def timed_by_size(methods: str, device: str = "cpu", *, axes: tuple[str, ...] = (), by: str = NUMEL) -> str:
+def timed_by_size(methods: str, device: str = "cpu", *, axes: tuple[str, ...] = ()) -> str:
     """Return the suite that times a group of methods by size: on a device, or on the CPU with parameters such as "requires_grad".
 
-    by : the parameter of the size; only own operations have `N`
-
-    The suite on the CPU without others stands for one that does not exist. A group that is not the registry's is the user's own.
+    The suite on the CPU without others stands for one that does not exist; "" for a group that no suite times.
     """
-    kind = methods if section_of(methods) and by == NUMEL else OWN
-    of_group = [spec for spec in table().values() if kind in (spec.methods, *spec.includes) and not (spec.latency or spec.newest)]
-    wanted = ("method", by, *(axes if device == "cpu" else ("device",)))
-    return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
-
-
-@cache
-def timed_between(methods: str, device: str = "cpu") -> str:
-    """Return the suite that times other sizes of the cases of `timed_by_size`, with the newest release only; "" where none does."""
-    of_newest = [spec for spec in table().values() if spec.newest and spec.methods == methods]
-    return next((spec.name for spec in of_newest if ("device" in spec.parameters) is (device != "cpu")), "")
+    of_group = [spec for spec in table().values() if methods in (spec.methods, *spec.includes) and not (spec.latency or spec.newest)]
+    wanted = ("method", NUMEL, *(axes if device == "cpu" else ("device",)))
+    return next((spec.name for spec in of_group if spec.parameters == wanted), of_group[0].name if of_group else "")
 
 
 def counting(metric: str) -> list[SuiteSpec]:

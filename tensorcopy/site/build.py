@@ -209,9 +209,7 @@ def open_message(content: Site) -> str:
         accepted = {
             subject
             for subject in slower
-            if all(
-                history.standings[case].acknowledged for case in history.open if history.subject(case) == subject and case.device == device
-            )
+            if all(history.standings[case].accepted for case in history.open if history.subject(case) == subject and case.device == device)
         }
         texts.append(f"{len(slower - accepted)} on torch {history.newest(device).version} ({device})")
     return ", ".join(texts) or "nothing measured yet"

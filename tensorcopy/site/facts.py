@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import case_history, comparisons, function_changes, meaning, paired
+from tensorcopy.judge import case_history, comparisons, function_changes, meaning
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.function_changes import ProfileDifference
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.numbers import count, duration, duration_range, percent, quantity, signed_interval, signed_percent
+from tensorcopy.numbers import count, duration, duration_range, extent, percent, quantity, signed_interval, signed_percent
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.histories import History, ranked
@@ -84,7 +84,7 @@ class ShownHistory:
     @cached_property
     def shown(self) -> dict[Case, CaseHistory]:
         """The cases that pages list: timed and tracked ones; a count stands beside its time or in the text of its method."""
-        return {case: of_case for case, of_case in self.cases.items() if case.spec.timed or case.tracked}
+        return {case: of_case for case, of_case in self.cases.items() if not case.spec.stands_beside}
 
     @cached_property
     def devices(self) -> list[str]:
@@ -98,8 +98,9 @@ class ShownHistory:
 
     @cached_property
     def open(self) -> dict[Case, OpenSince]:
-        """Since when each open case is slower than it was."""
-        return {case: meaning.open_since(each, self.instructions(case)) for case, each in self.standings.items() if each.is_open}
+        """Since when each open case is slower than it was, on the devices whose first history it is."""
+        found = {case: each for case, each in self.standings.items() if each.is_open and case.device in self.answers_for}
+        return {case: meaning.open_since(each, self.instructions(case)) for case, each in found.items()}
 
     def on(self, device: str) -> list[Result]:
         """Return the results with times on a device, in order of release."""
@@ -165,7 +166,7 @@ class ShownHistory:
                     value=quantity(value.value, of_case.unit),
                     change=step_text(case, step) + _against(step) if step else signed_percent(sized.size) if sized else "",
                     interval=signed_interval(sized.interval) if sized and sized.interval else "",
-                    verdict=case_history.direction(of_case.unit, rises=step.rises).value if step and case.spec.timed else "",
+                    verdict=case.kind.verdict(step.before, step.after) if step and case.kind.decides else "",
                     meaning=self.meaning(case, step) if step and case.spec.timed else "",
                     detectable=percent(change.detectable, 1) if change and change.detectable is not None else "",
                     instructions=quantity(instructions.value, INSTRUCTIONS) if instructions else "",
@@ -237,7 +238,7 @@ class Cause(NamedTuple):
 def _smallest(names: Iterable[str]) -> dict[str, str]:
     """Return the profiled case of each method's smallest contiguous tensor of float32, without grad where there is one."""
     smallest: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: (name.endswith(" grad"), int(name.split()[1]))):
+    for name in sorted(names, key=lambda name: (name.endswith(" grad"), int(name.split()[1]), name)):
         if " float32 contiguous" in name:
             smallest.setdefault(name.split()[0], name)
     return smallest
@@ -245,7 +246,7 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
 
 def step_text(case: Case, step: Step) -> str:
     """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
-    return quantity(step.after - step.before, case.spec.unit) if case.tracked else signed_percent(step.ratio)
+    return case.kind.size(step.before, step.after, case.spec.unit)
 
 
 def _against(step: Step) -> str:
@@ -335,32 +336,42 @@ def open_methods(history: ShownHistory, device: str) -> list[OpenMethod]:
     return sorted(by_cost, key=lambda each: ([*OpenSince].index(each.since), -history.standings[each.cases[0]].ratio))
 
 
-class Tally(NamedTuple):
-    """How the timed cases of a comparison came out; the slower ones without those that are back to an earlier level."""
+def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
+    """Return how the timed cases of a comparison came out: numbers, sizes and methods, and which are back at which earlier level.
 
-    slower: list[Case]
-    back: list[Case]
-    faster: list[Case]
-    unchanged: int
-    unknown: int
-    failing: list[Case]
-    cases: int
+    A slowdown is back only where its sides are neighbours in the case's history; it is not among the slower ones.
+    """
+    changes = {case: change for case, change in comparison.changes.items() if change.timed}
+    of_verdict = {verdict: [case for case, change in changes.items() if change.verdict is verdict] for verdict in Verdict}
+    back = [case for case in of_verdict[Verdict.SLOWER] if is_back(history, case, comparison)]
+    before, after = (side.version for side in comparison.sides)
+    levels = {(of_case := history.cases[case]).releases[of_case.before(of_case.results.index(comparison.before))] for case in back}
+    level = levels.pop() if len(levels) == 1 else ""
+    works = [ratio for case in back if (ratio := meaning.count_ratio(history.instructions(case), level or before, after))]
+
+    def of(cases: Sequence[Case]) -> dict[str, Any]:
+        sizes = size_range([changes[case].size for case in cases])
+        return {"number": len(cases), "sizes": sizes, "methods": [*dict.fromkeys(map(history.code, cases))]}
+
+    failing = [case for case, change in comparison.changes.items() if change.reason is Reason.FAILED_AFTER]
+    return {
+        "before": before,
+        "after": after,
+        "slower": of([case for case in of_verdict[Verdict.SLOWER] if case not in back]),
+        "back": {**of(back), "level": level, "not_more": bool(works) and all(work < 1 or meaning.are_same(work) for work in works)},
+        "faster": of(of_verdict[Verdict.FASTER]),
+        "unchanged": len(of_verdict[Verdict.UNCHANGED]),
+        "unknown": len(of_verdict[Verdict.UNKNOWN]),
+        "failing": [(history.code(case), told(case), history.address(case), comparison.changes[case].failure) for case in failing],
+        "cases": len(changes),
+        "address": pair_address(before, after),
+    }
 
 
-def tally(history: ShownHistory, comparison: Comparison) -> Tally:
-    """Return how the timed cases of a comparison came out. A slowdown is back where its sides are neighbours in the case's history."""
-    timed = {case: change for case, change in comparison.changes.items() if change.timed}
-    slower = [case for case, change in timed.items() if change.verdict is Verdict.SLOWER]
-    back = [case for case in slower if is_back(history, case, comparison)]
-    return Tally(
-        [case for case in slower if case not in back],
-        back,
-        [case for case, change in timed.items() if change.verdict is Verdict.FASTER],
-        sum(change.verdict is Verdict.UNCHANGED for change in timed.values()),
-        sum(change.verdict is Verdict.UNKNOWN for change in timed.values()),
-        [case for case, change in comparison.changes.items() if change.reason is Reason.FAILED_AFTER],
-        len(timed),
-    )
+def size_range(ratios: Sequence[float]) -> str:
+    """Return the sizes of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
+    ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]
+    return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
 
 
 def is_back(history: ShownHistory, case: Case, comparison: Comparison) -> bool:
@@ -372,57 +383,29 @@ def is_back(history: ShownHistory, case: Case, comparison: Comparison) -> bool:
     return meaning.is_back(of_case, index, history.instructions(case))
 
 
-def earlier(history: ShownHistory, back: Iterable[Case], comparison: Comparison) -> str:
-    """Return the release at whose level the slower cases of a comparison are again; "" without one, or where they differ."""
-    found = {of_case.releases[of_case.before(of_case.results.index(comparison.before))] for of_case in map(history.cases.__getitem__, back)}
-    return found.pop() if len(found) == 1 else ""
-
-
-def are_not_more(history: ShownHistory, cases: Iterable[Case], before: str, after: str) -> bool:
-    """Return whether the instructions of some cases were counted with two releases, and are the same or fewer with the later one."""
-    ratios = [meaning.count_ratio(history.instructions(case), before, after) for case in cases]
-    counted = [ratio for ratio in ratios if ratio]
-    return bool(counted) and all(ratio < 1 or meaning.are_same(ratio) for ratio in counted)
-
-
-class ChangedCase(NamedTuple):
-    """A case of a comparison that is slower, faster or likely so, as texts."""
-
-    case: Case
-    verdict: str
-    css: str
-    size: str
-    interval: str
-    factor: float | None  # of the size over the smallest detectable change
-    before: str
-    after: str
-    instructions: str
-    meaning: str
-    accepted: str
-
-
-def changed(history: ShownHistory, comparison: Comparison) -> list[ChangedCase]:
+def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any]]:
     """Return the slower, faster and likely changed cases of a comparison: slower first, and each by its size over what is detectable."""
     rows = []
     order = {Verdict.SLOWER: 0, Verdict.FASTER: 2}
+    before, after = (side.version for side in comparison.sides)
     shown = {case: change for case, change in comparison.changes.items() if change.timed and (change.verdict in CHANGED or change.likely)}
     for case, change in sorted(shown.items(), key=lambda each: (order.get(each[1].verdict, 1), -(each[1].factor or 0))):
-        before, after = comparison.before.version, comparison.after.version
-        text = history.instructions_text(case, before, after) if not change.count else _instructions_text(change.count.ratio)
         rows.append(
-            ChangedCase(
-                case,
-                comparisons.word(change),
-                "likely" if change.likely else change.verdict.value,
-                signed_percent(change.size),
-                signed_interval(change.interval) if change.interval else "",
-                change.factor,
-                duration(change.before) if change.before else "",
-                duration(change.after) if change.after else "",
-                text,
-                OpenSince.BACK.value if is_back(history, case, comparison) else "",
-                change.acknowledged,
-            )
+            {
+                "case": case,
+                "code": history.code(case),
+                "told": told(case),
+                "address": history.address(case),
+                "verdict": comparisons.word(change),
+                "css": "likely" if change.likely else change.verdict.value,
+                "size": signed_percent(change.size),
+                "interval": signed_interval(change.interval) if change.interval else "",
+                "before": duration(change.before) if change.before else "",
+                "after": duration(change.after) if change.after else "",
+                "instructions": _instructions_text(change.count.ratio) if change.count else history.instructions_text(case, before, after),
+                "meaning": OpenSince.BACK.value if is_back(history, case, comparison) else "",
+                "accepted": change.accepted,
+            }
         )
     return rows
 
@@ -448,22 +431,15 @@ REASONS = {
 } | dict.fromkeys((Reason.CHANGED, Reason.WITHIN_MARGIN, Reason.INTERVAL_TOO_WIDE, Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED), "")
 
 
-def sensitivity(comparison: Comparison) -> dict[str, float]:
-    """Return the smallest slowdown that would be called one 9 times in 10, by size of the tensors."""
-    return comparisons.sensitivity(comparison.changes)
-
-
-def launches_of(comparison: Comparison) -> list[int]:
-    """Return the numbers of launches of the compared times, the smallest first."""
-    return sorted({number for change in comparison.changes.values() if change.interval for number in change.launches})
-
-
-def not_judged(comparison: Comparison) -> int:
-    """Return how many cases have too few launches for a verdict."""
-    return sum(change.timed and change.reason is Reason.TOO_FEW_LAUNCHES for change in comparison.changes.values())
-
-
-FEWEST, MARGIN = paired.FEWEST, paired.MARGIN  # launches of a verdict, and the smallest change of a time that has one
+def evidence(comparison: Comparison) -> dict[str, Any]:
+    """Return what a comparison rests on: launches, cases that have too few, and the smallest slowdown seen 9 times in 10 by size."""
+    changes = comparison.changes.values()
+    sizes = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])
+    return {
+        "launches": extent(number for change in changes if change.interval for number in change.launches),
+        "few": sum(change.timed and change.reason is Reason.TOO_FEW_LAUNCHES for change in changes),
+        "seen": [(percent(share, 1), f"{size} elements" if size else "without a size") for size, share in sizes],
+    }
 
 
 def tracked(comparison: Comparison) -> list[tuple[Case, str, str, str]]:
@@ -496,7 +472,8 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
         suites.setdefault((case.spec.label, case.device), {})[case] = cell
     found = []
     for (label, _), of_suite in suites.items():
-        names = [name for name, values in _values(of_suite).items() if len(values) > 1 and name != "method"] or ["numel"]
+        by_name = _values(of_suite)
+        names = [name for name, values in by_name.items() if len(values) > 1 and name != "method"] or ["numel"]
         by_case = {case: tuple(each for each in case.parameters if each[0] in names) for case in of_suite}
         columns = sorted(
             dict.fromkeys(by_case.values()), key=lambda shape: [(int(value), "") if value.isdecimal() else (0, value) for _, value in shape]
@@ -508,7 +485,7 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
             (next(iter(row.values())), tuple(of_suite[row[column]] if column in row else None for column in columns))
             for row in rows.values()
         )
-        shared = [named(name, *values) for name, values in _values(of_suite).items() if name not in (*names, "method", "device")]
+        shared = [named(name, *values) for name, values in by_name.items() if name not in (*names, "method", "device")]
         first = next(iter(of_suite))
         title = ", ".join([f"{first.spec.title or label}{waiting(first)}", *shared])
         heads = [", ".join(count(int(value)) if name == "numel" else named(name, value) for name, value in column) for column in columns]

@@ -8,11 +8,24 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from tensorcopy.numbers import counted, extent, number, percent, quantity, signed_interval, signed_percent
+from tensorcopy.numbers import counted, number, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report import explanation
 from tensorcopy.site import facts
 from tensorcopy.site.chart import Line, chart, spark
-from tensorcopy.site.facts import LAST, Case, Cause, Comparison, OpenMethod, OpenSince, ShownHistory, Site, Verdict, pair_address, told
+from tensorcopy.site.facts import (
+    LAST,
+    Case,
+    Cause,
+    Comparison,
+    OpenMethod,
+    OpenSince,
+    ShownHistory,
+    Site,
+    Verdict,
+    pair_address,
+    size_range,
+    told,
+)
 
 NUMEL = 2**14  # elements, of the chart on the first page and of the case that is unfolded on a method's page
 SHOWN = 3  # open regressions on the first page
@@ -94,64 +107,13 @@ def overview(site: Site, device: str, history: ShownHistory) -> Values:
         "release": results[-1].version,
         "day": history.day(device),
         "releases": [result.version for result in results],
-        "latest": _latest(site, history, latest) if latest else None,
+        "latest": {**facts.tally(history, latest), **facts.evidence(latest)} if latest else None,
         "open": [_open_row(history, each) for each in facts.open_methods(history, device) if each.since is not OpenSince.BACK],
         "open_cases": sum(each.device == device and since is not OpenSince.BACK for each, since in history.open.items()),
         "shown": SHOWN,
         "chart": _chart(site, history, drawn) if drawn else "",
         "grids": grids(history, [case for case in history.cases if case.device == device and case.spec.timed and case.spec.rank < 2]),
     }
-
-
-def _latest(site: Site, history: ShownHistory, comparison: Comparison) -> Values:
-    """Return how the newest release compares with the one before it on a device."""
-    before, after = (side.version for side in comparison.sides)
-    return {
-        **_tally(history, comparison),
-        "seen": _seen(comparison),
-        "launches": extent(facts.launches_of(comparison)),
-        "few": facts.not_judged(comparison),
-        "is_published": (before, after) in site.pairs,
-    }
-
-
-def _tally(history: ShownHistory, comparison: Comparison) -> Values:
-    """Return the numbers of a comparison's verdicts on times, with the sizes and the methods of those that changed."""
-    tally, changes = facts.tally(history, comparison), comparison.changes
-
-    def of(cases: Sequence[Case]) -> Values:
-        sizes = sorted(changes[case].size for case in cases)
-        return {"number": len(cases), "sizes": _range(sizes), "methods": [*dict.fromkeys(history.code(case) for case in cases)]}
-
-    before, after = (side.version for side in comparison.sides)
-    return {
-        "before": before,
-        "after": after,
-        "slower": of(tally.slower),
-        "back": {
-            **of(tally.back),
-            "earlier": (earlier := facts.earlier(history, tally.back, comparison)),
-            "not_more": facts.are_not_more(history, tally.back, earlier or before, after),
-        },
-        "faster": of(tally.faster),
-        "unchanged": tally.unchanged,
-        "unknown": tally.unknown,
-        "failing": [(history.code(case), told(case), history.address(case), changes[case].failure) for case in tally.failing],
-        "cases": tally.cases,
-        "address": pair_address(before, after),
-    }
-
-
-def _seen(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return the smallest slowdown that would be noticed 9 times in 10 by size; that of cases without a size comes last."""
-    sizes = sorted(facts.sensitivity(comparison).items(), key=lambda each: not each[0])
-    return [(percent(share, 1), f"{size} elements" if size else "without a size") for size, share in sizes]
-
-
-def _range(ratios: Sequence[float]) -> str:
-    """Return the sizes of some changes of one direction, without a sign: "3.2 to 4.1 %"."""
-    ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]
-    return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
 
 
 def _from_middle(cases: Sequence[Case]) -> float:
@@ -178,7 +140,7 @@ def finding(history: ShownHistory, cases: Sequence[Case]) -> str:
     of = f"{noun} of {told(cases[0])}" if cases[0].spec.shipped else noun
     sizes = {word: [each.size for each in changes if each.verdict is word] for word in facts.CHANGED}
     parts = [
-        f"{len(ratios)} of {len(cases)} {of if index == 0 else ''} {'are' if len(ratios) > 1 else 'is'} {_range(ratios)} {word.value}"
+        f"{len(ratios)} of {len(cases)} {of if index == 0 else ''} {'are' if len(ratios) > 1 else 'is'} {size_range(ratios)} {word.value}"
         for index, (word, ratios) in enumerate((word, ratios) for word, ratios in sizes.items() if ratios)
     ]
     if parts:
@@ -350,7 +312,7 @@ def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
 def _against_first(change: facts.Change) -> str:
     """Return how the newest release compares with the first: "12.0 % faster than", "as fast as", "not told apart from"."""
     if change.verdict in facts.CHANGED:
-        return f"{_range([change.size])} {change.verdict.value} than"
+        return f"{size_range([change.size])} {change.verdict.value} than"
     return "as fast as" if change.verdict is Verdict.UNCHANGED else "not told apart from"
 
 
@@ -441,7 +403,7 @@ def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
         "cost_interval": signed_interval(cost.interval) if cost and cost.interval else "",
         "best": worst.best_release,
         "first": worst.history.releases[0],
-        "accepted": "; ".join(dict.fromkeys(reason for each in method.cases if (reason := history.standings[each].acknowledged))),
+        "accepted": "; ".join(dict.fromkeys(reason for each in method.cases if (reason := history.standings[each].accepted))),
         "why": _why(history, of_case.case, step.index) if step else None,
         "cases": [_open_case(history, each) for each in method.cases],
     }
@@ -491,7 +453,14 @@ def _pairs(site: Site) -> Iterator[Values]:
                     rows.append((results[index].version, before, newest))
             if rows:
                 place = f"{history.name}, Python {results[-1].python}"
-                yield {"device": device, "hardware": history.hardware(device), "on": place, "newest": results[-1].version, "rows": rows}
+                yield {
+                    "device": device,
+                    "hardware": history.hardware(device),
+                    "on": place,
+                    "is_first": device in history.answers_for,
+                    "newest": results[-1].version,
+                    "rows": rows,
+                }
 
 
 def _of_pair(site: Site, history: ShownHistory, device: str, before: Any, after: Any) -> Values | None:
@@ -499,7 +468,7 @@ def _of_pair(site: Site, history: ShownHistory, device: str, before: Any, after:
     sides = before, after
     of_device = (each for owner, each in compared if owner is history and each.sides == sides and each.device == device)
     comparison = next(of_device, None)
-    return _tally(history, comparison) if comparison else None
+    return facts.tally(history, comparison) if comparison else None
 
 
 def _compared(site: Site, history: ShownHistory, comparison: Comparison) -> Values:
@@ -509,7 +478,7 @@ def _compared(site: Site, history: ShownHistory, comparison: Comparison) -> Valu
     timed = {case: change for case, change in comparison.changes.items() if change.timed}
     with_counts = [change for change in timed.values() if change.count]
     rows = facts.changed(history, comparison)
-    changed_subjects = {history.subject(row.case) for row in rows}
+    changed_subjects = {history.subject(row["case"]) for row in rows}
     tables = facts.grids(
         {case: {**facts.compact(change), "address": history.address(case)} for case, change in timed.items() if case in history.cases}
     )
@@ -519,16 +488,12 @@ def _compared(site: Site, history: ShownHistory, comparison: Comparison) -> Valu
         "before": before,
         "after": after,
         "on": f"{after.hardware(device)} ({history.name}, Python {after.python})",
-        "tally": _tally(history, comparison),
-        "seen": _seen(comparison),
-        "launches": extent(facts.launches_of(comparison)),
-        "few": facts.not_judged(comparison),
+        "tally": facts.tally(history, comparison),
+        **facts.evidence(comparison),
         "counted": len(with_counts),
         "more": sum(bool(change.count and change.count.changed and change.count.ratio > 1) for change in with_counts),
         "fewer": sum(bool(change.count and change.count.changed and change.count.ratio < 1) for change in with_counts),
-        "rows": [
-            {**row._asdict(), "code": history.code(row.case), "told": told(row.case), "address": history.address(row.case)} for row in rows
-        ],
+        "rows": rows,
         "grids": {
             True: [each for grid in tables if (each := _part(grid, lambda case: history.subject(case) in changed_subjects)).rows],
             False: [each for grid in tables if (each := _part(grid, lambda case: history.subject(case) not in changed_subjects)).rows],

@@ -72,10 +72,10 @@ def test_what_is_unknown_is_not_among_the_benchmarks_that_stayed_the_same(capsys
     assert re.findall(r"\| ([abc]) +\|$", shown[1], re.MULTILINE) == ["c"]
 
 
-def test_an_acknowledged_slowdown_has_its_reason_and_is_not_worse():
+def test_an_accepted_slowdown_has_its_reason_and_is_not_worse():
     """In the table, where its mark is that of every slowdown."""
-    row = comparing._CaseLine("+", "a", replace(SLOWER, acknowledged="a check"), 1.1)
-    assert (row.cells()[-1], comparing._summary([row])) == ("a; acknowledged: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
+    row = comparing._CaseLine("+", "a", replace(SLOWER, accepted="a check"), 1.1)
+    assert (row.cells()[-1], comparing._summary([row])) == ("a; accepted: a check", (False, ["BENCHMARKS NOT SIGNIFICANTLY CHANGED."]))
 
 
 def test_a_selection_without_a_case_is_named(tmp_path):

@@ -164,7 +164,7 @@ def test_a_refused_option_is_a_line_that_lists_what_there_is(folder, capsys, opt
     assert message in capsys.readouterr().err
 
 
-ACKNOWLEDGED = '[[acknowledged]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price of a check"\n'
+ACKNOWLEDGED = '[[accepted]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price of a check"\n'
 
 
 @pytest.mark.parametrize(
@@ -172,21 +172,21 @@ ACKNOWLEDGED = '[[acknowledged]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price 
     [
         ('[margin]\n"new_tensor" = 30\n', [], 0, "2 unchanged: within ±3 % or 30 %"),
         ('[margin]\n"new_tensor" = 30\n', ["--margin", "3"], 1, "▲ copies.BySize new_tensor"),
-        (ACKNOWLEDGED.format("new_tensor", "2.15.0"), [], 0, "+20.0 % instructions; acknowledged: the price of a check"),
+        (ACKNOWLEDGED.format("new_tensor", "2.15.0"), [], 0, "+20.0 % instructions; accepted: the price of a check"),
         (ACKNOWLEDGED.format("new_tensor", "2.14.1"), [], 1, "▲ copies.BySize new_tensor"),
         (
             ACKNOWLEDGED.format("other", "2.15.0"),
             [],
             1,
-            "warning: a row of [[acknowledged]] in tensorcopy.toml matches no case: got other;",
+            "warning: a row of [[accepted]] in tensorcopy.toml matches no case: got other;",
         ),
         ('[margin]\n"(" = 3\n', [], 2, "tensorcopy.toml is refused: got missing )"),
         ('[margin]\n"x" = 0\n', [], 2, "tensorcopy.toml is refused: got Expected `float` > 0.0"),
     ],
-    ids=["margin", "that of the command line", "acknowledged", "of an earlier release", "another case", "no expression", "no margin"],
+    ids=["margin", "that of the command line", "accepted", "of an earlier release", "another case", "no expression", "no margin"],
 )
-def test_tensorcopy_toml_declares_margins_and_what_is_acknowledged(folder, capsys, declared, arguments, code, shown):
-    """Both decide the exit code, and are said where they count; what a later release adds is not acknowledged."""
+def test_tensorcopy_toml_declares_margins_and_what_is_accepted(folder, capsys, declared, arguments, code, shown):
+    """Both decide the exit code, and are said where they count; what a later release adds is not accepted."""
     (folder.parent / "tensorcopy.toml").write_text(declared)
     assert main(["compare", *NAMES, "--fail-on", "slower", *arguments]) == code
     assert shown in "".join(capsys.readouterr())
@@ -197,7 +197,7 @@ def test_tensorcopy_toml_declares_margins_and_what_is_acknowledged(folder, capsy
 
 
 CASE = "copies.BySize.time_copy tensor 16"
-KNOWN = VerdictRules(acknowledged=((re.compile("tensor"), "2.15.0", "the price of a check"),), releases=NAMES)
+KNOWN = VerdictRules(accepted=((re.compile("tensor"), "2.15.0", "the price of a check"),), releases=NAMES)
 
 
 @pytest.mark.parametrize(
@@ -214,17 +214,17 @@ KNOWN = VerdictRules(acknowledged=((re.compile("tensor"), "2.15.0", "the price o
     ],
     ids=["releases", "under one revision", "revisions", "both", "Pythons", "both with Pythons", "numpys", "both with numpys"],
 )
-def test_what_is_acknowledged_of_a_release_concerns_only_releases(tmp_path, before, after, sides, why):
+def test_what_is_accepted_of_a_release_concerns_only_releases(tmp_path, before, after, sides, why):
     """Where anything but torch differs, a slowdown is not known to be that of the release, and counts."""
     launch_files.write(tmp_path, {CASE: {before: 1.0, after: 1.5}}, sides=sides)
     faster, slower = sorted(launch_files.load(tmp_path), key=lambda result: result.timings[launch_files.case(CASE)].seconds)
     comparison = comparisons.between(Question(faster, slower, KNOWN))
     (change,) = comparison.changes.values()
-    assert (change.verdict, change.acknowledged, comparison.has_slower) == (Verdict.SLOWER, why, not why)
+    assert (change.verdict, change.accepted, comparison.has_slower) == (Verdict.SLOWER, why, not why)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_acknowledged_of_a_release_concerns_no_other_machine(tmp_path, name):
+def test_what_is_accepted_of_a_release_concerns_no_other_machine(tmp_path, name):
     """Of one release, and of two."""
     launch_files.write(tmp_path, {CASE: {name: 1.0}})
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.5}}, machine="slow", identity="510510510510")
@@ -232,7 +232,7 @@ def test_what_is_acknowledged_of_a_release_concerns_no_other_machine(tmp_path, n
     assert comparisons.between(Question(before, after, KNOWN)).has_slower
 
 
-def test_what_is_acknowledged_of_a_release_concerns_no_comparison_of_it_with_itself(tmp_path):
+def test_what_is_accepted_of_a_release_concerns_no_comparison_of_it_with_itself(tmp_path):
     """Of one release in two folders, as before and after a change of the machine: a slowdown there is none of torch."""
     for folder, time in (("before", 1.0), ("after", 1.5)):
         launch_files.write(tmp_path / folder, {CASE: {"2.15.0": time}})

@@ -84,8 +84,8 @@ def test_no_open_regression_is_said_in_words(tmp_path, monkeypatch, capsys):
 
 def test_open_regressions_are_json(folder, capsys):
     """Each with the release and the size of its slowdown, and its state in tensorcopy.toml."""
-    row = '[[acknowledged]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
-    for written, state, why in (("", "open", ""), (row, "acknowledged", "a check: pytorch#1")):
+    row = '[[accepted]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
+    for written, state, why in (("", "open", ""), (row, "accepted", "a check: pytorch#1")):
         (folder.parent / "tensorcopy.toml").write_text(written, encoding="utf-8")
         assert main(["history", "--open", "--format", "json", "--fail-on", "slower"]) == (state == "open")
         document = json.loads(capsys.readouterr().out)
@@ -93,7 +93,7 @@ def test_open_regressions_are_json(folder, capsys):
         (method,) = document["regressions"]
         (case,) = method["cases"]
         assert (method["method"], method["age"]) == ("clone_detach", "recent")
-        assert (case["case"], case["state"], case["acknowledged"]) == ("copies.BySize clone_detach numel=16", state, why)
+        assert (case["case"], case["state"], case["accepted"]) == ("copies.BySize clone_detach numel=16", state, why)
         assert case["low"] < case["ratio"] < case["high"]
         assert case["ratio"] == pytest.approx(1.7 / 1.4, rel=0.01)
         (since,) = case["since"]

@@ -162,7 +162,10 @@ def test_another_tensor_is_measured_here(worker_here, monkeypatch, to, dtype, la
     monkeypatch.setattr(advise, "TURNS", 6)
     made = []
     monkeypatch.setattr(timing, "make_tensor", lambda *how: made.append(how) or make_tensor(*how))
+    copied, memcpy = [], timing.loop.memcpy
+    monkeypatch.setattr(timing.loop, "memcpy", lambda *what, **how: copied.append((what, how)) or memcpy(*what, **how))
     advice = advise.advise(to, dtype=dtype, layout=layout, numel=1024)
+    assert copied == [((1024, 1 if dtype == "bool" else 2), {"step": 2 if layout == "strided" else 1})]
     timed, evidence = advice.table.timed, advice.table.evidence
     assert (evidence.measured, timed.dtype, timed.layout, evidence.left_out) == ("here", dtype, layout, {})
     assert {how[:4] for how in made} == {(1024, "cpu", dtype, layout)}

@@ -11,21 +11,16 @@ ARRAY = {"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_gra
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Two releases on a machine with a GPU: a copy, three ndarrays, of which one clones first, and a method that raises."""
+    """Two releases on a machine with a GPU: a copy, four ndarrays, of which two clone first, and a method that raises."""
     folder = tmp_path_factory.mktemp("results")
     methods = {"detach_clone": launch_files.observed()}
-    for name in ("clone_detach_numpy", "detach_to_cpu_copy_numpy", "detach_numpy_copy"):
+    for name in ("clone_detach_numpy", "detach_to_cpu_copy_numpy", "detach_numpy_copy", "clone_only"):
         methods[name] = launch_files.observed("conversion", name, **ARRAY)
     methods["numpy"] = launch_files.observed("primitive", "x.numpy()", raises="TypeError: no")
     for row in methods.values():
         row["observed"]["cuda"] = row["observed"]["cpu"]
-    peaks = {
-        "detach_clone": (4, 0),
-        "clone_detach_numpy": (4, 4),
-        "detach_to_cpu_copy_numpy": (0, 4),
-        "detach_numpy_copy": (0, 8),
-        "numpy": (0, 0),
-    }
+    peaks = {"detach_clone": (4, 0), "clone_detach_numpy": (4, 4), "detach_to_cpu_copy_numpy": (0, 4)}  # MiB of device and host
+    peaks |= {"detach_numpy_copy": (0, 8), "clone_only": (8, 0), "numpy": (0, 0)}
     card = {"accelerators": {"cuda": "Card 9000"}}
     for release in ("2.14.1", "2.15.0"):
         counts = {}
@@ -44,6 +39,7 @@ def results(tmp_path_factory):
         ("clone_detach_numpy", {"device": "4 MiB"}, "detach_to_cpu_copy_numpy"),
         ("detach_to_cpu_copy_numpy", {}, "detach_to_cpu_copy_numpy"),
         ("detach_numpy_copy", {"host": "4 MiB"}, "detach_to_cpu_copy_numpy"),
+        ("clone_only", {"device": "8 MiB"}, "detach_to_cpu_copy_numpy"),  # that it takes less of the other is not more
     ],
 )
 def test_what_a_method_takes_is_compared_with_the_least_that_makes_the_same(results, method, more, than):

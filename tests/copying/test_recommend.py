@@ -13,6 +13,7 @@ from tensorcopy.copying import BASELINE, advise, recommend
 from tensorcopy.copying.recommend import CopyRequest, Evidence, Timed
 from tensorcopy.judge.methods import Word
 from tests import launch_files
+from tests.conftest import NEW, measured
 from tests.launch_files import SEEN
 
 OWN = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
@@ -139,6 +140,9 @@ def test_what_may_be_faster_at_several_sizes_is_told_with_its_caveat():
         made.columns[0].why == "`numpy_force(x)` may be 1.3 × as fast, but shares memory if x is on the CPU. This form is safe everywhere."
     )
     assert made.row("clone_detach_numpy").caveats == ("takes the memory of x on the device once more",)
+    by_chance = recommend.table(msgspec.structs.replace(made.evidence, timed=made.evidence.timed[1:]), request)
+    assert by_chance.columns[0].why == "The usual form. None of 2 other methods can be told apart from it."
+    assert [note.partition(" ")[0] for note in by_chance.notes] == ["Timed", "From"]
 
 
 def test_no_method_without_a_time_is_recommended_over_one_that_has_it():
@@ -230,7 +234,15 @@ def test_a_cell_has_the_time_its_multiple_of_memcpy_and_the_interval_of_the_pair
     logs = [math.log(after / before) for after, before in pairs]
     low, high = stats.t.interval(0.95, 5, sum(logs) / 6, stats.sem(logs))
     assert column.cells["b"].against.interval == pytest.approx((math.exp(low), math.exp(high)))
-    assert recommend.table(seen, replace(OWN, own=False)).columns == ()
+
+
+def test_memcpy_is_no_measure_of_what_shares_storage():
+    """A view copies nothing."""
+    shares = {"shares_storage": True}
+    seen = evidence(of_size(detach=300), detach=shares)
+    seen.timed[0].seconds[BASELINE] = 100e-9
+    (column,) = recommend.table(seen, replace(OWN, own=False)).columns
+    assert column.cells["detach"].multiple is None
 
 
 # of the shipped results: one question has one answer
@@ -296,6 +308,13 @@ def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad(tmp_path):
     with_grad = {"copies.ByGrad.time_copy detach_clone 16 True": 2.0, "copies.ByGrad.time_copy tensor 16 True": 1.0}
     made = recommend.table(written(tmp_path / "grad", {**plain, **with_grad}, **beside), request)
     assert (made.timed.requires_grad, made.notes, made.columns[0].recommended) == (True, (), "tensor")
+
+
+def test_launches_that_do_not_say_what_took_turns_compare_no_methods():
+    """Of one side alone, which method a disturbance hit is chance."""
+    made = recommend.of_result(measured(NEW, {("detach_clone", 16): 1e-6, ("tensor", 16): 2e-6}), "cpu")
+    (column,) = recommend.table(made, OWN).columns
+    assert {name: cell.against for name, cell in column.cells.items()} == {"detach_clone": None, "tensor": None}
 
 
 @pytest.mark.parametrize("in_turns", [False, True])

@@ -65,6 +65,7 @@ def test_what_differs_between_both_forms_is_told_and_never_recommended(code, wor
     """Neither as a copy, although one form has its own storage, nor as a view."""
     outcome = asdict(semantics.observed(operation(code), "cpu").plain)
     assert describe(outcome) == words
+    assert outcome["shares_storage"] is words.startswith("shares storage")
     assert matching(operation(code)) == ({("tensor", False)} if words == "shares storage, out of the graph" else set())
 
 

@@ -1,7 +1,8 @@
 """Print what the suites of the current folder's checkout read on the CUDA device.
 
 `python readings.py CASE …` prints [CASE, ROW] for each case, such as "copies.Latency.time_copy('tensor', 1024, 'cuda')". The row has the
-value that asv's runner reads, the first sample of the process, and the seconds between CUDA's events around the same code; or an error. As with asv's fork server, a process imports the suites, and a process forked from it measures each case.
+value that asv's runner reads, the first sample of the process, and the seconds between CUDA's events around the same code; or an
+error. As with asv's fork server, a process imports the suites, and a process forked from it measures each case.
 """
 
 import ast
@@ -42,9 +43,9 @@ def seconds_by_events(method, loop):
     """Return the seconds per call that CUDA's events measure around the code of the loop that was timed last."""
     import torch
 
-    from tensorcopy.copying.inside.methods import METHODS, NAMES
+    from tensorcopy.copying.inside.methods import METHODS, NAMES, code_on
 
-    code = METHODS[method].code_on_accelerator if method in METHODS else "out.copy_(x)"
+    code = code_on(METHODS[method], "cuda") if method in METHODS else "out.copy_(x)"
     names = {**NAMES, **loop.names}
     exec(f"def repeated():\n    for _ in range({CALLS}):\n        {code}", names)
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

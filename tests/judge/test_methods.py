@@ -42,6 +42,12 @@ def test_the_factor_that_would_be_seen_is_seen_nine_times_in_ten(number):
     assert 0.88 <= tables.count(Word.SLOWER) / len(tables) <= 0.93  # Holm's second step sees a little more than was promised
 
 
+def test_no_factor_below_the_margin_is_promised_to_be_seen():
+    """Of launches that agree to the digit, a difference is called one from the margin on."""
+    exact = ratios({"m0": [1e-6] * 12, "m1": [1.5e-6] * 12}, "m0")["m1"]
+    assert 1.03 <= exact.seen < 1.0301
+
+
 def _with_error(error, number):
     """Return logs of mean 0 whose standard error is `error`."""
     logs = np.linspace(-1, 1, number)

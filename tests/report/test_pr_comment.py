@@ -74,14 +74,14 @@ def test_a_new_release_is_compared_with_the_previous_one(comparison, tmp_path):
     assert "torch 2.14.1 → torch 2.15.0 · Box 9000, Python 3.11" in text
 
 
-def test_an_acknowledged_slowdown_is_shown_with_its_reason(comparison, tmp_path):
+def test_an_accepted_slowdown_is_shown_with_its_reason(comparison, tmp_path):
     """Which the pull request may have written, so it is code; it is not what a reader has to look at, and not the title's symbol."""
     case, change = next((case, change) for case, change in comparison.changes.items() if change.verdict is Verdict.SLOWER)
-    known = replace(comparison, changes={case: replace(change, acknowledged="a check `@x`, pytorch#1")})
+    known = replace(comparison, changes={case: replace(change, accepted="a check `@x`, pytorch#1")})
     text = comment(artifact(tmp_path / "out", document(pair_result(known, of_releases=True))))
-    assert f"{sentences.sentence(change)}; acknowledged: `a check '@x', pytorch#1` |" in text
+    assert f"{sentences.sentence(change)}; accepted: `a check '@x', pytorch#1` |" in text
     assert "🔴" not in text
-    assert formats.markdown(known).count("acknowledged: `a check '@x', pytorch#1`") == 1
+    assert formats.markdown(known).count("accepted: `a check '@x', pytorch#1`") == 1
 
 
 def test_a_revision_that_failed_is_named_with_its_error(tmp_path):
@@ -120,7 +120,7 @@ CONTRADICTIONS = {
     "reason": {"reason": "too_few_launches"},
     "beyond the margin": {"reason": "within_margin"},
     "a count": {"unit": "instructions", "interval": None},
-    "an acknowledged speedup": {"ratio": 0.8, "interval": [0.7, 0.9], "acknowledged": "known"},
+    "an accepted speedup": {"ratio": 0.8, "interval": [0.7, 0.9], "accepted": "known"},
 }
 
 

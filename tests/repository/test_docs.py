@@ -1,36 +1,24 @@
-"""README.md and docs/: what they show is produced and runs, both languages agree, no link is dead, and what exists is described."""
+"""README.md and docs/: what they show is produced and runs, both languages agree, and what exists is described."""
 
 import doctest
 import re
 import shlex
+import shutil
 import warnings
-from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path
 
 import pytest
 
-from docs.tools import readme
+from docs.tools import picture, readme
 from tensorcopy import cli
-from tensorcopy.copying.drawings import draw_methods
-from tensorcopy.copying.pages import docs
-from tensorcopy.copying.shipped import shipped
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.site import addresses, publisher, render
+from tensorcopy.site import build
 from tests.conftest import ROOT
-from tests.pages import resolved
 from tests.repository.test_workflows import WORKFLOWS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCS = publisher.documentation(ROOT)
+DOCS = {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def site(newest):
-    """Return each page of docs/ as HTML, by address."""
-    content = render.content(shipped(), (newest,), DOCS)
-    templates = render.templates_of(content)
-    return {page.address: render.page_text(templates, page) for page in docs.pages(content)}
+DRAWING = re.compile(r"!\[.*?\]\(((?:drawings/)?\w+\.svg)\)")
 
 
 def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
@@ -40,11 +28,45 @@ def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
     assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
 
 
+def test_a_number_that_was_changed_by_hand_is_noticed(tmp_path, monkeypatch, shipped_results):
+    """In README and in the article: the tool would write the measured one again."""
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    for name in ("README.md", "docs/article.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace("99 of 99", "98 of 99").replace("slower × 1.42", "slower × 1.24"), encoding="utf-8")
+        assert (tmp_path / name).read_text(encoding="utf-8") != text
+    monkeypatch.chdir(tmp_path)
+    documents = readme.documents(shipped_results.results)
+    assert documents[Path("README.md")] == README
+    assert documents[Path("docs/article.md")] == DOCS["article"]
+
+
+def test_the_picture_in_the_readme_is_of_the_page_as_it_is(monkeypatch):
+    """Else its template, one that this uses or the stylesheet has changed: uv run python -m docs.tools.picture."""
+    monkeypatch.chdir(ROOT)
+    assert picture.TAKEN.read_text(encoding="utf-8") == picture.taken_of()
+
+
+@pytest.mark.parametrize(
+    "name", ["tensorcopy/copying/templates/landing.html", "tensorcopy/site/templates/base.html", "tensorcopy/site/static/tensorcopy.css"]
+)
+def test_a_changed_page_needs_another_picture(tmp_path, monkeypatch, name):
+    """A template that the first page uses, or the stylesheet; another page's template does not matter."""
+    shutil.copytree(ROOT / "tensorcopy", tmp_path / "tensorcopy", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    before = picture.taken_of()
+    (tmp_path / "tensorcopy/site/templates/compare.html").write_text("")
+    assert picture.taken_of() == before
+    (tmp_path / name).write_text((tmp_path / name).read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    assert picture.taken_of() != before
+
+
 def test_the_readme_leads_to_what_the_configuration_names():
     """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
 
     def links(source, site):
-        return re.findall(r"[(<]([^()<>\s]+)[)>]", readme.badges(addresses.WebAddresses.of_configuration(source, site)))
+        return re.findall(r"[(<]([^()<>\s]+)[)>]", readme.badges(source, site))
 
     ci = "https://github.com/a/b/actions/workflows/ci.yml"
     assert links("", "") == []
@@ -96,60 +118,42 @@ def test_both_languages_show_the_same_code_drawings_and_words(name):
         assert [each for each in word.findall(DOCS[name]) if each != "word"] == word.findall(DOCS[f"{name}.ja"])
 
 
-def test_every_drawing_is_generated_and_shown(newest, site):
-    """A file for each observed method, for readers of the Markdown; in the page with a label in its language."""
-    files = {path.stem for path in (ROOT / "docs/drawings").iterdir()}
-    assert files == set(draw_methods(newest.methods))
-    for name in ("guide", "guide.ja"):
-        for label, path in re.findall(r"!\[(.*?)\]\((.*?)\)", DOCS[name]):
-            assert PurePosixPath(path).stem in files
-            assert f'aria-label="{label}"' in site[addresses.of_doc(name)]
+def test_every_drawing_is_shown_and_has_colours_of_its_own():
+    """A drawing or figure that no document shows, or that has a class without a rule, is left over."""
+    shown = {name for text in DOCS.values() for name in DRAWING.findall(text)}
+    files = {
+        path.relative_to(ROOT / "docs").as_posix(): path for path in (*(ROOT / "docs").glob("*.svg"), *(ROOT / "docs/drawings").iterdir())
+    }
+    assert shown == files.keys()
+    for path in files.values():
+        style, _, drawn = path.read_text(encoding="utf-8").partition("</style>")
+        colours = set(re.findall(r"var\(--(\w+)\)", style)) - {"c"}
+        for scheme in re.findall(r":root\{(.*?)\}", style):
+            assert colours <= set(re.findall(r"--(\w+):#", scheme)), path
+        classes = {each for names in re.findall(r'class="(.*?)"', drawn) for each in names.split()}
+        assert classes - {"none", "broken"} <= set(re.findall(r"\.([a-z]\w*)", style)), path
 
 
-def test_links_lead_to_every_page(site):
-    """They start at the first page."""
-    reached, ahead = set(), [addresses.DOCS, addresses.of_doc("guide.ja")]
-    while ahead:
-        address = ahead.pop()
-        if address in site and address not in reached:
-            reached.add(address)
-            links = re.findall(r'<a href="([^"#]+)', site[address].split("<main")[1])
-            ahead += [resolved(address, link) for link in links if not link.startswith("http")]
-    assert reached == set(site)
-    assert len(reached) == len(docs.PAGES)
+def test_the_site_has_a_page_of_the_article_with_its_figures(published_site):
+    """And of each document in DESCRIPTIONS; its links lead to pages that are there."""
+    text = (published_site / "docs/article.html").read_text(encoding="utf-8")
+    assert text.count("<svg") == len(DRAWING.findall(DOCS["article"]))
+    assert "99 of 99 printed values are the same" in text
+    for page in (published_site / "docs").glob("*.html"):
+        for link in re.findall(r'<a href="(?!http)([^"#]+)', page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), (page.name, link)
 
 
-@pytest.mark.parametrize("text", ["[there](nowhere.md)", "[there](guide.md#no-such-heading)", "[there](#nor-here)", "[there](drawings)"])
-def test_a_dead_link_stops_the_build(newest, text):
-    """The error names the file."""
-    content = replace(render.content(shipped(), (newest,)), docs={"a": f"# A\n\n{text}\n", "guide": "# Guide\n"})
-    with pytest.raises(TensorcopyError, match=r"docs/a\.md has a dead link"):
-        list(docs.pages(content))
-
-
-def test_links_lead_to_a_page_or_to_the_repository(newest):
-    """To a file of the repository where its address is known, else they become text; links to other sites stay links."""
-    text = "# A\n\n[code](../tensorcopy/numbers.py) [asv](https://asv.readthedocs.io) [page](reading.md#two) [file](b.md#two)"
-    content = replace(render.content(shipped(), (newest,)), docs={"guide": text, "b": "# B\n\n## Two\n", "reading": "# C\n\n## Two\n"})
-    for source, links in (
-        ("", ("<span>code</span>", "<span>file</span>")),
-        (
-            "https://example.org/t",
-            (
-                '<a href="https://example.org/t/blob/HEAD/tensorcopy/numbers.py">code</a>',
-                '<a href="https://example.org/t/blob/HEAD/docs/b.md#two">file</a>',
-            ),
-        ),
-    ):
-        page, *_ = docs.pages(replace(content, web=addresses.WebAddresses(source)))
-        for link in (*links, '<a href="https://asv.readthedocs.io">asv</a>', '<a href="reading.html#two">page</a>'):
-            assert link in str(page.values["text"])
-
-
-def test_lines_of_japanese_are_joined_without_a_space(newest):
-    content = replace(
-        render.content(shipped(), (newest,)), docs={"guide.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"}
-    )
-    text = str(next(docs.pages(content)).values["text"])
-    assert "値はどこに\nx.numpy()" in text
-    assert "<li>値はここに</li>\n<li>そこに</li>" in text
+def test_a_document_that_describes_a_page_names_one_that_is_there(published_site):
+    """The table of docs/reading.md."""
+    named = [
+        name
+        for row in re.findall(r"^\| (`[^|]*?) \|", DOCS["reading"].partition("## A chart")[0], re.MULTILINE)
+        for name in re.findall("`(.*?)`", row)
+    ]
+    assert len(named) > 8
+    for name in named:
+        assert [*published_site.glob(re.sub("DEVICE|NAME|A(?=\\.\\.)|(?<=\\.\\.)B|…", "*", name))], name
+    assert {path.name for path in published_site.iterdir() if path.suffix in (".xml", ".svg")} >= {"slowdowns.xml", "regressions.svg"}
+    assert build.FEED in DOCS["reading"]
+    assert build.BADGE in DOCS["reading"]

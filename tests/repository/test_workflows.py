@@ -16,10 +16,10 @@ from tensorcopy import cli, files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import runners
 from tensorcopy.releases import uv
-from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
 from tests.repository.test_layers import IN_ENVIRONMENTS, MODULES
 
+UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # no account of GitHub can have that name
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ALL = [*WORKFLOWS, *sorted((ROOT / "docs/examples/point-clouds/.github/workflows").glob("*.yml"))]  # with those that `init` writes
 RELEASE = ROOT / ".github" / "workflows" / "release.yml"

@@ -231,16 +231,16 @@ def test_a_planted_change_is_on_the_page_of_its_release_alone(site):
     }
 
 
-def test_an_acknowledged_slowdown_says_so_in_its_row(tmp_path):
+def test_an_accepted_slowdown_says_so_in_its_row(tmp_path):
     """On the landing page and on that of regressions, with a link to its issue; the badge does not count it."""
     write(tmp_path, CUDA, "gpu", counted=("cuda",))
     rows = ((re.compile("clone_detach"), NEWEST, "a check: pytorch#12"),)
-    acknowledging = site_of(tmp_path, VerdictRules(acknowledged=rows, releases=tuple(release.version for release in release_table.load())))
+    acknowledging = site_of(tmp_path, VerdictRules(accepted=rows, releases=tuple(release.version for release in release_table.load())))
     for view in (acknowledging.block("cuda"), acknowledging.regressions("cuda")):
         rows = re.findall(r"<tr>.*?</tr>", re.search(r'<table class="fit open">.*?</table>', view, re.DOTALL)[0])
-        (row,) = [row for row in rows if 'acknowledged: a check: <a href="https://github.com/pytorch/pytorch/issues/12"' in row]
+        (row,) = [row for row in rows if 'accepted: a check: <a href="https://github.com/pytorch/pytorch/issues/12"' in row]
         assert CODES["clone_detach"] in text_of(row)
-    assert "0 older; 1 acknowledged" in text_of(acknowledging.regressions("cuda"))
+    assert "0 older; 1 accepted" in text_of(acknowledging.regressions("cuda"))
     assert data_files.open_message(acknowledging.content.devices) == f"1 method on torch {NEWEST} (cuda)"
 
 

@@ -171,7 +171,7 @@ class LaunchSet:
     verdicts : by method or name of the case, those that are not unchanged
     sides : as `tensorcopy compare` takes them
     without : outputs that do not exist of such a pair
-    acknowledged : by a part of their names, why the slowdowns of cases are known
+    accepted : by a part of their names, why the slowdowns of cases are known
     looks : whether the launches were judged while they were taken
     """
 
@@ -179,14 +179,14 @@ class LaunchSet:
     verdicts: Mapping[str, str] = field(default_factory=dict)
     sides: tuple[str, str] = (A, B)
     without: tuple[str, ...] = ()
-    acknowledged: Mapping[str, str] = field(default_factory=dict)
+    accepted: Mapping[str, str] = field(default_factory=dict)
     looks: bool = False
 
 
 def _of_revisions(results: Path) -> None:
-    """Write launches of two revisions under one torch, for which slowdowns of the newer one are acknowledged with that torch."""
+    """Write launches of two revisions under one torch, for which slowdowns of the newer one are accepted with that torch."""
     launch_files.write(results, copies(f"{B}#base", f"{B}#head", new_tensor=(2.0, 3.0)))
-    rows = f'[[acknowledged]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n'
+    rows = f'[[accepted]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n'
     (results.parent / "tensorcopy.toml").write_text(rows, encoding="utf-8")
 
 
@@ -218,10 +218,10 @@ SETS = {
         ),
         {"tensor 1048576": "likely slower"},
     ),
-    "acknowledged": LaunchSet(
-        _declared(f'[[acknowledged]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n', copies(new_tensor=(2.0, 2.5))),
+    "accepted": LaunchSet(
+        _declared(f'[[accepted]]\ncase = "new_tensor"\nrelease = "{B}"\nwhy = "a check"\n', copies(new_tensor=(2.0, 2.5))),
         {"new_tensor": SLOWER},
-        acknowledged={"new_tensor": "a check"},
+        accepted={"new_tensor": "a check"},
     ),
     "a wide margin": LaunchSet(
         _declared('[margin]\n"new_tensor" = 40\n', copies(new_tensor=(2.0, 2.5), tensor=(2.0, 2.5))), {"tensor": SLOWER}
@@ -343,7 +343,7 @@ class Said:
     within: Number = NOT_PRINTED
     difference: Number = NOT_PRINTED
     work: str = NOT_PRINTED
-    acknowledged: str = NOT_PRINTED
+    accepted: str = NOT_PRINTED
 
 
 @dataclass(frozen=True)
@@ -372,7 +372,7 @@ VALUE = re.compile(
     r"(?P<verdict>(?:likely )?(?:higher|lower)|equal|unknown)(?: by (?P<size>[\d.]+))?"
     r"[^(−+]*(?:\(?(?P<low>[+−][\d.]+) to (?P<high>[+−]?[\d.]+))?"
 )
-ACKNOWLEDGED = re.compile(r"; acknowledged: (.*)$")
+ACKNOWLEDGED = re.compile(r"; accepted: (.*)$")
 CHANGED = ("slower", "faster", "higher", "lower")
 LIKELY = tuple(f"likely {verdict}" for verdict in CHANGED)
 
@@ -389,8 +389,8 @@ def work_of(text: str) -> str:
 
 def of_sentence(text: str) -> Said:
     """Return what a sentence says: "slower by 25.0 % (24.4 to 25.6 %); 20.0 % more instructions"."""
-    acknowledged = ACKNOWLEDGED.search(text)
-    rest = {"work": work_of(text), "acknowledged": acknowledged[1] if acknowledged else ""}
+    accepted = ACKNOWLEDGED.search(text)
+    rest = {"work": work_of(text), "accepted": accepted[1] if accepted else ""}
     if found := DECIDED.match(text):
         sign = 0.01 if found["verdict"] == "slower" else -0.01
         ends = [Number(1 + sign * float(end), 0.0005) for end in (found["near"], found["far"])]
@@ -424,8 +424,8 @@ SIGNS = {"▲": ("slower",), "▼": ("faster",), "?": ("unknown", *LIKELY), "=":
 
 def of_figures(sign: str, text: str) -> Said:
     """Return what a line of the terminal says: "2.03 µs → 2.54 µs   +25.0 % (+24.4 to +25.6 %)   +20.0 % instructions"."""
-    acknowledged = ACKNOWLEDGED.search(text)
-    rest = {"work": work_of(text), "acknowledged": acknowledged[1] if acknowledged else ""}
+    accepted = ACKNOWLEDGED.search(text)
+    rest = {"work": work_of(text), "accepted": accepted[1] if accepted else ""}
     if found := re.search(rf"({SIGNED}) % \(({SIGNED}) to ({SIGNED}) %\)", text):
         return Said(SIGNS[sign], share(found[1]), shares(found[2], found[3]), **rest)
     if found := re.search(rf"(?:(likely \w+): )?({SIGNED}) to ({SIGNED}) %; [~>]\d+ more", text):
@@ -633,7 +633,7 @@ def _of_markdown(made: Made, text: str) -> Output:
     said = {}
     for sign, name, ratio, sentence in re.findall(r"^\| (🔴 |🟢 |)`(.*?)` \|.*\|\s(\S*?) ?\| ([^|]*) \|$", text, re.MULTILINE):
         each = of_sentence(re.sub(r"\\|`", "", sentence))
-        to_look_at = [verdict for verdict in each.verdicts if verdict in ("slower", "faster") and not each.acknowledged]
+        to_look_at = [verdict for verdict in each.verdicts if verdict in ("slower", "faster") and not each.accepted]
         assert [*filter(None, [{"🔴 ": "slower", "🟢 ": "faster"}.get(sign, "")])] == to_look_at
         printed = number(ratio.removesuffix("×")) if ratio else None
         said[name] = replace(each, ratio=printed if made.names[name].timed else NOT_PRINTED)
@@ -667,7 +667,7 @@ def _of_row(row: Mapping[str, Any]) -> Said:
     if row["work_verdict"]:
         size = abs(row["instructions_ratio"] - 1)
         work = row["work_verdict"] if row["work_verdict"] == "equal" else f"{100 * size:.1f} % {row['work_verdict']}"
-    return Said((_word_of(row, row["time_verdict"]),), six(row["time_ratio"]), interval, work=work, acknowledged=row["acknowledged"])
+    return Said((_word_of(row, row["time_verdict"]),), six(row["time_ratio"]), interval, work=work, accepted=row["accepted"])
 
 
 def _word_of(row: Mapping[str, Any], verdict: str) -> str:
@@ -745,13 +745,13 @@ def _of_asv(made: Made, text: str) -> dict[str, Said]:
     level = f"{100 * (1 - made.comparison.question.alpha):.3g} % interval"
     assert (f"Ratio ({level})" in text) is any(change.interval for change in made.names.values())
     for mark, ratio, last in re.findall(r"^\| ([+!?^v -]) +\|[^|]*\|[^|]*\| ~?(\S.*?) +\| (\S.*?) +\|$", text, re.MULTILINE):
-        name, _, acknowledged = last.partition("; acknowledged: ")
+        name, _, accepted = last.partition("; accepted: ")
         verdicts = MARKS[mark]
         found = re.fullmatch(r"([\d.]+)(?: \(([\d.]+) to ([\d.]+)\))?", ratio)
         interval = (number(found[2]), number(found[3])) if found and found[2] else None
         is_timed = made.names[names[name]].timed
         ratio = number(found[1]) if found else None
-        said[names[name]] = Said(verdicts, ratio, interval if is_timed else NOT_PRINTED, acknowledged=acknowledged)
+        said[names[name]] = Said(verdicts, ratio, interval if is_timed else NOT_PRINTED, accepted=accepted)
     return said
 
 
@@ -825,7 +825,7 @@ def history_page(made: Made, run: Run) -> Output:
             in_words = re.search(rf"torch {re.escape(made.comparison.after.version)}: ({DECIDED.pattern})", lead)
             assert bool(in_words) is bool(found[1]), lead
             if in_words:
-                agree(name, replace(of_sentence(in_words[1]), work=NOT_PRINTED, acknowledged=NOT_PRINTED), made.names[name], "")
+                agree(name, replace(of_sentence(in_words[1]), work=NOT_PRINTED, accepted=NOT_PRINTED), made.names[name], "")
     assert said.keys() == {name for name in made.followed if made.names[name].interval}
     return Output(said, lists=("none",))
 
@@ -900,8 +900,8 @@ OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
 # The claim
 
 
-def agree(name: str, said: Said, change: Change, acknowledged: str) -> None:
-    """Assert that an output says of a case what the judge says; `acknowledged` : why its slowdown is known."""
+def agree(name: str, said: Said, change: Change, accepted: str) -> None:
+    """Assert that an output says of a case what the judge says; `accepted` : why its slowdown is known."""
     assert word(change) in said.verdicts, name
     if said.ratio is not NOT_PRINTED:
         assert (said.ratio is None) is (change.ratio is None), name
@@ -924,8 +924,8 @@ def agree(name: str, said: Said, change: Change, acknowledged: str) -> None:
         assert said.work == (sentences.count_text(change.count).removesuffix(" instructions") if change.count and change.timed else ""), (
             name
         )
-    if said.acknowledged is not NOT_PRINTED:
-        assert said.acknowledged == acknowledged, name
+    if said.accepted is not NOT_PRINTED:
+        assert said.accepted == accepted, name
 
 
 def counted(changes: Iterable[Change]) -> Counter[str]:
@@ -968,16 +968,16 @@ def test_every_output_says_the_same_of_the_same_launches(made, name, output, cam
         return code, capsys.readouterr().out
 
     read = OUTPUTS[output](one, run)
-    acknowledged = one.set.acknowledged
+    accepted = one.set.accepted
     for case, said in read.cases.items():
-        agree(case, said, one.names[case], next((why for part, why in acknowledged.items() if part in case), ""))
+        agree(case, said, one.names[case], next((why for part, why in accepted.items() if part in case), ""))
     if "none" not in read.lists:
         wanted = [case for case, change in one.names.items() if not read.lists or word(change) in read.lists]
         assert sorted(read.cases) == sorted(wanted)
     if read.counts is not None:
         assert read.counts == counted(one.names.values())
     slower = [case for case, change in one.comparison.changes.items() if change.verdict is Verdict.SLOWER]
-    unknown = [case for case in slower if not any(part in case.name for part in acknowledged)]
+    unknown = [case for case in slower if not any(part in case.name for part in accepted)]
     if read.fails is not None:
         assert read.fails is bool(unknown)
     if read.methods is not None:

@@ -14,8 +14,8 @@ from uv import find_uv_bin
 
 from tensorcopy import cli, files
 from tensorcopy.releases import release_table, uv
-from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT, require
+from tests.repository.test_workflows import UNKNOWN_SOURCE
 
 PROJECT = files.read_toml(ROOT / "pyproject.toml")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")

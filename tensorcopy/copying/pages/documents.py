@@ -31,6 +31,9 @@ DESCRIPTIONS = {  # of the documents that are pages: what readers of results loo
     "reading": "How to read a chart, a table and a comparison of tensorcopy.",
     "glossary": "The words of tensorcopy: launch, interval, smallest detectable change, history.",
     "glossary.ja": "tensorcopy の用語：コピー、リーフ、計算グラフ、測定、区間。",
+    "own-operation": "Measure code of your own over torch releases: an asv suite in your project, two commits, pull requests.",
+    "gpu-runner": "Measure torch releases on a GPU: a runner of GitHub, SLURM, or a machine without a network.",
+    "ci": "Measure in continuous integration: pull requests, new torch releases, pages.",
     "article": "detach() and clone() in PyTorch: the article that began this, each printed value checked on every release.",
 }
 
@@ -108,4 +111,5 @@ def _drawing(token: Token, drawings: Mapping[str, str], docs: Mapping[str, str])
     """Return a drawing of a method or a figure of docs/ with its label, or nothing where neither is there."""
     source = str(token.attrs["src"])
     drawing = drawings.get(source.removeprefix("drawings/").removesuffix(".svg"), "") or docs.get(source, "")
-    return re.sub(r'aria-label="[^"]*"', lambda _: f'aria-label="{escape(token.content)}"', drawing, count=1)
+    labelled = re.sub(r'aria-label="[^"]*"', lambda _: f'aria-label="{escape(token.content)}"', drawing, count=1)
+    return re.sub(r"<style>.*?</style>", "", labelled, flags=re.DOTALL)  # its colours are those of the page, whose policy forbids others
