@@ -27,7 +27,7 @@ from xdist.scheduler import LoadFileScheduling
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
 from tensorcopy.copying.shipped import of_folder, shipped
-from tensorcopy.measure.plan import REFERENCE
+from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import reader
@@ -422,7 +422,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
             python = python or ("3.11" if release.runs_on("3.11") else "3.9")
             paths.append(environments.path_of(folder, release, python, "cuda"))
             if not environments.is_complete(paths[-1]):
-                environments.build(folder, release, python, "cuda", shipped())
+                environments.install(folder, release, python, "cuda", shipped())
     return paths
 
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tensorcopy.measure.revisions import Revision
+from tensorcopy.measure.taking import Job, Sides
+
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.measure import now, plan, revisions
-from tensorcopy.measure.revisions import Revision
-from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import pr_comment
 from tensorcopy.report.pr_comment import Document, Pair

@@ -472,7 +472,8 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
         suites.setdefault((case.spec.label, case.device), {})[case] = cell
     found = []
     for (label, _), of_suite in suites.items():
-        names = [name for name, values in _values(of_suite).items() if len(values) > 1 and name != "method"] or ["numel"]
+        by_name = _values(of_suite)
+        names = [name for name, values in by_name.items() if len(values) > 1 and name != "method"] or ["numel"]
         by_case = {case: tuple(each for each in case.parameters if each[0] in names) for case in of_suite}
         columns = sorted(
             dict.fromkeys(by_case.values()), key=lambda shape: [(int(value), "") if value.isdecimal() else (0, value) for _, value in shape]
@@ -484,7 +485,7 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
             (next(iter(row.values())), tuple(of_suite[row[column]] if column in row else None for column in columns))
             for row in rows.values()
         )
-        shared = [named(name, *values) for name, values in _values(of_suite).items() if name not in (*names, "method", "device")]
+        shared = [named(name, *values) for name, values in by_name.items() if name not in (*names, "method", "device")]
         first = next(iter(of_suite))
         title = ", ".join([f"{first.spec.title or label}{waiting(first)}", *shared])
         heads = [", ".join(count(int(value)) if name == "numel" else named(name, value) for name, value in column) for column in columns]
