@@ -1,8 +1,8 @@
 """asv's commands on launches: torch releases are the commits of its repository, and `asv publish` writes the pages.
 
-asv.conf.json names the module of the command line that calls `setup`, and asv calls that before it runs a command. Only this folder imports
-asv. Its `run` and `continuous` let releases take turns, `compare`, `find` and `show` read launches, `publish` and `gh-pages` write the pages,
-`preview` and `machine` are asv's own. Any other command is refused in a line.
+asv.conf.json names the module of the command line that calls `setup`, and asv calls that before it runs a command. Only this folder
+imports asv. `run` and `continuous` let releases take turns, `compare`, `find` and `show` read launches, `publish` and `gh-pages` write the
+pages, `preview` and `machine` are asv's own. Any other command is refused in a line.
 """
 
 from __future__ import annotations

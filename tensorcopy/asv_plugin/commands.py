@@ -14,7 +14,7 @@ from typing import Any
 from asv.commands import Command, make_argparser
 from asv.commands.machine import Machine
 from asv.commands.preview import Preview
-from asv.commands.quickstart import Quickstart
+from asv.commands.quickstart import Quickstart  # which reads no configuration, and so no plugin
 from asv.console import log
 from asv.util import iter_subclasses
 
@@ -26,7 +26,6 @@ Act = Callable[[Any, Namespace], int]
 NEXT = {  # what to type in place of a command without a meaning
     "check": "asv run --quick, which keeps no launch",
     "profile": "tensorcopy why CASE A B, which counts the functions that a case calls",
-    "quickstart": "tensorcopy init",
     "rm": "rm results/HISTORY/LAUNCH.json, a whole launch",
     "setup": "asv run, which installs what it needs",
     "update": "asv show: launches are never changed",
@@ -59,11 +58,10 @@ def own(acts: Mapping[Any, Act]) -> None:
             command.run_from_conf_args = partial(_acted, _name(command), acts[command])
         elif command not in (Machine, Preview, Quickstart):
             command.run_from_conf_args = partial(_refused, _name(command))
-    Quickstart.run_from_args = partial(_refused, "quickstart", None)  # it reads no configuration
 
 
 def _name(command: Any) -> str:
-    return {"GithubPages": "gh-pages"}.get(command.__name__, command.__name__.lower())
+    return "gh-pages" if command.__name__ == "GithubPages" else str(command.__name__).lower()
 
 
 def _refused(name: str, conf: Any, options: Namespace, **_: Any) -> int:
@@ -75,15 +73,15 @@ def _acted(name: str, act: Act, conf: Any, options: Namespace, **_: Any) -> int:
     """Do what a command means here. Raises TensorcopyError for an option without a meaning, by comparing with asv's own defaults."""
     needed = {"compare": ["a", "b"], "continuous": ["a"], "find": ["a", "b"]}
     usual = vars(make_argparser()[0].parse_args([name, *needed.get(name, [])]))
-    others = [each for each, value in vars(options).items() if each not in {*USED[name], *IDLE} and value != usual.get(each)]
-    if set(getattr(options, "attribute", None) or ()) - {"rounds"}:
-        others.append("attribute")
+    others = {each: value for each, value in vars(options).items() if each not in {*USED[name], *IDLE} and value != usual.get(each)}
+    if attributes := {key: value for key, value in (getattr(options, "attribute", None) or {}).items() if key != "rounds"}:
+        others["attribute"] = attributes
     if others:
         raise TensorcopyError(
             f"asv {name} has no such option for launches",
-            got=", ".join(f"--{each.replace('_', '-')}" for each in others),
+            got=", ".join(f"--{each.replace('_', '-')}{'' if value is True else f' {value}'}" for each, value in others.items()),
             allowed=", ".join(sorted(USED[name])).replace("_", "-").replace("env-spec", "environment"),
-            next=INSTEAD.get(others[0], "leave it out"),
+            next=INSTEAD.get(next(iter(others)), "leave it out"),
         )
     factor = getattr(options, "factor", 2.0)
     if not 1 < factor < float("inf"):

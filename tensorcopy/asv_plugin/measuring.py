@@ -76,7 +76,9 @@ def run(conf: Any, options: Namespace) -> int:
             paths,
         )
         lines = [line for result in outcome.results for line in failures(result, outcome.suites)]
-        histories = [replace(each, results=tuple(result for result in outcome.results if result in each.results)) for each in outcome.histories]
+        histories = [
+            replace(each, results=tuple(result for result in outcome.results if result in each.results)) for each in outcome.histories
+        ]
         reading.print_values(conf, histories, asked.selection)
     for line in lines:
         log.error(line)
@@ -102,6 +104,9 @@ def continuous(conf: Any, options: Namespace) -> int:
         both = sides.of_commits(commits, repo.campaign, paths_of_both, interpreter=next(iter(interpreters), ""))
     else:
         both = _releases([each for each in (before, after) if isinstance(each, Release)], pythons, interpreters, repo)
+        if len({side.python for side in both}) > 1 or len(both) < len(names):
+            got, following = " and ".join(map(str, both)), f"tensorcopy compare {' '.join(names)}, by way of other releases"
+            raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
     margin = options.factor - 1
     with commands.kept(options, measuring.revisions_folder(paths) if isinstance(after, str) else None) as folder:
         most = commands.rounds(options, settings.ENOUGH)
@@ -150,7 +155,9 @@ def _measured(request: Request, repo: TorchReleases, paths: Paths) -> Outcome:
 def _environments(options: Namespace, paths: Paths) -> tuple[list[str], list[str]]:
     """Return the Pythons and the interpreters that -E names, or the Pythons of asv.conf.json. Raises TensorcopyError for another kind."""
     named = [each.partition(":")[::2] for each in options.env_spec]
-    others = [f"{kind}:{python}" for kind, python in named if kind not in ("release", "interpreter") or (kind == "interpreter" and not python)]
+    others = [
+        f"{kind}:{python}" for kind, python in named if kind not in ("release", "interpreter") or (kind == "interpreter" and not python)
+    ]
     if others:
         allowed, following = "release:N.N or interpreter:PYTHON, of which the torch is measured", "leave -E out, or -E interpreter:same"
         raise TensorcopyError("torch cannot be measured there", got=f"-E {others[0].strip(':')}", allowed=allowed, next=following)
@@ -174,21 +181,32 @@ def _chosen(repo: TorchReleases, options: Namespace, paths: Paths) -> tuple[list
     elif named == "EXISTING":
         found += [release for release in repo.campaign.releases if release.sha in measured]
     elif named and named.startswith(HASHFILE):
-        file = named.removeprefix(HASHFILE)
-        lines = (sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8", errors="replace")).split()
-        found += [each for line in lines for each in repo.range(line)]
+        found += [each for line in _lines(named.removeprefix(HASHFILE)) for each in repo.range(line)]
     else:
         found += [repo.find(None)] if named is None else repo.range(named)
     if options.steps:
         found = pick_n(found, options.steps)
     if not found:
-        raise TensorcopyError("nothing to measure", got=f"no release in {named}", allowed="a range of releases or commits", next="asv run NEW")
+        raise TensorcopyError(
+            "nothing to measure", got=f"no release in {named}", allowed="a range of releases or commits", next="asv run NEW"
+        )
     if commits := {each[:8]: each for each in found if isinstance(each, str)}:
-        of_commits = sides.of_commits(commits, repo.campaign, replace(paths, pythons=tuple(pythons)), interpreter=next(iter(interpreters), ""))
+        of_commits = sides.of_commits(
+            commits, repo.campaign, replace(paths, pythons=tuple(pythons)), interpreter=next(iter(interpreters), "")
+        )
         return of_commits, bool(interpreters)
     skips = options.skip_existing or options.skip_existing_commits
     releases = [each for each in found if isinstance(each, Release) and not (skips and each.sha in measured)]
     return _releases(releases, pythons, interpreters, repo) if releases else [], bool(interpreters)
+
+
+def _lines(file: str) -> list[str]:
+    """Return the releases or commits that a file has, one a line; "-" means standard input. Raises TensorcopyError."""
+    try:
+        return (sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")).split()
+    except (OSError, ValueError) as error:
+        allowed, got = "a file with a release or commit on each line, or -", f"{file}: {getattr(error, 'strerror', '') or error}"
+        raise TensorcopyError("the file of hashes cannot be read", got=got, allowed=allowed, next="asv run NEW") from error
 
 
 def _releases(releases: Sequence[Release], pythons: Sequence[str], interpreters: Sequence[str], repo: TorchReleases) -> list[Side]:

@@ -20,7 +20,18 @@ from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Suite, newest_suites
 from tensorcopy.results.result import Result
 
-COLUMNS = ("result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_repeat")
+COLUMNS = (
+    "result",
+    "params",
+    "version",
+    "started_at",
+    "duration",
+    "stats_ci_99_a",
+    "stats_ci_99_b",
+    "stats_q_25",
+    "stats_q_75",
+    "stats_repeat",
+)
 LEVELS = 0.99, 0.5  # of asv's two intervals
 
 
@@ -29,7 +40,12 @@ def write(histories: Iterable[History], folder: Path) -> None:
     every = [*histories]
     suites = newest([launch for history in every for launch in history.launches])
     described = {
-        name: {"name": name, "code": "", "timeout": 60.0, **{key: getattr(suite, key) for key in ("param_names", "params", "type", "unit", "version")}}
+        name: {
+            "name": name,
+            "code": "",
+            "timeout": 60.0,
+            **{key: getattr(suite, key) for key in ("param_names", "params", "type", "unit", "version")},
+        }
         for name, suite in sorted(suites.items())
     }
     documents: dict[str, Any] = {"benchmarks.json": {**described, "version": Benchmarks.api_version}}

@@ -7,7 +7,7 @@ import shutil
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from asv.commands.publish import Publish
 from asv.console import log
@@ -94,7 +94,7 @@ def gh_pages(conf: Any, options: Namespace) -> int:
     """
     if code := publish(conf, options):
         return code
-    top, conf.html_dir = git.printed("rev-parse", "--show-toplevel"), os.path.abspath(conf.html_dir)
+    top, conf.html_dir = git.printed("rev-parse", "--show-toplevel"), str(Path(conf.html_dir).absolute())
     if not top:
         raise TensorcopyError("gh-pages is a branch", got="no git repository", allowed="a folder in one", next="git init, or asv publish")
     os.chdir(top)

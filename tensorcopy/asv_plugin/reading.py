@@ -108,17 +108,19 @@ def _title(section: ReportSection) -> str:
 
 def find(conf: Any, options: Namespace) -> int:
     """Print between which releases a case changed most that the name selects, by the launches of one history; return 0."""
-    repo, paths, pattern = TorchReleases(), configuration.paths(vars(conf)), commands.selection(options)
-    first, dots, last = options.range.partition("..")
-    ends = [repo.find(first), repo.find(last or None)]
-    loaded = reader.load_results(paths.results, repo.campaign.releases)
-    if not dots or not (isinstance(ends[0], Release) and isinstance(ends[1], Release) and ends[0] < ends[1]):
-        following = f"asv find v2.8.0..{repo.find(None).tag} {options.bench}"  # type: ignore[union-attr]
+    repo, paths, named = TorchReleases(), configuration.paths(vars(conf)), options.bench
+    pattern = re.escape(named) if "(" in named else commands.selection(options)  # a name as asv prints it, or an expression
+    first, dots, _ = options.range.partition("..")
+    asked = [*([repo.find(first)] if first else []), *repo.range(options.range)] if dots else []
+    releases = [each for each in asked if isinstance(each, Release)]
+    if len({*releases}) < 2:
+        following = f"asv find v2.8.0..v2.15.0 {options.bench}"
         raise TensorcopyError("nothing to search", got=options.range, allowed="A..B of two releases, B later than A", next=following)
-    command = f"tensorcopy measure {ends[0].version}..{ends[1].version}"
-    pair = select.pair(ends[0].version, ends[1].version, loaded, repo.campaign.releases, options.machine or "", command=command)
+    loaded, command = reader.load_results(paths.results, repo.campaign.releases), f"tensorcopy measure {options.range}"
+    ends = releases[0].version, releases[-1].version
+    pair = select.pair(*ends, loaded, repo.campaign.releases, commands.history(options), command=command)
     (history,) = (each for each in loaded.histories if pair.after in each.results)
-    left = [each for each in history.results if each.release and ends[0] <= each.release <= ends[1]]  # type: ignore[operator]
+    left = [each for each in history.results if each.release in releases]
     names, sign = projection.names(history.launches), -1 if options.invert else 1
 
     def size(before: Result, after: Result, case: Case) -> float:
@@ -133,7 +135,9 @@ def find(conf: Any, options: Namespace) -> int:
     case = max(selected, key=lambda each: size(left[0], left[-1], each), default=None)
     if case is None or not size(left[0], left[-1], case):
         what, got = "improvement" if options.invert else "regression", f"none of {options.bench} in {options.range} of {history.name}"
-        raise TensorcopyError(f"no {what} to search for", got=got, allowed="two ends between which a time differs", next="other ends, or --invert")
+        raise TensorcopyError(
+            f"no {what} to search for", got=got, allowed="two ends between which a time differs", next="other ends, or --invert"
+        )
     while len(left) > 2:
         middle = left[len(left) // 2]
         halves = size(left[0], middle, case), size(middle, left[-1], case)

@@ -30,8 +30,8 @@ class TorchReleases(Repo):  # type: ignore[misc]
     read: ClassVar[Callable[[Path], Campaign]]  # returns the campaign of a folder; asv makes this object, and passes no campaign on
 
     def __init__(self, url: str = "", mirror_path: str = "") -> None:
-        self.campaign = TorchReleases.read(Path.cwd())
-        self._releases = [*self.campaign.releases]
+        self.campaign: Campaign = TorchReleases.read(Path.cwd())
+        self._releases: list[Release] = [*self.campaign.releases]
 
     @classmethod
     def url_match(cls, url: str) -> bool:
@@ -69,7 +69,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
         first, dots, last = text.removesuffix("^!").partition("..")
         if not dots:
             found = self.find(first)
-            return [found] if isinstance(found, str) else [found]
+            return [found]  # type: ignore[return-value] # of one kind
         ends = [self.find(name) if name else None for name in (first, last)]
         kinds = {isinstance(end, str) for end in ends if end}
         if kinds == {True}:

@@ -54,7 +54,7 @@ def load() -> list[Runner]:
 def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
     """Return a job's matrix, with a row for each shard of each runner with a device; "" for any.
 
-    `backend` chooses torch's kind of wheel: without a GPU, that for the CPU, which is a tenth as large. Raises TensorcopyError without a row.
+    `backend` chooses torch's kind of wheel: without a GPU that for the CPU, a tenth as large. Raises TensorcopyError without a row.
     """
     rows = [
         {

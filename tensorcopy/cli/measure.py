@@ -112,11 +112,10 @@ def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[
     """Return what `tensorcopy measure` asks for, and a line for each release that is skipped. Raises TensorcopyError."""
     from tensorcopy.measure import sides
     from tensorcopy.measure.plan import Request
-    from tensorcopy.projects import runners
     from tensorcopy.worker import nvidia
 
     until = monotonic() + (options.budget or inf)
-    needs = options.device or runners.device_of(options.history or "")
+    needs = options.device or ""
     if options.interpreter:
         chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
         reference = max(chosen, key=lambda each: each.release) if len(chosen) > 1 else None
@@ -164,7 +163,7 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
 
 def print_outcome(outcome: Outcome, console: Console) -> int:
     """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
-    from tensorcopy.report.sentences import failures
+    from tensorcopy.report.failures import failures
 
     print_errors(outcome.problems)
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases

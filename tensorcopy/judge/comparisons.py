@@ -71,6 +71,7 @@ class Comparison:
     problems: tuple[TensorcopyError, ...] = ()  # of files that could have taken part, and could not be read
     device: str = ""  # of the cases; "" for several devices
     other_devices: tuple[str, ...] = ()  # that have cases which are not shown
+    back: frozenset[Case] = frozenset()  # slower cases that are back to an earlier level, see `meaning.with_back`
 
     @property
     def before(self) -> Result:
@@ -104,8 +105,9 @@ class Comparison:
 
     @property
     def has_slower(self) -> bool:
-        """Whether a case is slower, and not accepted."""
-        return any(change.verdict is Verdict.SLOWER and not change.accepted for change in self.changes.values())
+        """Whether a case is slower, not accepted, and not back to an earlier level, which is no news."""
+        slower = [case for case, change in self.changes.items() if change.verdict is Verdict.SLOWER and not change.accepted]
+        return not self.back.issuperset(slower)
 
     @property
     def has_compared(self) -> bool:

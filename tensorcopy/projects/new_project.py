@@ -13,7 +13,7 @@ from pathlib import Path
 from tensorcopy import campaign, configuration, files
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git
+from tensorcopy.measure import git, sides
 from tensorcopy.projects import asv_suite, installation
 from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import environments, release_table, uv
@@ -23,7 +23,6 @@ FILES = Path(__file__).parent / "project_files"
 SUITES = "benchmarks"  # the folder in which an example is written
 WORKFLOWS = ("measure", "pages", "pull-request", "pull-request-gpu", "releases")
 RUNNERS, LOCKED, BUILD_LOCKED = "runners.toml", "tensorcopy-requirements.txt", "tensorcopy-build-requirements.txt"  # in .github
-REFERENCE = "2.8.0"  # with which all releases are compared
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,9 @@ def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = 
     found = asv_suite.find(place, folder) if suites else None
     if found and place == found.path.parent and not (place / "__init__.py").exists():
         place /= found.suite.benchmark_dir
-    name = name or (found.suite.project if found and campaign.PROJECT_NAME.fullmatch(found.suite.project) else campaign.default_name(folder))
+    name = name or (
+        found.suite.project if found and campaign.PROJECT_NAME.fullmatch(found.suite.project) else campaign.default_name(folder)
+    )
     title = title or campaign.default_title(name)
     head = {"name": name, "title": title, **({"requires": found.requires} if found and found.requires else {})}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
@@ -81,7 +82,7 @@ def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = 
 def _pythons(named: list[str]) -> list[str]:
     """Return the Pythons of this machine, first those that have a wheel of the reference; of those that are named, if any is here."""
     here = [python for python in environments.known_pythons() if uv.find_python(python)]
-    reference = release_table.load().find(REFERENCE)
+    reference = release_table.load().find(sides.REFERENCE)
     return sorted([each for each in here if each in named] or here, key=reference.runs_on, reverse=True)
 
 

@@ -58,7 +58,7 @@ def test_what_is_unknown_is_not_among_the_benchmarks_that_stayed_the_same(capsys
     ]
     sides, shown = [("a" * 40, "v1"), ("b" * 40, "v2")], []
     for options in ({"split": True, "only_changed": False}, {"split": False, "only_changed": True}):
-        comparing._print_changes(rows, sides, Namespace(sort="name", **options))
+        comparing._print_changes(rows, sides, Namespace(sort="name", factor=1.1, **options))
         shown.append(capsys.readouterr().out)
     titles = re.findall(r"^(\w.*:)$|\| ([abc]) +\|$", shown[0], re.MULTILINE)
     assert ["".join(each) for each in titles] == [
@@ -70,6 +70,17 @@ def test_what_is_unknown_is_not_among_the_benchmarks_that_stayed_the_same(capsys
         "b",
     ]
     assert re.findall(r"\| ([abc]) +\|$", shown[1], re.MULTILINE) == ["c"]
+
+
+def test_the_table_says_from_which_factor_on_and_what_a_question_mark_is(capsys):
+    """Below it, since `tensorcopy compare` has another margin, and asv no such mark."""
+    rows = [comparing._CaseLine("?", "a", WIDE, 1.02)]
+    options = Namespace(sort="name", factor=1.02, split=False, only_changed=False)
+    comparing._print_changes(rows, [("a" * 40, "v1"), ("b" * 40, "v2")], options)
+    assert capsys.readouterr().out.rpartition("\n\n")[2] == (
+        "A change counts from a factor of 1.02 on (--factor); for tensorcopy compare from 3 % on. "
+        "?: not decided, more launches would tell, or not compared.\n"
+    )
 
 
 def test_an_accepted_slowdown_has_its_reason_and_is_not_worse():

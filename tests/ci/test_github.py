@@ -9,12 +9,12 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 import pytest
 from github.Requester import Requester
 
+from tensorcopy.ci import pr_comment
 from tensorcopy.cli import main
-from tensorcopy.report import pr_comment
 from tensorcopy.results import reader
 from tests import launch_files
+from tests.ci.test_pr_comment import artifact, document, pair_result
 from tests.conftest import POLL, ROOT
-from tests.report.test_pr_comment import artifact, document, pair_result
 from tests.repositories import AUTHOR, commit_all, run
 from tests.repository.test_workflows import TENSORCOPY, commands_of
 

@@ -40,7 +40,8 @@ from tensorcopy.measure.side_benchmarks import Benchmark
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
-from tensorcopy.report import formats
+from tensorcopy.report import comparison as reports
+from tensorcopy.report import table
 from tensorcopy.results import launches, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware, nvidia
@@ -276,7 +277,7 @@ def test_a_launch_without_another_side_is_unpaired_and_says_so(machine, capsys):
     assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
     assert machine.sides == [["2.15.0@3.11"]]
     printed = capsys.readouterr()
-    assert "unpaired: measured alone" in printed.out
+    assert "measured alone, so not compared" in printed.out
     assert "warning: torch 2.8.0 was not installed" in printed.err
 
 
@@ -630,7 +631,7 @@ def test_the_dashboard_measures_the_newest_release_alone(machine, dashboard, cap
         assert dashboard(*arguments) == 0
         assert machine.sides == [[f"{newest}@3.11"]] * expected
         printed = capsys.readouterr().out
-        assert ("unpaired: measured alone" in printed) == (expected > before)
+        assert ("measured alone, so not compared" in printed) == (expected > before)
         assert ("was measured on this machine; --again adds launches" in printed) == (expected == before)
     assert machine.counted == [newest]
 
@@ -654,7 +655,11 @@ def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, ca
 
 @pytest.mark.parametrize(
     ("difference", "noise", "budget", "expected", "verdict"),
-    [(1.1, 0.002, "1h", 4, "1 slower, 0 faster"), (1.0, 0.002, "1h", 4, "1 unchanged, 0 unknown"), (1.02, 0.1, "9m", 9, "1 unknown")],
+    [
+        (1.1, 0.002, "1h", 4, "1 of 1 case slower"),
+        (1.0, 0.002, "1h", 4, "1 unchanged"),
+        (1.02, 0.1, "9m", 9, "1 undecided (more launches would tell)"),
+    ],
     ids=["slower", "unchanged", "undecided when the time is over"],
 )
 def test_two_releases_are_compared_now_until_every_case_is_decided(machine, capsys, difference, noise, budget, expected, verdict):
@@ -676,10 +681,10 @@ def test_what_is_undecided_alone_is_timed_further(machine, capsys):
     assert machine.taken[-1][1] == [IN_DOUBT]
     compared = json.loads(capsys.readouterr().out)
     assert compared["alpha"] == pytest.approx(0.05 / len(now.LOOKS))
-    assert {row["parameters"]["method"]: row["time_verdict"] for row in compared["changes"]} == {"clone": "slower", "tensor": "unknown"}
+    assert {row["parameters"]["method"]: row["verdict"] for row in compared["rows"]} == {"clone": "slower", "tensor": "unknown"}
     (folder,) = (configuration.paths().environments.parent / now.FOLDER).iterdir()
     before, after = sorted(reader.load_results(folder).results, key=lambda result: result.release)
-    assert json.loads(formats.FORMATS["json"](comparisons.between(Question(before, after)).selected(device="cpu"))) == compared
+    assert json.loads(table.as_json(reports.report(comparisons.between(Question(before, after)).selected(device="cpu")))) == compared
 
 
 def test_a_comparison_now_names_a_row_of_tensorcopy_toml_that_matches_no_case(machine, capsys):

@@ -127,17 +127,15 @@ def test_a_relative_path_of_an_interpreter_is_that_of_the_current_folder(tmp_pat
 
 
 def test_environments_that_open_at_once_share_a_folder(tmp_path):
-    """Each of them makes the links and suites that are missing."""
+    """Each of them makes the links that are missing."""
     others = tmp_path / "tensorcopy" / "tensorcopy"
     others.parent.mkdir()
     others.symlink_to("removed")
     with ThreadPoolExecutor(16) as pool:
         made = list(pool.map(lambda _: interpreters.package_folder(tmp_path), range(64)))
-        suites = list(pool.map(lambda _: interpreters.suites_folder(None, tmp_path, has_operations=True), range(64)))
     assert {*made} == {others.parent}
     assert others.readlink() == interpreters.PACKAGE
     assert [path.name for path in others.parent.iterdir() if path.name.startswith(".")] == []
-    assert sorted(path.name for path in suites[0].iterdir()) == ["__init__.py", "own.py"]
 
 
 def test_progress_and_result_are_read_among_other_output(tmp_path):
