@@ -92,18 +92,19 @@ def gh_pages(conf: Any, options: Namespace) -> int:
 
     asv fetches the branch from the current folder, which has to be the top of the repository.
     """
-    if code := publish(conf, options):
-        return code
-    top, conf.html_dir = git.printed("rev-parse", "--show-toplevel"), str(Path(conf.html_dir).absolute())
+    top = git.printed("rev-parse", "--show-toplevel")
     if not top:
         raise TensorcopyError("gh-pages is a branch", got="no git repository", allowed="a folder in one", next="git init, or asv publish")
+    if code := publish(conf, options):
+        return code
+    conf.html_dir = str(Path(conf.html_dir).absolute())
     os.chdir(top)
     Publish.run = lambda *_, **__: None  # it was published
     try:
         GithubPages.run(conf=conf, no_push=options.no_push, rewrite=options.rewrite)
     except ProcessError as error:
         lines = f"{error.stderr or error.stdout}".strip().splitlines()
-        following = "git branch --delete gh-pages, or asv gh-pages --rewrite"
-        got = lines[-1] if lines else str(error)
-        raise TensorcopyError("git cannot update gh-pages", got=got, allowed="a branch that git can push", next=following) from error
+        following = "correct what git names, then repeat"
+        got = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else str(error))
+        raise TensorcopyError("git cannot update gh-pages", got=got, allowed="a branch that git can commit to and push", next=following) from error
     return 0
