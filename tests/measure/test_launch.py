@@ -444,7 +444,10 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     assert taken.suites["odd.time_by_own_timer"].failed == {"0": {ALL: "its own timer gave 0 s for a call"}}
     assert taken.suites["odd.time_never"].failed == {"0": {ALL: "ValueError: number is -1, which is no number of calls"}}
     named = taken.suites["odd.Named.time_named"]  # an address would be another case in each launch
-    assert named.params == [["<built-in method upper of str object>", "<built-in function len>"], ["<object object> (0)", "<object object> (1)"]]
+    assert named.params == [
+        ["<built-in method upper of str object>", "<built-in function len>"],
+        ["<object object> (0)", "<object object> (1)"],
+    ]
     assert all(None not in row.effects for row in named.rows.values())
     (alike,) = taken.suites["odd.Alike.time_alike"].failed["0"].values()
     assert alike.startswith("parameters that differ in their addresses alone, ")
@@ -710,7 +713,9 @@ def test_a_case_that_hangs_ends_with_a_killed_program(tmp_path, monkeypatch):
     """With what the suite has started, though no pipe tells its process that the program has ended; the next launch removes its folder."""
     hangs, temporary = tmp_path / "hangs", tmp_path / "temporary"
     temporary.mkdir()
-    with subprocess.Popen([sys.executable, "-c", HANGING, str(tmp_path)], cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}) as program:
+    with subprocess.Popen(
+        [sys.executable, "-c", HANGING, str(tmp_path)], cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}
+    ) as program:
         end = time.monotonic() + 30
         while not (hangs.exists() and hangs.read_text()) and time.monotonic() < end:
             time.sleep(0.1)

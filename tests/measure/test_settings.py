@@ -14,13 +14,13 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from tensorcopy.measure.taking import Sides
 
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, settings
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.taking import Sides
 from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import NEW
 
