@@ -578,7 +578,7 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
     harms = taken.suites["harms.Harms.time_harm"]
     names = [name.strip("'") for name in harms.params[0]]
     failed = {names[int(index)]: by_side for index, by_side in harms.failed.items()}
-    assert {how: set(by_side) for how, by_side in failed.items()} == dict.fromkeys(FAILED, {"1"})
+    assert {how: set(by_side) for how, by_side in failed.items()} == {how: {"1"} for how in FAILED}
     for how, expected in FAILED.items():
         assert re.match(expected, failed[how]["1"]), how
     for index, row in harms.rows.items():
@@ -789,7 +789,7 @@ def test_sides_that_differ_in_page_faults_are_taken_again(sides, tmp_path, case,
     """What they do twice is how they copy; if they never do the same twice, the sides that differ fail."""
     suite = take(with_suite(sides, "forks", FAULTS), f"Faults.*'{case}'").suites["forks.Faults.time_copy"]
     assert len((tmp_path / "forks-slow").read_text().split()) == forks_taken
-    ((index, row),) = suite.rows.items()
+    (row,) = suite.rows.values()
     assert sum(each is not None for each in row.effects) == (1 if failed else 2)
     reasons = [reason.partition(",")[0] for by_side in suite.failed.values() for reason in by_side.values()]
     assert reasons == (["its page faults in a call differ from those of the others"] if failed else [])
