@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Measure a history on several nodes of the same kind: the tasks of a job array take launches until every release has enough.
 #
-#   sbatch --array=1-5 --gres=gpu:1 --export=ALL,MACHINE=h200 docs/slurm.sh 2.10..
-#   sbatch --array=1-5 --gres=gpu:1 --export=ALL,MACHINE=h200,INTERPRETER=/opt/conda/bin/python docs/slurm.sh
+#   sbatch --array=1-5 --gres=gpu:1 --export=ALL,HISTORY=h200 docs/slurm.sh 2.10..
+#   sbatch --array=1-5 --gres=gpu:1 --export=ALL,HISTORY=h200,INTERPRETER=/opt/conda/bin/python docs/slurm.sh
 #
 # Submit it from a checkout. Each task works in its own clone on its node; all add their launches to COLLECTED, a folder that every node
 # can write (by default measured/ in the checkout that it was submitted from). When all tasks are done: uv run tensorcopy merge measured
 # An interrupted task goes on when it is submitted again.
 set -euo pipefail
 
-: "${MACHINE:?set MACHINE to the name of this kind of machine in results}"
+: "${HISTORY:?set HISTORY to the folder in results}"
 collected="${COLLECTED:-$SLURM_SUBMIT_DIR/measured}"
 work="${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/tensorcopy-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID"
 
@@ -25,4 +25,4 @@ ln -s "$collected" results # a launch is a file of its own, created as a whole: 
 
 case "${CUDA_VISIBLE_DEVICES:-}" in "" | NoDevFiles) device=cpu ;; *) device=cuda ;; esac
 $tensorcopy machine --device "$device" || [ -n "${ANYWAY:-}" ] # ANYWAY=1 measures even if the node is busy
-$tensorcopy measure "$@" ${INTERPRETER:+--interpreter "$INTERPRETER"} --machine "$MACHINE" ${LAUNCHES:+--launches "$LAUNCHES"}
+$tensorcopy measure "$@" ${INTERPRETER:+--interpreter "$INTERPRETER"} --history "$HISTORY" ${LAUNCHES:+--launches "$LAUNCHES"}

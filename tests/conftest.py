@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
-from xdist.scheduler import LoadFileScheduling
 
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
@@ -114,30 +113,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(4, cores) if "not slow" in config.option.markexpr else min(4, cores + 2)
 
 
-# the files that use `shipped_content`: they run in one process, which makes it once
-OF_SHIPPED_CONTENT = (
-    *("copying/test_anatomy", "copying/test_recommend", "site/test_regressions", "site/test_release_pairs_means"),
-    *("whole/test_changes_of_a_case", "whole/test_device_axis"),
-)
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    *OF_SHIPPED_CONTENT,
-    *("whole/test_the_whole_way", "asv_plugin/test_commands", "browser/test_page", "ci/test_pull_request", "projects/test_new_project"),
+    *("whole/test_the_whole_way", "asv_plugin/test_commands", "ci/test_pull_request", "projects/test_new_project"),
     *("whole/test_no_traceback", "ci/test_pull_request_of_a_project", "measure/test_launch", "whole/test_recomputed"),
-    *("whole/test_package", "asv_plugin/test_finding", "copying/test_own", "site/test_render", "measure/test_taking"),
+    *("whole/test_package", "asv_plugin/test_finding", "measure/test_taking"),
 )
-
-
-class ByFile(LoadFileScheduling):
-    """The tests of a file run in one process; those of the files that use `shipped_content`, in one together."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return OF_SHIPPED_CONTENT[0] if file.removeprefix("tests/").removesuffix(".py") in OF_SHIPPED_CONTENT else file
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
-    return ByFile(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -233,7 +214,7 @@ def shipped_results() -> Results:
 @pytest.fixture(scope="session")
 def shipped_site(shipped_results: Results) -> Site:
     """What the site shows of the shipped results. No test changes it."""
-    return facts.site(shipped(), shipped_results.results, docs=build.documents(ROOT))
+    return facts.site(shipped(), shipped_results.histories, docs=build.documents(ROOT))
 
 
 @pytest.fixture(scope="session")

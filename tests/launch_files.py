@@ -187,7 +187,7 @@ def write_counts(
             methods=dict(methods or {}),
             article=dict(article or {}),
         )
-        paths.append(stored(folder, document))
+        paths.append(store(folder, document))
     return paths
 
 
@@ -289,10 +289,10 @@ def _stored(
             provenance=shared,
             suites=launch.stored(described, {places[text]: turns for text, turns in by_case.items()}),
         )
-    return stored(folder, _documents[key])
+    return store(folder, _documents[key])
 
 
-def stored(folder: Path, launch: Launch) -> Path:
+def store(folder: Path, launch: Launch) -> Path:
     """Write a launch into the history of its machine, or where that has other conditions into one of its own; return its path."""
     conditions = histories.conditions_of(launch, histories.environment_of(launch))
     assert conditions is not None

@@ -2,8 +2,7 @@
 
 import posixpath
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,13 +11,13 @@ from urllib.parse import unquote
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
 from tensorcopy.results.result import Result
-from tensorcopy.site import addresses, publisher, render
-from tests.conftest import ROOT, TWO
+from tensorcopy.site import build, facts
+from tests.conftest import ROOT
 
 
 def site_of(results: Sequence[Result]) -> dict[str, str]:
     """Return every page and file of the site of some results, by address."""
-    return dict(render.files(render.content(shipped(), results)))
+    return dict(build.files(facts.site(shipped(), results)))
 
 
 def text_of(html: str) -> str:
@@ -26,54 +25,27 @@ def text_of(html: str) -> str:
     return re.sub(r"[\u202f\u2009\xa0]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
 
 
-def elements(tag: str, html: str) -> list[str]:
-    """Return what follows each start tag, up to the next one: published pages leave out optional end tags."""
-    return re.split(rf"<{tag}\b[^>]*>", html)[1:]
-
-
-def texts_of(tag: str, html: str) -> list[str]:
-    return [text_of(element) for element in elements(tag, html)]
-
-
 class Tags(HTMLParser):
-    """The tags of a page with their attributes, its text, and its unclosed tags."""
-
-    VOID = ("meta", "link", "br", "img", "wbr", "hr", "input")
+    """The tags of a page with their attributes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.tags, self.open, texts = [], [], []
-        self.handle_data, self.updatepos = texts.append, lambda _, end: end  # without counting lines
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.feed(page)
-        self.text = "".join(texts)
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
-        if tag not in self.VOID:
-            self.open.append(tag)
 
-    def handle_startendtag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+    handle_startendtag = handle_starttag
 
 
-def html(site: dict[str, str]) -> dict[str, Tags]:
-    return {address: Tags(text) for address, text in site.items() if address.endswith(".html")}
-
-
-def repeated_titles(pages: Iterable[str]) -> list[str]:
-    """Return the titles that several pages have."""
-    titles = Counter(re.search(r"<title>(.*?)</title>", text)[1] for text in pages)
-    return [title for title, number in titles.items() if number > 1]
-
-
-def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
-    """Fail on a dead link. `files` are all files of the site."""
-    outside = {release.notes for release in (*release_table.load(), *TWO)}
-    outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
+def follow_links_in(site: Path) -> None:
+    """Fail on a dead link of a published site, but for the page of missing addresses, which is looked at from several depths."""
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    parsed = {name: Tags((site / name).read_text(encoding="utf-8")) for name in files - {"404.html"} if name.endswith(".html")}
     ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in parsed.items()}
+    outside = {release.notes for release in release_table.load()}
+    outside |= {link for text in build.documents(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
     for address, page in parsed.items():
         for tag, attributes in page.tags:
             link = attributes.get("href") if tag in ("a", "link") else attributes.get("src")
@@ -85,14 +57,7 @@ def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
             path, _, anchor = link.partition("#")
             target = resolved(address, unquote(path)) if path else address
             assert target in files, (address, link)
-            state = "=" in anchor and target.endswith("/index.html")  # of the explorer, or of the choice of two releases
-            assert not anchor or state or anchor in ids[target], (address, link)
-
-
-def follow_links_in(site: Path) -> None:
-    """Fail on a dead link of a published site; the page of missing addresses is looked at from several depths."""
-    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
-    follow_all_links(html({name: (site / name).read_text() for name in files - {addresses.MISSING} if name.endswith(".html")}), files)
+            assert not anchor or anchor in ids[target], (address, link)
 
 
 def resolved(address: str, link: str) -> str:

@@ -17,7 +17,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from html import unescape
 from io import StringIO
 from itertools import pairwise, product
 from pathlib import Path
@@ -103,6 +102,11 @@ class Machine:
     @staticmethod
     def _places(document: Mapping[str, Any]) -> list[Place]:
         return [(side["sha"], side["environment"], side.get("revision", "")) for side in document["sides"]]
+
+    @property
+    def shown(self) -> list[Place]:
+        """The sides in the history: of the build without a suffix where there is one."""
+        return [place for place in self.places if place[1].count("-") == 1] or self.places
 
     @cached_property
     def patterns(self) -> dict[bytes, tuple[Case, ...]]:
@@ -192,7 +196,7 @@ class Machine:
         }
 
     def compared(self, before: Place, after: Place) -> dict[Case, Judged]:
-        """Return the verdict of every case between two sides that is compared; all are judged together."""
+        """Return the verdict of every case between two sides that is compared; those of a device are judged together."""
         return self.chained(((before, after),))
 
     @cache
@@ -204,7 +208,10 @@ class Machine:
             of_case = [link.get(case) for link in links]
             if is_compared(case[0]) and all(of_case):
                 total[case] = _sum([each for each in of_case if each])
-        return judge(total)
+        judged: dict[Case, Judged] = {}
+        for device in {kind(case)[0] for case in total}:
+            judged |= judge({case: each for case, each in total.items() if kind(case)[0] == device})
+        return judged
 
 
 def _sum(parts: Sequence[Difference]) -> Difference:
@@ -339,11 +346,16 @@ def python_of(place: Place) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def python_text(place: Place) -> str:
+    """Return the Python of a side, such as "3.11"."""
+    return place[1].partition("-")[0][2:]
+
+
 @lru_cache
 def histories(machine: Machine) -> dict[Case, Series]:
-    """Return the joined history of every timed case, of the build without a suffix where there is one."""
+    """Return the joined history of every timed case."""
     order = list(releases())
-    shown = [place for place in machine.places if place[1].count("-") == 1] or machine.places
+    shown = machine.shown
     pythons = sorted({python_of(place) for place in shown}, reverse=True)
     series = {}
     for case in machine.logs:
@@ -420,8 +432,8 @@ def of_comparisons(machine: Machine, checked: Checked) -> Iterator[str]:
         for before, after in pairwise(axis):
             sides = side_of(machine, before), side_of(machine, after)
             ours = machine.compared(before, after)
-            rows = json.loads(command("compare", *sides, "--format", "json"))["changes"]
-            printed = {case_of(row): row for row in rows if row["metric"] == "time" and row["time_ratio"] is not None}
+            rows = json.loads(command("compare", *sides, "--format", "json"))["rows"]
+            printed = {case_of(row): row for row in rows if row["metric"] == "time" and row["ratio"] is not None}
             for case in ours.keys() ^ printed.keys():
                 yield f"{' '.join(sides)} {name_of(case)}: only {'recomputed' if case in ours else 'printed'}"
             for case in ours.keys() & printed.keys():
@@ -429,87 +441,81 @@ def of_comparisons(machine: Machine, checked: Checked) -> Iterator[str]:
                 low, high = own.interval or (None, None)
                 checked["verdicts"] += 1
                 is_same = all(
-                    same(number, row[name])
-                    for name, number in (("time_ratio", own.ratio), ("time_low", low), ("time_high", high), ("p", own.p))
+                    same(number, row[name]) for name, number in (("ratio", own.ratio), ("low", low), ("high", high), ("p", own.p))
                 )
-                if own.verdict != row["time_verdict"] or not is_same:
-                    yield f"{' '.join(sides)} {name_of(case)}: {own}, printed {row['time_verdict']} {row['time_ratio']}"
+                if own.verdict != row["verdict"] or not is_same:
+                    yield f"{' '.join(sides)} {name_of(case)}: {own}, printed {row['verdict']} {row['ratio']}"
 
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """A row of the CSV of a machine."""
+    """A row of the CSV of a machine: the verdict, and the change and its interval in percent."""
 
-    value: float
-    baseline: float | None
     verdict: str
-    support: str
-    numbers: tuple[float, float, float] | None
+    change: float | None
+    interval: tuple[float, ...]
+
+
+Rows = Mapping[tuple[str, str, str], PrintedRow]  # by Python, version and name of the case
 
 
 def data_of(site: Path, machine: Machine) -> dict[tuple[str, str, str], PrintedRow]:
-    """Return the times in the CSV of a machine, by environment, version and name of the case."""
+    """Return the rows of the CSV of a machine."""
     rows = {}
     for row in csv.DictReader(StringIO((site / "data" / f"{machine.name}.csv").read_text(encoding="utf-8"))):
-        if row["metric"] == "time":
-            ends = [float(row[name]) for name in ("time_ratio", "time_low", "time_high") if row[name]]
-            numbers = (ends[0], ends[1], ends[2]) if ends else None
-            baseline = float(row["baseline"]) if row["baseline"] else None
-            rows[row["environment"], row["torch"], row["case"]] = PrintedRow(
-                float(row["value"]), baseline, row["time_verdict"], row["support"], numbers
-            )
+        size = re.match(r"'?(.*?) %", row["change"])
+        ends = tuple(_number(end) for end in row["interval"].strip("'").removesuffix(" %").split(" to ") if end)
+        rows[row["python"], row["release"], row["case"]] = PrintedRow(row["verdict"], _number(size[1]) if size else None, ends)
     return rows
 
 
-def of_data(machine: Machine, rows: Mapping[tuple[str, str, str], PrintedRow], checked: Checked) -> Iterator[str]:
-    """Yield a line for each time and each step of the CSV that is another one.
+def _number(text: str) -> float:
+    return float(text.replace("−", "-"))
 
-    A step that `compare` calls slower or faster has its numbers; another one has those of a change beyond the margin that `compare` leaves
-    unknown, whose interval excludes 1: levels on both sides support it. Where a newer Python decides, what only an older one shows is told.
+
+def of_times(site: Path, machine: Machine, checked: Checked) -> Iterator[str]:
+    """Yield a line for each time in the JSON of a machine that is another one."""
+    shown = {(place, case): seconds for (place, case), seconds in machine.times.items() if place in machine.shown}
+    times = {(python_text(place), releases()[place[0]], name_of(case)): seconds for (place, case), seconds in shown.items()}
+    for path in (site / "data" / machine.name).rglob("*.json"):
+        for name, printed in json.loads(path.read_text(encoding="utf-8")).items():
+            for version, row in printed["releases"].items() if printed["unit"] == "seconds" else ():
+                checked["times"] += 1
+                if not same(times.get((row["python"], version, name)), row["value"]):
+                    yield f"{version} {name}: {times.get((row['python'], version, name))}, printed {row['value']}"
+
+
+def of_data(machine: Machine, rows: Rows, checked: Checked) -> Iterator[str]:
+    """Yield a line for each change of the CSV that is another one.
+
+    A change that `compare` calls slower or faster has its verdict; another one has a verdict only if it is beyond the margin, `compare`
+    leaves it unknown, and its interval excludes 1: levels on both sides support it. Where a newer Python decides, what only an older one
+    shows is told.
     """
-    times = {(place[1], releases()[place[0]], name_of(case)): seconds for (place, case), seconds in machine.times.items()}
-    floors = defaultdict(list)
-    for (environment, version, name), seconds in times.items():
-        if "floors" in name:
-            floors[environment, version].append(seconds)
-    for key, row in rows.items():
-        checked["times"] += 1
-        if key not in times or not same(times[key], row.value):
-            yield f"{key}: {times.get(key)}, printed {row.value}"
-        if row.baseline is not None:
-            checked["baselines"] += 1
-            if not any(same(seconds, row.baseline) for seconds in floors[key[:2]]):
-                yield f"{key}: printed a baseline of {row.baseline}"
     for case, series in histories(machine).items():
-        for support, pair in series.changes():
-            judged = machine.compared(*pair).get(case)
-            key = pair[1][1], releases()[pair[1][0]], name_of(case)
-            row = rows.get(key)
-            if judged is None or row is None:
+        for support, (before, after) in series.changes():
+            judged = machine.compared(before, after).get(case)
+            key = python_text(after), releases()[after[0]], name_of(case)
+            row = rows.get(key, PrintedRow("", None, ()))
+            if not judged:
                 continue
-            is_decided, expected = judged.verdict in ("slower", "faster"), support
-            if support == "comparison" and not is_decided:
-                expected = "levels"
-            if support == "older Python" and is_decided:  # unless the newer one has the same step
-                newer = rows.get((series.places[-1][1], key[1], key[2]))
+            is_decided = judged.verdict in ("slower", "faster")
+            if support == "older Python" and is_decided:  # unless the newer one has the same change
+                newer = rows.get((python_text(series.places[-1]), key[1], key[2]))
                 is_decided = newer is None or newer.verdict != judged.verdict
+            own = [100 * (ratio - 1) for ratio in (judged.ratio, *(judged.interval or ()))]
+            checked["changes"] += row.change is not None
+            if row.change is not None and not all(abs(mine - theirs) <= 0.0501 for mine, theirs in zip(own, (row.change, *row.interval))):
+                yield f"{key}: {judged}, printed {row}"
             if is_decided or row.verdict:
-                own = (judged.ratio, *(judged.interval or (0.0, 0.0)))
-                direction = "slower" if judged.ratio > 1 else "faster"
-                checked[f"steps by {expected}"] += 1
-                rounded = [abs(mine - theirs) <= 0.0005001 for mine, theirs in zip(own, row.numbers or ())]
+                checked[f"{'decided' if is_decided else 'other'} changes, by {support}"] += 1
                 excludes = judged.interval and not judged.interval[0] <= 1 <= judged.interval[1]
-                fits = (
-                    excludes
-                    and judged.verdict != "unchanged"
-                    and abs(np.log(judged.ratio)) >= MARGIN
-                    and (is_decided or support != "older Python")
-                )
-                if (row.verdict, row.support) != (direction, expected) or not all(rounded) or not fits:
+                fits = excludes and judged.verdict != "unchanged" and abs(np.log(judged.ratio)) >= MARGIN
+                if row.verdict != ("slower" if judged.ratio > 1 else "faster") or not fits or not row.interval:
                     yield f"{key}: {judged}, printed {row}"
 
 
-def of_open(machine: Machine, rows: Mapping[tuple[str, str, str], PrintedRow], checked: Checked) -> Iterator[str]:
+def of_open(machine: Machine, rows: Rows, checked: Checked) -> Iterator[str]:
     """Yield a line for each open regression that is another one: its case, its best release, its cost and its interval."""
     ours = {}
     newest = max((place[0] for place in machine.places), key=list(releases()).index)
@@ -517,7 +523,7 @@ def of_open(machine: Machine, rows: Mapping[tuple[str, str, str], PrintedRow], c
         steps = []
         for index in range(1, len(series.places)):
             _, after = series.sides(index)
-            row = rows.get((after[1], releases()[after[0]], name_of(case)))
+            row = rows.get((python_text(after), releases()[after[0]], name_of(case)))
             steps += [index] if row and row.verdict else []
         logs, edges = np.log(series.values), [0, *steps, len(series.values)]
         levels = {end: float(np.median(logs[begin:end])) for begin, end in pairwise(edges)}
@@ -544,28 +550,21 @@ def _signed(ratio: float) -> str:
     return text.replace("-", "−") if float(text) else text[1:]
 
 
-def of_upgrades(site: Path, machine: Machine, checked: Checked) -> Iterator[str]:
-    """Yield a line for each upgrade of the landing page with other numbers of slower and faster copies or conversions."""
-    axis = histories(machine)
-    versions = {version: sha for sha, version in releases().items()}
-    page = unescape((site / "index.html").read_text(encoding="utf-8"))
-    found = re.search(r'"upgrades": ?(\{.*?\})[,}]', page, re.DOTALL)
-    if not found:
-        yield "the landing page has no upgrades"
-        return
-    newest = max((place[0] for place in machine.places), key=list(releases()).index)
-    for version, printed in json.loads(found[1]).items():
-        counts: dict[str, Counter[str]] = {"copies": Counter(), "conversions": Counter()}
-        for case, series in axis.items():
-            module = case[0].partition(".")[0]
-            shas = [place[0] for place in series.places]
-            if module in counts and versions[version] in shas and newest in shas:
-                judged = machine.chained(series.chain(shas.index(versions[version]), shas.index(newest))).get(case)
-                counts[module] += Counter([judged.verdict]) if judged else Counter()
-        ours = [number for each in counts.values() for number in (each["slower"], each["faster"], each.total())]
-        checked["upgrades"] += 1
-        if ours != printed[:6]:
-            yield f"upgrade from {version}: {ours}, printed {printed[:6]}"
+def of_pages(site: Path, machine: Machine, checked: Checked) -> Iterator[str]:
+    """Yield a line for each comparison on a page with other numbers of cases that are slower, faster or unchanged."""
+    places = {(releases()[place[0]], python_text(place)): place for place in machine.shown}
+    sections = re.compile(rf'<section id="(\w+)-{machine.name}-([\d.]+)">.*?<p class="tally">(.*?)</p>', re.DOTALL)
+    for path in sorted((site / "compare").glob("*..*.html")):
+        versions = path.stem.split("..")
+        for device, python, text in sections.findall(path.read_text(encoding="utf-8")):
+            words = re.findall(r"(\d+) (slower|back|faster|unchanged)", re.sub("<.*?>", "", text))
+            printed = Counter({word: int(number) for number, word in words})
+            printed["slower"] += printed.pop("back", 0)
+            compared = machine.compared(*(places[version, python] for version in versions))
+            ours = Counter(each.verdict for case, each in compared.items() if kind(case)[0] == device)
+            checked["comparisons on pages"] += 1
+            if any(ours[word] != printed[word] for word in ("slower", "faster", "unchanged")):
+                yield f"{path.name} on {device}, Python {python}: {ours}, printed {printed}"
 
 
 def differences(site: Path, results: Path = ROOT / "results") -> tuple[list[str], Checked]:
@@ -575,9 +574,8 @@ def differences(site: Path, results: Path = ROOT / "results") -> tuple[list[str]
     machines = [machine_in(folder) for folder in sorted(results.iterdir()) if folder.is_dir()]
     for machine in machines:
         rows = data_of(site, machine)
-        lines += [*of_comparisons(machine, checked), *of_data(machine, rows, checked), *of_open(machine, rows, checked)]
-    main = max(machines, key=lambda machine: len(machine.places))
-    lines += of_upgrades(site, main, checked)
+        lines += [*of_comparisons(machine, checked), *of_times(site, machine, checked), *of_data(machine, rows, checked)]
+        lines += [*of_open(machine, rows, checked), *of_pages(site, machine, checked)]
     return lines, checked
 
 

@@ -1,12 +1,10 @@
-"""Measure how often verdicts and histories are right.
+"""Measure how often verdicts are right.
 
-    uv run python -m docs.tools.accuracy take [--busy | --now] [--launches N] [--select REGEX]
-    uv run python -m docs.tools.accuracy report [--dataset FILE]
+    uv run python -m docs.tools.accuracy take [quiet | busy | now] [--launches N]
+    uv run python -m docs.tools.accuracy report
 
-`take` measures, in launches as history has them, two neighbouring releases, a twin of the newer one, and two that make 3 and 5 % more
-calls than they count; with `--now` only the newer one and +2 %, for as many launches as a minute for each of six cases has. `report`
-computes from these launches, from those in results/ and from histories with the errors of results/ (`simulated_histories`), with the
-functions that print verdicts, and writes docs/accuracy.json.
+`take` measures one of `EXPERIMENTS`: releases beside a twin, and beside sides that make more calls than they count. `report` judges these
+launches and those in results/ with the functions that print verdicts, and writes docs/accuracy.json.
 """
 
 from __future__ import annotations
@@ -17,12 +15,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import exp, log
 from pathlib import Path
 from random import Random
 from statistics import fmean, median
@@ -30,50 +26,64 @@ from typing import Any
 
 import numpy as np
 
-from docs.tools import simulated_histories
 from docs.tools.goals import Row, at_least, at_most, between
 from tensorcopy import configuration, files
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import case_history, change_points, comparisons, paired
-from tensorcopy.judge.comparisons import Comparison, Question
+from tensorcopy.judge import comparisons, paired
+from tensorcopy.judge.comparisons import SIZES, Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import launch
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.numbers import counted, percent
-from tensorcopy.releases import environments, release_table, uv
-from tensorcopy.releases.environments import Environment
-from tensorcopy.results import effects, launches, reader, select, suite_specs
+from tensorcopy.results import histories, launches, reader, suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column
+from tensorcopy.results.effects import Column, Difference
+from tensorcopy.results.histories import History
 from tensorcopy.results.result import Result
 
 FILE = Path("docs/accuracy.json")
-RESULTS = Path("results")
-FOLDER = Path(".asv/accuracy")
-QUIET, BUSY, NOW = "quiet", "busy", "now"  # have the places of machines
+RESULTS, FOLDER = Path("results"), Path(".asv/accuracy")  # which has a history for each experiment
 PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
-TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/copying/inside/loop.py reads it
-PLANTED, TOLD_NOW = {"+3%": 0.03, "+5%": 0.05}, {"+2%": 0.02}
-GOALS, GOAL_NOW = {0.05: 0.95}, 0.9  # share of the slowdowns of a size that compare calls slower, and of +2 % with `--now`
-WIDTHS = (0.011, 0.011, 0.011, 0.02)  # by size, that half of an interval of the newest pair shall have at most
-SMALL_UNKNOWN, UNKNOWN = 0.20, 0.25  # share of the cases up to 2^14, and of all, that are neither changed nor unchanged, at most
-WIDER = 1.5  # times the width of an interval, at most, beside busy processes
-LAUNCHES = {QUIET: 12, BUSY: 12, NOW: 78}
-SMALL = r", (1|16|128|1024|16384)(,|\))"  # cases that get as many launches again, as in the history
+BASE, TWIN, BEFORE = "", "twin", "before"  # sides of an experiment: the newer release, the same again, and the older one
+FINER = 0.01  # the margin with which a slowdown up to the usual margin is asked for
+SMALL = r", (1|16|128|1024|16384)(,|\))"  # cases that get as many launches again in a quiet experiment, as in the history
 BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
-CASES, CASES_NOW = f"^({'|'.join(BY_SIZE)})", rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"
-SIZES = ("≤ 2¹⁴", "2¹⁷", "2²⁰", "2²⁴")  # of `comparisons.kind`
 HALVES = 4  # ways in which the launches of a release are divided
 PAIRS = 5  # of releases, measured on two occasions
-LARGE = 0.20  # a change that history must tell
-FINER = 0.01  # the margin with which +2 % is asked for
-WITHIN = 5  # points from the annotated one that count as found
 SEED = 1
 
-Numbers = Any  # an array of floats; numpy's types differ from release to release
+WIDTHS = (0.011, 0.008, 0.008, 0.02)  # by size, that half of an interval of the newest pair shall have at most
+UNKNOWN = 0.18  # share of the cases that are neither changed nor unchanged, at most
+COVERED = 0.93, 0.97  # share of the intervals that have the true ratio
+ALARMS = 0.05  # share of the comparisons of a release with itself that call any case slower or faster, at most
+SEEN = {"+5%": 0.95, "+2%": 0.9}  # share of the slowdowns of a size that shall be called slower
+WIDER = 1.5  # times the width of an interval, at most, beside busy processes
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Sides that are measured beside each other, all of the newer release but `BEFORE`."""
+
+    help: str
+    sides: Mapping[str, float]  # by name, the share of calls that one makes, or waits for, without counting them
+    launches: int
+    select: str = f"^({'|'.join(BY_SIZE)})"
+
+
+SIDES = {BASE: 0.0, BEFORE: 0.0, TWIN: 0.0, "+3%": 0.03, "+5%": 0.05}
+EXPERIMENTS = {
+    "quiet": Experiment("two releases, a twin, and slowdowns of 3 and 5 %", SIDES, 12),
+    "busy": Experiment("the same beside a busy process on each core", SIDES, 12),
+    "now": Experiment(  # as many launches as a minute for each case has
+        "a slowdown of 2 %, as `compare --now`",
+        {BASE: 0.0, "+2%": 0.02},
+        78,
+        rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)",
+    ),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,49 +91,43 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m docs.tools.accuracy", description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     taking = commands.add_parser("take", help="measure the missing launches")
-    kinds = taking.add_mutually_exclusive_group()
-    kinds.add_argument("--busy", action="store_const", const=BUSY, default=QUIET, dest="kind", help="beside a busy process on each core")
-    kinds.add_argument("--now", action="store_const", const=NOW, dest="kind", help="the newer release and +2 %%, a minute for each case")
-    taking.add_argument("--launches", type=int, metavar="N", help=f"in all; default: {LAUNCHES}")
-    taking.add_argument("--select", metavar="REGEX", help=f"cases; default: {CASES}; with --now {CASES_NOW}")
-    reporting = commands.add_parser("report", help="write docs/accuracy.json")
-    reporting.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
+    told = "; ".join(f"{name}: {each.help}" for name, each in EXPERIMENTS.items()).replace("%", "%%")
+    taking.add_argument("experiment", nargs="?", choices=EXPERIMENTS, default="quiet", help=f"{told}; default: quiet")
+    taking.add_argument("--launches", type=int, metavar="N", help="in all; default: what the experiment has")
+    commands.add_parser("report", help="write docs/accuracy.json")
     options = parser.parse_args(arguments)
     if options.command == "take":
-        take(options.kind, options.launches or LAUNCHES[options.kind], options.select or (CASES_NOW if options.kind == NOW else CASES))
+        usual = EXPERIMENTS[options.experiment]
+        take(options.experiment, replace(usual, launches=options.launches or usual.launches))
         return
-    annotated_series = json.loads(options.dataset.read_text(encoding="utf-8")) if options.dataset else None
-    report = document(_read(RESULTS), _read(FOLDER), annotated_series)
+    report = document(_read(RESULTS), _read(FOLDER))
     files.replace(FILE, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     title = f"{report['machine']}, {report['launches']} launches, {report['day']}"
     lines = [f"{row['value']:<40} {row['goal']:<20} {'missed' if row['missed'] else '':<8} {row['name']}" for row in report["rows"]]
     sys.stdout.writelines(f"{line}\n" for line in (title, *lines))
 
 
-def take(machine: str, count: int, selection: str) -> None:
+def take(name: str, experiment: Experiment) -> None:
     """Take the launches that are missing. Raises TensorcopyError."""
-    planted = {name: _side(NEWER, name, share) for name, share in (TOLD_NOW if machine == NOW else PLANTED).items()}
-    sides = [_side(NEWER), *planted.values(), *([] if machine == NOW else [_side(OLDER), _side(NEWER, TWIN)])]
-    there = len(list((FOLDER / machine).glob("*.json")))
-    total = 2 * count if machine == QUIET else count
-    for number in range(there, total):
-        chosen = selection if number < count else f"(?=.*{SMALL}){selection}"
-        with _busy(machine == BUSY):
-            path = launches.write(FOLDER, launch.take(sides, machine, selection=chosen))
-        sys.stdout.write(f"launch {number + 1} of {total}: {path}\n")
+    sides = [_side(OLDER if side == BEFORE else NEWER, side, share) for side, share in experiment.sides.items()]
+    total = experiment.launches * (2 if name == "quiet" else 1)
+    for number in range(len([*(FOLDER / name).glob("*.json")]), total):
+        chosen = experiment.select if number < experiment.launches else f"(?=.*{SMALL}){experiment.select}"
+        with _busy(name == "busy"):
+            taken = launch.take(sides, name, selection=chosen)
+        conditions = histories.conditions_of(taken, sides[0].environment)
+        assert conditions
+        folder, _ = histories.folder_of(FOLDER, conditions, name, is_named=True)
+        sys.stdout.write(f"launch {number + 1} of {total}: {launches.write(folder, taken)}\n")
         sys.stdout.flush()
 
 
-def _side(version: str, revision: str = "", extra: float = 0.0) -> LocalSide:
+def _side(version: str, name: str, extra: float) -> LocalSide:
     """Return a side with an installed release; extra : share of calls that it makes without counting them."""
-    paths, measurement = configuration.paths(), Measurement(shipped().releases.find(version), PYTHON)
-    side = measurement.side(_inspected(measurement.path(paths)), shipped(), paths)
-    return replace(side, revision=revision, variables={**side.variables, **({EXTRA: f"{extra:g}"} if extra else {})})
-
-
-@cache
-def _inspected(folder: Path) -> Environment:
-    return environments.inspected(uv.interpreter(folder), shipped(), environments.bytecode_in(folder))
+    campaign, paths = shipped(), configuration.paths()
+    measurement = Measurement(campaign.releases.find(version), PYTHON)
+    side = measurement.side(measurement.opened(campaign, paths), campaign, paths)
+    return replace(side, revision=name, variables={**side.variables, **({EXTRA: f"{extra:g}"} if extra else {})})
 
 
 @contextmanager
@@ -139,116 +143,103 @@ def _busy(on: bool) -> Iterator[None]:
             process.wait()
 
 
-def _read(folder: Path) -> tuple[Result, ...]:
-    """Return the results of a folder. Raises TensorcopyError: a report of only some of them would be wrong."""
+def _read(folder: Path) -> tuple[History, ...]:
+    """Return the histories in a folder. Raises TensorcopyError: a report of only some launches would be wrong."""
     loaded = reader.load_results(folder)
     if loaded.problems:
         raise loaded.problems[0]
-    return loaded.results
+    return loaded.histories
 
 
-def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_series: Any = None) -> dict[str, Any]:
-    """Return docs/accuracy.json.
-
-    shipped : of results/; taken : of `take`
-    """
-    axes = select.history(shipped)
-    newest = axes[0][-1]
-    rows = [*_of_newest(axes[0][-2], newest), *_repeated(axes), *_neighbours(axes)]
-    if other := {each.provenance["identity"] for each in taken} - {newest.provenance["identity"]}:
+def document(measured: Iterable[History], taken: Iterable[History]) -> dict[str, Any]:
+    """Return docs/accuracy.json; measured : in results/, taken : by `take`."""
+    first, *others = histories.ranked(measured, "cpu")
+    experiments = {each.name: each for each in taken}
+    processor = first.conditions.processor
+    if elsewhere := {each.conditions.processor for each in experiments.values()} - {processor}:
         raise TensorcopyError(
-            "the launches of `take` are of another machine than the history",
-            got=", ".join(sorted(other)),
-            allowed=f"{newest.provenance['identity']}, {newest.machine}",
+            "the launches of `take` are of another processor than the history",
+            got=", ".join(sorted(elsewhere)),
+            allowed=f"{processor}, {first.name}",
             next=f"remove {FOLDER}, and take them where the history was measured",
         )
-    by_machine = {machine: [each for each in taken if each.machine == machine] for machine in LAUNCHES}
-    rows += [*_planted(by_machine[QUIET]), *_now(by_machine[NOW]), *_beside_others(taken)]
-    rows += simulated_histories.rows(axes[0])
-    if annotated_series is not None:
-        rows.append(annotated(annotated_series))
+    releases = first.on("cpu")
+    newest = releases[-1]
+    alike = [first, *(each for each in others if each.conditions.processor == processor)]
+    rows = [*_of_newest(*releases[-2:]), *_against_itself(result for history in alike for result in history.on("cpu"))]
+    joint = [covers(change) for pair in [*pairwise(releases)][-PAIRS:] for change in occasions(*pair).values()]
+    if joint:
+        name = f"two releases on two occasions: differences within the joint 95 % interval ({PAIRS} pairs)"
+        rows.append(Row(name, f"{percent(fmean(joint), 1)} of {len(joint):,}", *at_least(fmean(joint), COVERED[0])))
+    rows += [*_planted(experiments), *_beside_busy_ones(experiments)]
     return {
-        "machine": f"{newest.provenance['cpu']} ({newest.machine}), {counted(newest.provenance['cores'], 'core')}",
+        "machine": f"{newest.hardware('cpu')} ({newest.history}), {counted(newest.provenance['cores'], 'core')}",
         "sizes": " / ".join(SIZES),
-        "launches": len(newest.launches),
-        "day": str(newest.provenance["started"])[:10],
+        "launches": _launches(newest),
+        "day": newest.day_of(case for case in newest.timings if case.spec.compared),
         "rows": [row._asdict() for row in rows],
     }
 
 
-def by_size(values: Mapping[Case, float]) -> list[list[float]]:
-    """Return values of cases on the CPU by size, see `SIZES`."""
-    kinds: dict[int, list[float]] = {}
-    for case, value in values.items():
-        kinds.setdefault(simulated_histories.size_of(case), []).append(value)
-    return [kinds.get(kind, []) for kind in range(len(SIZES))]
+def _launches(result: Result) -> int:
+    return max(result.column.launches.values()) if result.column else 0
+
+
+def timed(before: Result, after: Result, margin: float | None = None) -> dict[Case, Change]:
+    """Return the changes of times that were judged."""
+    comparison = comparisons.between(Question(before, after, margin=margin))
+    return {case: change for case, change in comparison.changes.items() if change.interval and case.device == "cpu"}
+
+
+def by_size(values: Mapping[Case, float], summarize: Callable[[list[float]], float]) -> list[float]:
+    """Return a summary of the values of each of `SIZES` that has any."""
+    of_sizes = ([value for case, value in values.items() if comparisons.kind(case)[1] == size] for size in range(len(SIZES)))
+    return [summarize(each) for each in of_sizes if each]
+
+
+def shares(values: Iterable[float], digits: int = 1) -> str:
+    """Return shares as one text: "1.2 / 2.0 %"."""
+    return f"{' / '.join(f'{100 * value:.{digits}f}' for value in values)} %"
 
 
 def half_widths(changes: Mapping[Case, Change]) -> dict[Case, float]:
     """Return half of each interval, relative."""
-    return {case: exp(log(each.interval[1] / each.interval[0]) / 2) - 1 for case, each in changes.items() if each.interval}
+    return {case: (each.interval[1] / each.interval[0]) ** 0.5 - 1 for case, each in changes.items() if each.interval}
 
 
-def _of_newest(before: Result, after: Result) -> Iterator[Row]:
-    """Yield how exact the newest pair is, by time alone."""
-    changes = comparisons.between(Question(before, after)).changes
-    widths = [median(each) if each else 0.0 for each in by_size(half_widths(changes))]
-    yield Row("newest pair: half width of the 95 % interval", shares(widths), *at_most(widths, WIDTHS))
-    unknown = _unknown(changes)
-    small = fmean(by_size(unknown)[0])
-    name = f"newest pair: neither changed nor unchanged within {percent(MARGIN)}"
-    yield Row(f"{name}, ≤ 2¹⁴", percent(small, 0), *at_most([small], [SMALL_UNKNOWN]))
-    of_sizes = [fmean(each) if each else 0.0 for each in by_size(unknown)]
-    every = fmean(unknown.values())
-    yield Row(f"{name}, all", f"{percent(every, 0)} ({shares(of_sizes, 0)})", *at_most([every], [UNKNOWN]))
-
-
-def _unknown(changes: Mapping[Case, Change]) -> dict[Case, float]:
-    """Return 1 for each case whose interval leaves it unknown, and 0 for the others."""
-    return {case: float(each.verdict == Verdict.UNKNOWN) for case, each in changes.items() if each.interval}
-
-
-def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
-    """Yield how launches repeat: those of one release, and two releases on two occasions."""
-    random = Random(SEED)
-    alarms, covered, halves = [], [], {}
-    for axis in axes:
-        for result in axis:
-            for way in range(HALVES):
-                comparison = _in_halves(result, random if way else None)
-                if comparison is None:
-                    continue
-                changes = [change for change in comparison.changes.values() if change.interval and change.way != effects.UNPAIRED]
-                alarms.append(any(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in changes))
-                covered += [covers(change) for change in changes]
-                if not way:
-                    halves[f"torch {result.version}, Python {result.python}"] = [abs(log(change.ratio or 1.0)) for change in changes]
-    typical = {name: median(sizes) for name, sizes in halves.items() if sizes}
-    if typical:
-        worst = max(typical, key=lambda name: typical[name])
-        yield Row(
-            "two halves of one release: median difference of its cases",
-            f"{percent(typical[worst], 1)} ({worst}; median of {len(typical)} releases: {percent(median(typical.values()), 1)})",
-            *at_most([typical[worst]], [0.025]),
-        )
-        yield Row(
-            "one release against itself, in other launches: comparisons with a false alarm",
-            f"{percent(fmean(alarms), 1)} of {len(alarms)}",
-            *at_most([fmean(alarms)], [0.05]),
-        )
-        yield _coverage("the same: 95 % intervals that cover 0", covered)
-    for axis in axes[:1]:
-        joint = [covers(change) for pair in [*pairwise(axis)][-PAIRS:] for change in occasions(*pair).values()]
-        yield Row(
-            f"two releases on two occasions: differences within the joint 95 % interval ({PAIRS} pairs)",
-            f"{percent(fmean(joint), 1)} of {len(joint)}" if joint else "–",
-            *at_least(fmean(joint) if joint else 1.0, 0.93),
-        )
+def covers(change: Change, ratio: float = 1.0) -> bool:
+    """Return whether an interval has the true ratio."""
+    assert change.interval
+    return change.interval[0] <= ratio <= change.interval[1]
 
 
 def _coverage(name: str, covered: Sequence[bool]) -> Row:
-    """Return the row of the share of intervals that cover the truth."""
-    return Row(name, f"{percent(fmean(covered), 1)} of {len(covered)}", *between(fmean(covered), 0.93, 0.97))
+    return Row(name, f"{percent(fmean(covered), 1)} of {len(covered):,}", *between(fmean(covered), *COVERED))
+
+
+def _of_newest(before: Result, after: Result) -> Iterator[Row]:
+    """Yield how exact the newest pair is."""
+    changes = timed(before, after)
+    widths = by_size(half_widths(changes), median)
+    yield Row("newest pair: half width of the 95 % interval", shares(widths), *at_most(widths, WIDTHS))
+    unknown = {case: float(each.verdict is Verdict.UNKNOWN) for case, each in changes.items()}
+    every = fmean(unknown.values())
+    name = f"newest pair: neither changed nor unchanged within {percent(MARGIN)}"
+    yield Row(name, f"{percent(every, 0)} ({shares(by_size(unknown, fmean), 0)})", *at_most([every], [UNKNOWN]))
+    seen = comparisons.sensitivity(changes)
+    yield Row("newest pair: smallest slowdown seen 9 times in 10, as printed", shares(seen[size] for size in SIZES if size in seen))
+
+
+def _against_itself(results: Iterable[Result]) -> Iterator[Row]:
+    """Yield what comparisons of a release in half of its launches with itself in the others say: nothing has changed."""
+    random = Random(SEED)
+    divided = [_in_halves(result, random if way else None) for result in results for way in range(HALVES)]
+    changes = [[change for change in each.changes.values() if change.interval] for each in divided if each]
+    if changes:
+        alarms = [any(each.changed for each in of_pair) for of_pair in changes]
+        name = "one release against itself, in other launches: comparisons with a false alarm"
+        yield Row(name, f"{percent(fmean(alarms), 1)} of {len(alarms)}", *at_most([fmean(alarms)], [ALARMS]))
+        yield _coverage("the same: 95 % intervals that cover 0", [covers(each) for of_pair in changes for each in of_pair])
 
 
 def _in_halves(result: Result, random: Random | None) -> Comparison | None:
@@ -274,143 +265,62 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
     divided = replace(whole, logs=logs, columns={**whole.columns, extra: logs.shape[1] - 1})
     first, second = (
         replace(result, revision=revision, column=half, timings=half.timings())
-        for revision, half in (("", Column(divided, column)), (TWIN, Column(divided, logs.shape[1] - 1)))
+        for revision, half in ((BASE, Column(divided, column)), (TWIN, Column(divided, logs.shape[1] - 1)))
     )
     return comparisons.between(Question(first, second))
 
 
-def covers(change: Change, ratio: float = 1.0) -> bool:
-    """Return whether an interval has the true ratio."""
-    assert change.interval is not None
-    return change.interval[0] <= ratio <= change.interval[1]
-
-
 def occasions(before: Result, after: Result) -> dict[Case, Change]:
     """Return by how much the difference of two releases differs between the first and the second half of their launches."""
-    if before.column is None or after.column is None:
-        return {}
+    assert before.column
+    assert after.column
     apart = {}
     for case in before.column.effects.cases:
         within = after.column.logs_of(case) - before.column.logs_of(case)
         within = within[~np.isnan(within)]
         half = len(within) // 2
         if case.spec.compared and half >= paired.FEWEST:
-            apart[case] = effects.unpaired(within[:half], within[-half:])
+            first, second = within[:half], within[-half:]
+            size, variance = float(second.mean() - first.mean()), float(first.var(ddof=1) + second.var(ddof=1))
+            apart[case] = Difference(size, variance, half, 2 * half - 2, (half, half))
     return paired.judge(apart, kind=comparisons.kind)
 
 
-def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
-    """Yield how many changes between neighbours the history does not tell."""
-    large = missed = 0
-    for axis in axes:
-        histories = case_history.joined([axis])
-        for index, (before, after) in enumerate(pairwise(axis), 1):
-            for case, change in comparisons.between(Question(before, after)).changes.items():
-                if change.verdict in (Verdict.SLOWER, Verdict.FASTER) and abs(log(change.ratio or 1.0)) >= log(1 + LARGE):
-                    large += 1
-                    missed += index not in [step.index for step in histories[case].steps]
-    unknown = [each for axis in axes for pair in pairwise(axis) for each in _unknown(comparisons.between(Question(*pair)).changes).values()]
-    share = fmean(unknown)
-    name = f"all neighbours: neither changed nor unchanged within {percent(MARGIN)}"
-    yield Row(name, f"{percent(share, 0)} of {len(unknown):,}", *at_most([share], [UNKNOWN]))
-    yield Row(f"neighbours that differ by ≥ {percent(LARGE)} and no step of the history", f"{missed} of {large}", "0", missed > 0)
+def _planted(experiments: Mapping[str, History]) -> Iterator[Row]:
+    """Yield how often slowdowns that were really measured are called slower, and their size covered."""
+    covered = []
+    for name in [name for name in ("quiet", "now") if name in experiments]:
+        sides = {each.revision: each for each in experiments[name].results}
+        n = _launches(sides[BASE])
+        if TWIN in sides:
+            twin = timed(sides[BASE], sides[TWIN])
+            alarms = sum(each.changed for each in twin.values())
+            covered += [covers(each) for each in twin.values()]
+            yield Row(f"twin in the same {n} launches: false alarms", f"{alarms} of {len(twin)}", "0", alarms > 0)
+        for side, share in EXPERIMENTS[name].sides.items():
+            if not share:
+                continue
+            margin = MARGIN if share > MARGIN else FINER
+            changes = timed(sides[BASE], sides[side], margin)
+            slower = {case: float(each.verdict is Verdict.SLOWER) for case, each in changes.items()}
+            told = fmean(slower.values())
+            goal = at_least(told, SEEN[side]) if side in SEEN else ()
+            text = f"{percent(told, 0)} of {len(changes)} ({shares(by_size(slower, fmean), 0)})"
+            alone = ", a minute for each case" if name == "now" else ""
+            yield Row(f"planted +{percent(share)}, margin {percent(margin)}: detected in {n} launches{alone}", text, *goal)
+            covered += [covers(each, 1 + share) for each in changes.values()] if TWIN in sides else []
+    if covered:
+        yield _coverage("twin and planted: 95 % intervals that cover the truth", covered)
 
 
-def _planted(taken: Sequence[Result]) -> Iterator[Row]:
-    """Yield how often slowdowns that were really measured are detected, and their size covered."""
-    by_name = _by_name(taken)
-    if TWIN not in by_name or len(by_name[TWIN].launches) < paired.FEWEST:
-        return
-    n = len(by_name[""].launches)
-    twin = comparisons.between(Question(by_name[""], by_name[TWIN])).changes
-    alarms = sum(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in twin.values())
-    yield Row(f"twin in the same {n} launches: false alarms", f"{alarms} of {len(twin)}", "0", alarms > 0)
-    yield from _detected(by_name)
-    covered = [covers(change) for change in twin.values() if change.interval]
-    for name, share in PLANTED.items():
-        changes = comparisons.between(Question(by_name[""], by_name[name])).changes
-        covered += [covers(change, 1 + share) for change in changes.values() if change.interval]
-    yield _coverage("twin and planted: 95 % intervals that cover the truth", covered)
-
-
-def _by_name(taken: Sequence[Result]) -> dict[str, Result]:
-    """Return the newer release, "", and what is compared with it."""
-    return {each.revision: each for each in taken if release_table.load().version(each.sha) == NEWER}
-
-
-def _detected(by_name: Mapping[str, Result]) -> Iterator[Row]:
-    """Yield how often each planted slowdown that is larger than the finest margin is detected."""
-    n = len(by_name[""].launches)
-    for name, share in PLANTED.items():
-        margin = MARGIN if share > MARGIN else FINER
-        changes = comparisons.between(Question(by_name[""], by_name[name], margin=margin)).changes
-        slower = fmean(change.verdict == Verdict.SLOWER for change in changes.values())
-        goal = at_least(slower, GOALS[share]) if share in GOALS else ()
-        sizes = [
-            fmean(each) if each else 0.0 for each in by_size({case: float(c.verdict == Verdict.SLOWER) for case, c in changes.items()})
-        ]
-        detected = f"{percent(slower, 0)} of {len(changes)} ({shares(sizes, 0)})"
-        yield Row(f"planted +{percent(share)}, margin {percent(margin)}: detected in {n} launches", detected, *goal)
-
-
-def _now(taken: Sequence[Result]) -> Iterator[Row]:
-    """Yield how often a minute for each case detects the planted slowdown."""
-    by_name = {each.revision: each for each in taken}
-    if by_name:
-        ((revision, share),) = TOLD_NOW.items()
-        changes = comparisons.between(Question(by_name[""], by_name[revision], margin=FINER)).changes
-        told = sum(change.verdict == Verdict.SLOWER for change in changes.values())
-        n = len(by_name[""].launches)
-        name = f"planted +{percent(share)}, margin {percent(FINER)}: detected in {n} launches of two sides"
-        yield Row(f"{name}, a minute for each case", f"{told} of {len(changes)}", *at_least(told / len(changes), GOAL_NOW))
-
-
-def _beside_others(taken: Sequence[Result]) -> Iterator[Row]:
+def _beside_busy_ones(experiments: Mapping[str, History]) -> Iterator[Row]:
     """Yield how much wider intervals are beside a busy process on each core."""
-    widths = {}
-    for machine in (QUIET, BUSY):
-        by_version = {release_table.load().version(each.sha): each for each in taken if (each.machine, each.revision) == (machine, "")}
-        if {OLDER, NEWER} <= by_version.keys() and len(by_version[NEWER].launches) >= paired.FEWEST:
-            widths[machine] = half_widths(comparisons.between(Question(by_version[OLDER], by_version[NEWER])).changes)
-    if len(widths) == 2:
-        ratios = by_size({case: widths[BUSY][case] / width for case, width in widths[QUIET].items() if case in widths[BUSY]})
-        times = [median(each) for each in ratios if each]
+    if {"quiet", "busy"} <= experiments.keys():
+        both = [{side.revision: side for side in experiments[name].results} for name in ("quiet", "busy")]
+        quiet, busy = (half_widths(timed(sides[BEFORE], sides[BASE])) for sides in both)
+        times = by_size({case: busy[case] / width for case, width in quiet.items() if case in busy}, median)
         text = f"{' / '.join(f'{each:.2f}' for each in times)} times"
         yield Row("busy processes on all cores: width of the intervals", text, f"≤ {WIDER:g} times", max(times) > WIDER)
-
-
-def shares(values: Sequence[float], digits: int = 1) -> str:
-    """Return shares as one text: "1.2 / 2.0 %"."""
-    return f"{' / '.join(f'{100 * value:.{digits}f}' for value in values)} %"
-
-
-def _is_annotated(row: object) -> bool:
-    """Return whether a series has positive times, and the index of the first slow one or null."""
-    if not isinstance(row, dict) or not {"median", "first_slow_index"} <= set(row):
-        return False
-    times, index = row["median"], row["first_slow_index"]
-    valid = isinstance(times, list) and all(isinstance(time, (int, float)) and time > 0 for time in times)
-    return valid and (index is None or (isinstance(index, int) and 0 <= index < len(times)))
-
-
-def annotated(data: Any) -> Row:
-    """Return how well steps are found in series with `median` and `first_slow_index` or null. Raises TensorcopyError."""
-    all_series = data.get("series") if isinstance(data, dict) else None
-    if not isinstance(all_series, list) or not all_series or not all(map(_is_annotated, all_series)):
-        raise TensorcopyError(
-            "not an annotated data set",
-            got=f"{data!r:.60}",
-            allowed='{"series": [{"median": [...], "first_slow_index": 14 or null}, ...]}',
-            next="a file of that form",
-        )
-    slow = detected = false = 0
-    for row in all_series:
-        truth, steps = row["first_slow_index"], [step.index for step in change_points.steps(row["median"])]
-        near = [step for step in steps if truth is not None and abs(step - truth) <= WITHIN]
-        slow, detected, false = slow + (truth is not None), detected + bool(near), false + len(steps) - len(near)
-    points = sum(len(row["median"]) for row in all_series)
-    name = f"series annotated by people ({data.get('source') or 'without a source'}): slowdowns found; other steps in {points:,} points"
-    return Row(name, f"{detected} of {slow}; {false}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What docs/article.md shows of results/: the values that the article prints beside those observed, its two figures, and memory.
 
-Everything is of the first history of each device.
+Times and memory are of the first history of each device. What a release prints depends on no other one, so that every history on the same
+hardware has a part in it: releases as old as the article's have one of their own.
 """
 
 from __future__ import annotations
@@ -20,21 +21,16 @@ from tensorcopy.copying.inside.printed import SECTIONS, Printed, drawn_graph, se
 from tensorcopy.judge import methods
 from tensorcopy.judge.methods import Ratio, Word
 from tensorcopy.numbers import count, ratio_text
-from tensorcopy.report.formats import code, escaped, markdown_table
+from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results.result import Result
 from tensorcopy.site.chart import Line, chart
-from tensorcopy.site.facts import History, Site
+from tensorcopy.site.facts import ShownHistory, Site
 
 SIZES = [2**exponent for exponent in range(15)]  # of the article's figures
 FIGURES = {"copies": ("copy", "detach_clone"), "conversions": ("conversion", "detach_numpy_copy")}  # a group, and its recommended method
 
 
-def ordered(history: History) -> list[Result]:
-    """Return the results of every Python, the oldest release first."""
-    return sorted(history.results, key=lambda each: history.releases.index(each.version))
-
-
-def named(history: History, device: str) -> str:
+def named(history: ShownHistory, device: str) -> str:
     """Return a device with its hardware: "CUDA (NVIDIA H200)"."""
     return escaped(f"{device.upper()} ({history.hardware(device)})")
 
@@ -48,24 +44,28 @@ def releases(versions: Iterable[str]) -> str:
 def checked(site: Site) -> dict[str, list[Result]]:
     """Return by device the results that checked every value that the article prints, the oldest first."""
     values = [value for section in SECTIONS for value in session(section, "cuda:0") if value.expression]
-    found = {}
-    for device, history in site.answering.items():
+    found: dict[str, list[Result]] = {}
+    for device, first in site.answering.items():
         number = sum(device != "cpu" or not value.on_accelerator for value in values)
-        found[device] = [each for each in ordered(history) if each.article.get(device, {}).get("statements") == number]
-    return {device: results for device, results in found.items() if results}
+        alike = [each for each in site.histories if each.hardware(device) == first.hardware(device)]
+        for result in (result for history in alike for result in history.results):
+            if result.article.get(device, {}).get("statements") == number:
+                found.setdefault(device, []).append(result)
+    order = site.campaign.releases.index
+    return {device: sorted(results, key=lambda each: order(each.release)) for device, results in found.items()}
 
 
 def score(site: Site) -> str:
     """Return how many of the printed values each device observed, and with which releases."""
-    lines = []
+    observed: dict[tuple[str, str], dict[str, list[str]]] = {}
     for device, results in checked(site).items():
-        observed: dict[str, list[str]] = {}
         for result in results:
             text = "{hold} of {statements} printed values are the same".format_map(result.article[device])
-            observed.setdefault(text, []).append(result.version)
-        history = site.answering[device]
-        texts = "; ".join(f"{text} with {releases(versions)}" for text, versions in observed.items())
-        lines.append(f"- {named(history, device)}, machine {escaped(history.name)}: {texts}.")
+            observed.setdefault((device, result.history), {}).setdefault(text, []).append(result.version)
+    lines = []
+    for (device, history), by_text in sorted(observed.items()):
+        texts = "; ".join(f"{text} with {releases(versions)}" for text, versions in by_text.items())
+        lines.append(f"- {named(site.answering[device], device)}, history {escaped(history)}: {texts}.")
     return "\n".join(lines)
 
 
@@ -152,7 +152,7 @@ def figure(name: str, site: Site) -> str:
         texts = [f"{word.value} at {len(of)}{_factor(of) if word is Word.SLOWER else ''}" for word, of in words.items() if of]
         rows.append([code(method), ", ".join(texts)])
     launches = sorted({each.launches for ratios in shown.against.values() for each in ratios.values()})
-    on = f"torch {shown.release} on {history.hardware('cpu')}, machine {history.name}, {history.day('cpu')}"
+    on = f"torch {shown.release} on {history.hardware('cpu')}, history {history.name}, {history.day('cpu')}"
     about = f"{escaped(on)}; float32, no grad, one thread, {launches[0]} to {launches[-1]} launches."
     table = markdown_table(["", f"against {code(shown.recommended)}, of {len(SIZES)} sizes"], rows, "ll")
     return f"![{shown.title}.]({name}.svg)\n\n{about}\n\n{table}"
@@ -168,9 +168,9 @@ def peaks(site: Site) -> str:
     return "\n\n".join(_peaks(site.answering[device], device) for device in site.answering)
 
 
-def _peaks(history: History, device: str) -> str:
+def _peaks(history: ShownHistory, device: str) -> str:
     table = recommend.table(recommend.of_result(history.newest(device), device), recommend.common_request("ndarray", device))
-    used = {row.code: use for row in table.rows if (use := memory.use(ordered(history), row.method, device))}
+    used = {row.code: use for row in table.rows if (use := memory.use(history.results, row.method, device))}
     places = {"host": "on the host"} if device == "cpu" else {"device": "on the device", "host": "on the host"}
     rows = [[code(of), *(_amounts(use.peaks[place]) for place in places)] for of, use in used.items()]
     counted = {release for use in used.values() for _, versions in use.peaks["host"] for release in versions}

@@ -10,7 +10,7 @@ from pathlib import Path
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import unbroken
-from tensorcopy.report.formats import escaped
+from tensorcopy.report.table import escaped
 
 ACCURACY = Path("docs/accuracy.json")  # written by docs.tools.accuracy
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify

@@ -7,11 +7,9 @@ A part of a document stands between two comments; the first one names it: a func
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -26,15 +24,12 @@ from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.copying.recommend import CopyRequest, Evidence, Table
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Verdict
+from tensorcopy.judge import function_changes
 from tensorcopy.numbers import count, duration
-from tensorcopy.releases.release_table import WITH_NUMPY_2
-from tensorcopy.report import explanation, sentences, words
-from tensorcopy.report.formats import code, escaped, markdown_table
-from tensorcopy.results import reader
-from tensorcopy.results.result import Result
+from tensorcopy.report import why
+from tensorcopy.report.table import code, escaped, markdown_table
+from tensorcopy.results import function_profiles, reader
+from tensorcopy.results.histories import History
 from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import facts
 from tensorcopy.site.facts import Site
@@ -59,19 +54,17 @@ WANTS = {  # by what is wanted: the target, and whether it keeps the graph
 Part = Callable[[Site], "str | None"]  # None where there are no results for it: it stays as it is
 
 
-def documents(results: Sequence[Result]) -> dict[Path, str]:
+def documents(histories: Iterable[History]) -> dict[Path, str]:
     """Return the text of every generated file, by path in the checkout, which is the current folder."""
-    site = facts.site(shipped(), results)
+    site = facts.site(shipped(), histories)
     if not site.answering:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
-    parts: dict[str, Part] = {**PARTS, "newer_numpy": partial(newer_numpy, results)}
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     every = "".join(pages.values())
     drawings = {name: svg for name, svg in draw_methods(site.methods).items() if f"](drawings/{name}.svg)" in every}
     return {
-        **{path: with_parts(text, site, parts) for path, text in pages.items() if PART.search(text)},
+        **{path: with_parts(text, site) for path, text in pages.items() if PART.search(text)},
         advise.SHIPPED: msgspec.json.encode(evidence(site)).decode() + "\n",
-        words.CODES: codes(),
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg) for name, svg in drawings.items()},
         **article.drawings(site),
     }
@@ -82,16 +75,7 @@ def evidence(site: Site) -> dict[str, Evidence]:
     return {device: recommend.of_result(history.newest(device), device) for device, history in site.answering.items()}
 
 
-def codes() -> str:
-    """Return the code of each method as JSON: of the registry, which needs torch; without torch, as it is, since no result changes it."""
-    try:
-        from tensorcopy.copying.inside.methods import METHODS
-    except ModuleNotFoundError:
-        return words.CODES.read_text(encoding="utf-8")
-    return json.dumps({name: method.code for name, method in METHODS.items()}, indent=2) + "\n"
-
-
-def with_parts(text: str, site: Site, parts: Mapping[str, Part]) -> str:
+def with_parts(text: str, site: Site) -> str:
     """Return a document's text with its parts replaced.
 
     A comment within a part is made harmless: it could end the part, and the next run would keep what follows it. A part for which there
@@ -99,7 +83,7 @@ def with_parts(text: str, site: Site, parts: Mapping[str, Part]) -> str:
     """
 
     def replaced(part: re.Match[str]) -> str:
-        content = parts[part[1]](site)
+        content = PARTS[part[1]](site)
         return part[0] if content is None else f"{BEGIN.format(part[1])}\n{content.replace('<!--', '<! --')}\n{END}"
 
     return PART.sub(replaced, text)
@@ -161,36 +145,22 @@ def _times(table: Table, method: str) -> Iterator[str]:
         yield "not timed" if seconds is None else duration(seconds) + (f" ({advise.against_recommended(ratio)})" if ratio else "")
 
 
-def finding(case: str, python: str, before: str, after: str, site: Site) -> str | None:
-    """Return the first sentences of `tensorcopy why` about a case; None where the functions of a release were not counted."""
-    results = {(result.version, result.python): result for result in site.answering["cpu"].results}
-    if not {(before, python), (after, python)} <= results.keys():
+def finding(case: str, before: str, after: str, site: Site) -> str | None:
+    """Return what `tensorcopy why` says of a case, with its groups; None where no history has the functions of both releases."""
+    profiled = ({result.version: result for result, _ in history.profiled} for history in site.histories)
+    results = next((of for of in profiled if {before, after} <= of.keys()), None)
+    if results is None:
         return None
     try:
-        explained = explanation.of_pair(SelectedPair(results[before, python], results[after, python]), case, site.campaign.rules)
+        report = why.of_pair(SelectedPair(results[before], results[after]), case, site.campaign.rules)
     except TensorcopyError:
         return None
-    said = [explanation.sentence(explained.difference), explanation.time_text(explained.time)]
-    quoted = "\n".join(f"> {sentence}" for sentence in said if sentence)
-    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {explanation.case_text(explained.name)}:\n\n{quoted}"
-
-
-def newer_numpy(results: Sequence[Result], site: Site) -> str | None:
-    """Return what numpy 2 changes with the newest release that was measured beside it; None where there is none."""
-    beside = [result for result in results if result.series_key.has_numpy_2]
-    if not beside:
-        return None
-    after = max(beside, key=lambda result: str(result.provenance["started"]))
-    key = replace(after.series_key, build=after.build.removesuffix(WITH_NUMPY_2))
-    before = next((result for result in results if (result.sha, result.series_key) == (after.sha, key)), None)
-    if before is None:
-        return None
-    comparison = comparisons.between(Question(before, after, site.campaign.rules))
-    rows = [(f"{code(site.answering['cpu'].code(case))}, {facts.told(case)}", change) for case, change in comparison.changes.items()]
-    fastest = [(case, change) for case, change in rows if change.verdict is Verdict.FASTER]
-    numpys = " → ".join(str(each.provenance["numpy"]) for each in (before, after))
-    on = escaped(f"torch {after.version}, numpy {numpys}, in the same launches on {after.processors}, {after.provenance['started'][:10]}")
-    return " ".join([f"{on}.", *sentences.headline(comparison.changes.values()), sentences.largest(rows), sentences.largest(fastest)])
+    first, second = (function_profiles.profiles_of(results[side]) for side in (before, after))
+    assert first
+    assert second
+    groups = why.sentence(function_changes.between(first, second, report.fields["case"])).partition(": ")[2]
+    of = report.fields["code"]
+    return f"{escaped(report.lines[0])}\n\n> {code(of)} {escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
 
 
 def newest_torch(site: Site) -> str:
@@ -204,10 +174,10 @@ PARTS: dict[str, Part] = {
     "methods": methods,
     "torch": lambda site: GUIDE.format(torch=newest_torch(site)),
     "torch_ja": lambda site: GUIDE_JA.format(torch=newest_torch(site)),
-    "detach": partial(finding, "detach", "3.11", "2.9.1", "2.10.0"),
-    "cpu": partial(finding, "cpu", "3.11", "2.9.1", "2.10.0"),
-    "numpy": partial(finding, "numpy", "3.9", "1.12.1", "1.13.1"),
-    "from_dlpack": partial(finding, "numpy_from_dlpack", "3.11", "2.8.0", "2.9.1"),
+    "detach": partial(finding, "detach", "2.9.1", "2.10.0"),
+    "cpu": partial(finding, "cpu", "2.9.1", "2.10.0"),
+    "numpy": partial(finding, "numpy", "1.12.1", "1.13.1"),
+    "from_dlpack": partial(finding, "numpy_from_dlpack", "2.8.0", "2.9.1"),
     **figures.PARTS,
     **article.PARTS,
 }
@@ -215,15 +185,15 @@ PARTS: dict[str, Part] = {
 
 def main() -> int:
     """Write every generated file."""
-    results = reader.load_results(Path("results"))
-    for problem in (*results.problems, *results.warnings):
+    loaded = reader.load_results(Path("results"))
+    for problem in loaded.problems:
         sys.stderr.write(f"{problem}\n")
-    if results.problems:
+    if loaded.problems:
         return 2  # a README from only some of the results would be wrong
-    written = documents(results.results)
+    written = documents(loaded.histories)
     for path, text in written.items():
         files.replace(path, text)
-    sys.stdout.write(f"{len(written)} files written from {len(results.results)} results\n")
+    sys.stdout.write(f"{len(written)} files written from {len(loaded.results)} results\n")
     return 0
 
 

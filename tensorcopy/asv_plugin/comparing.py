@@ -25,14 +25,14 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import Change, Verdict
+from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import now, revisions, settings
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
-from tensorcopy.numbers import counted, quantity, ratio_interval, ratio_text
+from tensorcopy.numbers import counted, percent, quantity, ratio_interval, ratio_text
 from tensorcopy.releases import release_table
-from tensorcopy.report.sentences import accepted_text, levels
+from tensorcopy.report.comparison import levels
 from tensorcopy.results import reader, select
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.result import Result
@@ -258,7 +258,8 @@ class _CaseLine:
             ratio = f"{'~' if doubtful else ''}{ratio_text(change.ratio)}"
         if change.interval is not None and isfinite(change.interval[1]):
             ratio += f" ({ratio_interval(change.interval)})"
-        return [self.mark, before, "failed" if self.mark == "!" else after, ratio, f"{self.name}{accepted_text(change)}"]
+        name = f"{self.name}; accepted: {change.accepted}" if change.accepted else self.name
+        return [self.mark, before, "failed" if self.mark == "!" else after, ratio, name]
 
 
 def _lines(comparison: Comparison, launches: Collection[Launch], selection: str, options: Namespace, place: str = "") -> list[_CaseLine]:
@@ -295,3 +296,11 @@ def _print_changes(rows: Sequence[_CaseLine], sides: Sequence[tuple[str, str]], 
             if not options.only_changed or options.split:
                 color_print(f"\n{title}\n")
             color_print(tabulate.tabulate(cells, headers=headers, tablefmt="github"))
+    if rows:
+        color_print(f"\n{_legend(options.factor)}")
+
+
+def _legend(factor: float) -> str:
+    """Return how the table differs from that of `tensorcopy compare`, whose margin is another, and from asv's."""
+    counts = f"A change counts from a factor of {factor:g} on (--factor); for tensorcopy compare from {percent(MARGIN)} on."
+    return f"{counts} ?: not decided, more launches would tell, or not compared."

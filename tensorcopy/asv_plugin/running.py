@@ -33,7 +33,7 @@ from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.sentences import failures
+from tensorcopy.report.failures import failures
 from tensorcopy.results import reader
 from tensorcopy.results.launches import Place
 from tensorcopy.worker import nvidia

@@ -14,15 +14,15 @@ from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job, Sides
 
 from tensorcopy.campaign import Campaign
+from tensorcopy.ci import pr_comment
+from tensorcopy.ci.pr_comment import Document, Pair
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
 from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.measure import now, plan, revisions
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report import pr_comment
-from tensorcopy.report.pr_comment import Document, Pair
-from tensorcopy.report.sentences import failures as failures_of
+from tensorcopy.report.failures import failures as failures_of
 from tensorcopy.worker.processes import ReportProgress
 
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
@@ -166,7 +166,7 @@ def _first(lines: Sequence[str]) -> list[str]:
 
 def document(request: PullRequest, pairs: Sequence[RevisionPair]) -> Document:
     """Return all results as `pr_comment` reads them."""
-    return Document(10, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
+    return Document(11, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
 
 
 def _pair(pair: RevisionPair, request: PullRequest) -> Pair:

@@ -8,11 +8,13 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
+from tensorcopy.cli import output
 from tensorcopy.cli.arguments import campaign, path
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
@@ -79,7 +81,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
     from tensorcopy.ci import pull_request
     from tensorcopy.measure import git
-    from tensorcopy.report import sentences, terminal
+    from tensorcopy.report import comparison
 
     start = monotonic()
     head = git.commit(options.head)
@@ -106,8 +108,9 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             _write(options.out, request, measured)  # after each pair: a later one may fail
     for pair in measured:
         if pair.comparison is not None:
-            how_to_list = f"tensorcopy ci comment {options.out}"
-            console.print(terminal.overview(pair.comparison, width=console.width, how_to_list=how_to_list))
+            report = comparison.report(pair.comparison)
+            sections = [replace(each, limited=False) for each in report.sections if not each.folded]  # the comment has the others
+            output.show(replace(report, sections=sections), console)
         if pair.note:
             console.print(pair.note, soft_wrap=True)
         for name, lines in pair.failures.items():
@@ -116,22 +119,21 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         console.print("nothing that is measured changed")
     elif not all(pair.compared for pair in measured):
         changes = [change for pair in measured if pair.comparison and not pair.compared for change in pair.comparison.changes.values()]
-        print(f"tensorcopy: {sentences.nothing_compared(changes)}", file=sys.stderr)
+        output.print_line(f"nothing was compared: {comparison.reasons(changes) or 'a side has no result'}")
     return pull_request.exit_code(measured)
 
 
 def _write(folder: Path, request: PullRequest, pairs: Sequence[RevisionPair]) -> None:
     import msgspec
 
-    from tensorcopy.ci import pull_request
-    from tensorcopy.report import pr_comment
+    from tensorcopy.ci import pr_comment, pull_request
 
     text = msgspec.json.format(msgspec.json.encode(pull_request.document(request, pairs)), indent=1)
     files.replace(folder / pr_comment.FILE, text + b"\n")
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import pr_comment
+    from tensorcopy.ci import pr_comment
 
     if not options.post:
         if not options.artifact.is_dir():

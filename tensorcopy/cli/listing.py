@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.cli import output
 from tensorcopy.cli.arguments import add_history, campaign, results_folder
 from tensorcopy.cli.output import print_errors
 from tensorcopy.errors import TensorcopyError
@@ -14,8 +16,8 @@ from tensorcopy.measure.settings import expression
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
+    from tensorcopy.report.table import Report
     from tensorcopy.results.cases import Case
     from tensorcopy.results.result import Result
 
@@ -46,7 +48,7 @@ def add(commands: Any) -> None:
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import environments, release_table, uv
-    from tensorcopy.report.terminal import terminal_table
+    from tensorcopy.report.table import of_cells
     from tensorcopy.results import reader
     from tensorcopy.worker import nvidia
 
@@ -70,7 +72,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
         cells = [f"{release.version}{kind}", str(release.date), pythons, installable, ", ".join(names) or "–"]
         rows.append([*cells, *([release.cuda, environments.why_no_gpu(release, gpus) or "runs"] if gpus else [])])
     header = ["torch", "date", "wheels for Python", "installable here on", "measured in", *titles]
-    console.print(terminal_table(header, rows, "l" * len(header)))
+    output.show(of_cells("", header, rows, "l" * len(header)), console)
     if gpus and environments.backend():
         console.print(f"CUDA is that of the default wheels: {environments.BACKEND}={environments.backend()} selects others")
     return print_errors(results.problems)
@@ -105,8 +107,9 @@ def _added(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report.sentences import USUAL_SPEED, failures, not_included, skips
-    from tensorcopy.report.terminal import Prose
+    from tensorcopy.report.comparison import not_included
+    from tensorcopy.report.failures import failures, skips
+    from tensorcopy.report.table import Report
     from tensorcopy.results import histories, reader
     from tensorcopy.results.cases import in_order_of_size
 
@@ -140,18 +143,16 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         tables.setdefault(case.suite, []).append(case)
     provenance = result.provenance
     place = f"{result.hardware(device)} ({result.history}, {device})"
-    console.print(f"torch {provenance['torch']} on {place}, Python {provenance['python']}, {provenance['started'][:10]}\n", soft_wrap=True)
+    console.print(f"torch {provenance['torch']} on {place}, Python {provenance['python']}, {provenance['started'][:10]}", soft_wrap=True)
     for suite, members in tables.items():
-        console.print(suite, soft_wrap=True)
-        console.print(_times_of(members, result))
         console.print("")
-    for line in failures(result):
-        console.print(f"failed: {line}", soft_wrap=True)
-    for line in skips(result):
-        console.print(f"skipped: {line}", soft_wrap=True)
+        output.show(_times_of(suite, members, result), console)
     timings = [case for case in cases if not case.tracked]
     notes = [
-        (f"± is half the 95 % interval. {USUAL_SPEED}", any(result.timings[case].error > 0 for case in timings)),
+        (
+            "± is half the 95 % interval. Use these times to compare releases of one case.",
+            any(result.timings[case].error > 0 for case in timings),
+        ),
         (
             "memcpy copies the same bytes, on the CPU by numpy into fresh memory, on a device by torch's copy_ into existing memory.",
             any(map(result.times_memcpy, timings)),
@@ -161,18 +162,22 @@ def _times(options: argparse.Namespace, console: Console) -> int:
             any(map(result.bandwidth, timings)),
         ),
     ]
-    if explained := " ".join(note for note, is_shown in notes if is_shown):
-        console.print(Prose(explained))
     problems = loaded.concerning(options.history)
-    for line in not_included(problems):
-        console.print(line, soft_wrap=True)
+    lines = [
+        *(f"failed: {line}" for line in failures(result)),
+        *(f"skipped: {line}" for line in skips(result)),
+        *(note for note, is_shown in notes if is_shown),
+        *not_included(problems),
+    ]
+    output.show(Report("", [], [], notes=lines), console)
     return print_errors(problems)
 
 
-def _times_of(cases: Sequence[Case], result: Result) -> Table:
+def _times_of(title: str, cases: Sequence[Case], result: Result) -> Report:
     """Return a table of the times of one suite's cases, or of the values that it tracks, without empty columns."""
     from tensorcopy.numbers import duration, percent, quantity, ratio_text, value_range
-    from tensorcopy.report.terminal import terminal_table
+    from tensorcopy.report.comparison import code_of, words
+    from tensorcopy.report.table import common, of_cells
 
     def cells(case: Case) -> tuple[str, ...]:
         if case.tracked:
@@ -188,10 +193,9 @@ def _times_of(cases: Sequence[Case], result: Result) -> Table:
             str(timing.launches),
         )
 
-    parameters = [name for name, _ in cases[0].parameters]
     titles = ("value", "from launch to launch") if cases[0].tracked else ("time", "±", "× memcpy", "GB/s", "in")
-    header = [*parameters, *titles, "launches"]
-    rows = [[*(value for _, value in case.parameters), *cells(case)] for case in cases]
-    shown = [column for column in range(len(header)) if any(row[column] for row in rows)]
-    align = "".join("l" if column < len(parameters) else "r" for column in shown)
-    return terminal_table([header[column] for column in shown], [[row[column] for column in shown] for row in rows], align)
+    short = common((case.name, words(case, case.name)[0][1:], words(case, case.name)[1]) for case in cases)
+    groups = {case.name: ": ".join(filter(None, [short[case.name][0], code_of(case, result)])) for case in cases}
+    rows = [[case.name, *cells(case)] for case in cases]
+    report = of_cells(title, ("", *titles, "launches"), rows, "l" + "r" * (len(titles) + 1))
+    return replace(report, short=lambda row: (groups[row[0]], short[row[0]][1] or row[0]))

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from itertools import groupby
-from string import ascii_lowercase
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
@@ -75,11 +75,9 @@ def add(commands: Any) -> None:
 
 
 def _advise(options: argparse.Namespace, console: Console) -> int:
-    from rich.text import Text
-
     from tensorcopy.copying.advise import advise, against_recommended, can_measure, origin
     from tensorcopy.numbers import count, duration, two_digits
-    from tensorcopy.report.terminal import Prose, terminal_table
+    from tensorcopy.report.table import Report, of_cells
 
     numel = options.numel.numel(options.dtype)
     names = ("independent", "keep_graph", "requires_grad", "device", "dtype", "layout")
@@ -95,45 +93,46 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.code else 1
     if not advice.code:
-        console.print(Prose(advice.why))
+        output.show(Report(advice.why, [], []), console)
         return 1
     times = {name: cell.seconds for name, cell in cells.items()}
     rows = sorted(table.rows, key=lambda row: (row.code != advice.code, row.method not in times, times.get(row.method, 0.0)))
-    multiple = cells[rows[0].method].multiple if rows[0].method in cells else None
-    figures = [duration(times[rows[0].method]) if rows[0].method in times else "", f"{two_digits(multiple)}× memcpy" if multiple else ""]
+    first = rows[0]
+    multiple = cells[first.method].multiple if first.method in cells else None
+    figures = [duration(times[first.method]) if first.method in times else "", f"{two_digits(multiple)}× memcpy" if multiple else ""]
     figures += [f"on {table.evidence.on} ({options.device})"] if table.evidence.measured == "shipped" else []
-    beside = ", ".join(filter(None, figures))
-    console.print(Text.assemble("use     ", (advice.code, "bold"), f"   {beside}".rstrip()), soft_wrap=True)
-    console.print(Prose(f"        {advice.why}"))
-    for caveat in rows[0].caveats:
-        console.print(Prose(f"caveat  {caveat}"))
-    if len(rows) > 1:
-        console.print("")
-        # each caveat once, by a letter in the table, and without the text of a warning
-        notes = dict.fromkeys(caveat.partition(":")[0] for row in rows for caveat in row.caveats)
-        letters = {note: ascii_lowercase[number % 26] for number, note in enumerate(notes)}
-        lines = []
-        for row in rows:
-            caveats = " ".join(sorted(letters[caveat.partition(":")[0]] for caveat in row.caveats)) or "none"
-            time = duration(times[row.method]) if row.method in times else "–"
-            against = cells[row.method].against if row.method in cells else None
-            lines.append([row.code, time, against_recommended(against) if against else "", caveats])
-        console.print(terminal_table(("matching methods", "time", "vs recommended", "caveats"), lines, "lrll"))
-        for note, letter in letters.items():
-            console.print(Prose(f"{letter}  {note}"))
-    nearest = f"nearest measured size: {count(advice.numel)} elements; " if advice.numel != numel else ""
+    lines = []
+    for row in rows:
+        time = duration(times[row.method]) if row.method in times else "–"
+        against = cells[row.method].against if row.method in cells else None
+        lines.append([row.code, time, against_recommended(against) if against else "", "; ".join(map(_in_a_table, row.caveats))])
+    nearest = [f"Nearest measured size: {count(advice.numel)} elements."] if advice.numel != numel else []
     if (table.timed.dtype, table.timed.layout) != (options.dtype, options.layout):
-        asked = f"{options.dtype}, {options.layout}"
-        nearest = f"nearest measured case, not the same as {asked}: {table.timed.dtype}, {table.timed.layout}; {nearest}"
-    console.print(Prose(f"\n{nearest}{origin(advice)}"))
+        measured = f"{table.timed.dtype}, {table.timed.layout}"
+        nearest.append(f"Nearest measured tensor, not the same as {options.dtype}, {options.layout}: {measured}.")
+    beside = ", ".join(filter(None, figures))
+    report = of_cells(
+        f"Use {advice.code}{f': {beside}' if beside else ''}",
+        ("matching methods", "time", "vs recommended", ""),
+        lines if len(lines) > 1 else [],
+        "lrll",
+        lines=[advice.why, *(f"Note: {caveat}." for caveat in first.caveats)],
+        notes=[*nearest, f"Times {origin(advice)}."],
+    )
+    output.show(report, console)
     return 0
+
+
+def _in_a_table(caveat: str) -> str:
+    """Return a caveat without the text of a warning."""
+    return caveat.partition(": ")[0] if caveat.startswith("warns") else caveat
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
     """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
     from tensorcopy.copying.inside.semantics import describe, describe_differences, error_of
     from tensorcopy.releases import interpreters
-    from tensorcopy.report.terminal import terminal_table
+    from tensorcopy.report.table import Report, ReportColumn, ReportSection
 
     report = interpreters.run_probe(
         interpreters.executable(options.interpreter),
@@ -146,17 +145,27 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
         return 1 if differing else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
+    sections = []
     for device in devices:
-        if len(devices) > 1:
-            console.print(device)
         cells = []
         for _, (plain, with_grad) in groupby((row for row in rows if row["device"] == device), key=lambda row: row["method"]):
             sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
-            seen = [row["observed"] for row in (plain, with_grad)]  # of an error its name; the rest is below the table
-            cells.append([sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in seen)])
-        table = terminal_table(["", "", "plain tensor", "tensor that requires grad"], cells, "llll")
-        console.print(table)
-        console.print("")
+            # of an error its name; the rest is below the table
+            seen = [str(row["observed"]["raises"]).partition(":")[0] or describe(dict(row["observed"])) for row in (plain, with_grad)]
+            tensors = ("",) if seen[0] == seen[1] else ("plain tensor", "requires grad")
+            cells += [(sign, plain["code"], tensor, text) for tensor, text in zip(tensors, seen)]
+        sections.append(ReportSection(device if len(devices) > 1 else "", cells, limited=False))
+    table = Report(
+        "",
+        [ReportColumn("", itemgetter(3), left=True)],
+        sections,
+        title="",
+        name=lambda row: ", ".join(filter(None, row[1:3])),
+        short=lambda row: (row[1], row[2]) if row[2] else ("", row[1]),
+        mark=itemgetter(0),
+    )
+    output.show(table, console)
+    console.print("")
     codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
         observed = row["observed"]
@@ -205,7 +214,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
     elif options.out is not None:
         console.print(f"Picture written to {options.out}", soft_wrap=True)
     else:
-        console.print(sweep.table(document, options.relative_to))
+        output.show(sweep.table(document, options.relative_to), console)
         grad = ", a leaf that requires grad" if options.requires_grad else ""
         how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
         console.print(f"\n{how}: the usual turn of a millisecond, the mean of the fastest third", soft_wrap=True)

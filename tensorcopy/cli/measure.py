@@ -165,7 +165,7 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
 
 def print_outcome(outcome: Outcome, console: Console) -> int:
     """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
-    from tensorcopy.report.sentences import failures
+    from tensorcopy.report.failures import failures
 
     print_errors(outcome.problems)
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases

@@ -22,6 +22,7 @@ from tensorcopy.errors import TensorcopyError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tensorcopy.report.table import Report
     from tensorcopy.worker.processes import ReportProgress
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
@@ -84,6 +85,17 @@ def console(*, stderr: bool = False) -> Console:
     created = CleanConsole(file=stream, stderr=stderr, highlight=False, markup=False, emoji=False, **options)
     created.push_render_hook(created)  # type: ignore[arg-type]
     return created
+
+
+def show(report: Report, console: Console, form: str = "text", *, everything: bool = False) -> None:
+    """Print a report in a format."""
+    from tensorcopy.report import table
+
+    if form == "text":
+        for line in table.terminal(report, console.width, everything=everything):
+            console.print(line, soft_wrap=True)
+    else:
+        sys.stdout.write(table.FORMATS[form](report))
 
 
 def _width(stream: TextIO) -> int:

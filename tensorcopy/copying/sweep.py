@@ -11,19 +11,16 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from tensorcopy.copying import BASELINE, advise
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
-from tensorcopy.report.terminal import terminal_table
+from tensorcopy.report.table import Report, of_cells
 from tensorcopy.worker.processes import installing
 from tensorcopy.worker.turns import usual
 
 BARS = "▁▂▃▄▅▆▇█"
-COLUMNS = 4  # sizes whose times are shown
+COLUMNS = 3  # sizes whose times are shown
 
 # colours that colour-blind readers can distinguish (after Okabe and Ito, 2008), dark enough for text; the marks serve prints without colour
 COLOURS = ("#0072B2", "#C94F00", "#00805C", "#A8447F", "#A36F00", "#2E7FB0", "#000000", "#7A7400")
@@ -95,26 +92,22 @@ def _values(document: Document, relative_to: str, of: str = "usual") -> list[lis
     return [[point[of] / divisor for point, divisor in zip(curve["points"], ones)] for curve in document["curves"]]
 
 
-def table(document: Document, relative_to: str = "") -> RenderableType:
-    """Return a row for each method with its curve and its time at some sizes, of which the fastest is bold.
+def table(document: Document, relative_to: str = "") -> Report:
+    """Return a row for each method with its curve and its time at some sizes, the fastest first, and last the memcpy baseline.
 
     A curve has eight steps of a logarithmic scale, which spans the methods' times; the memcpy baseline may be below it.
     """
-    values, curves = _values(document, relative_to), document["curves"]
+    curves, values = document["curves"], _values(document, relative_to)
     low, high = (log(extreme(value for row in values[:-1] for value in row)) for extreme in (min, max))
     numels = [point["numel"] for point in curves[0]["points"]]
     shown = sorted({round(step * (len(numels) - 1) / (COLUMNS - 1)) for step in range(COLUMNS)})
-    rows: list[list[RenderableType]] = []
-    for curve, row in zip(curves, values):
-        is_baseline = curve is curves[-1]
+    rows = []
+    for curve, row in sorted(zip(curves, values), key=lambda each: (each[0] is curves[-1], sum(map(log, each[1])))):
+        name = f"memcpy baseline: {curve['code']}" if curve is curves[-1] else curve["code"]
         bars = "".join(BARS[min(7, max(0, round(7 * (log(value) - low) / ((high - low) or 1))))] for value in row)
-        name = Text(f"memcpy baseline: {curve['code']}", "dim") if is_baseline else Text(curve["code"])
-        rows.append([name, bars])
-        for index in shown:
-            is_fastest = row[index] == min(each[index] for each in values[:-1]) and not is_baseline
-            rows[-1].append(Text(multiple(row[index]) if relative_to else duration(row[index]), "bold" if is_fastest else ""))
-    header = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
-    return terminal_table(header, rows, "ll" + "r" * len(shown))
+        rows.append([name, bars, *(multiple(row[index]) if relative_to else duration(row[index]) for index in shown)])
+    titles = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
+    return of_cells("", titles, rows, "ll" + "r" * len(shown))
 
 
 def plot(what: str = "copies", *, logx: bool = True, logy: bool = True, relative_to: str = "", axes: Any = None, **options: Any) -> Any:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from math import inf, log
 
@@ -159,14 +158,6 @@ def releases_of(histories: Iterable[CaseHistory]) -> list[str]:
     return release_table.in_order({release for each in histories for release in each.releases})
 
 
-class Age(Enum):
-    """When an open case last became slower: with the newest release, with another of the last `LAST`, or earlier."""
-
-    NEW = "new"
-    RECENT = "recent"
-    OLDER = "older"
-
-
 @dataclass(frozen=True)
 class Standing:
     """Where a timed case stands."""
@@ -178,7 +169,6 @@ class Standing:
     cost: Change | None  # the change from that release to the newest one
     is_open: bool  # whether the newest release of the history measured the case, and is significantly slower than the best one
     since: Step | None  # of an open case, its last slowdown that no later release took back; None where it crept
-    age: Age  # of that step; older where it crept
 
     @property
     def ratio(self) -> float:
@@ -191,20 +181,11 @@ class Standing:
         return "" if self.best is None else self.history.releases[self.best]
 
     @property
-    def since_release(self) -> str:
-        """The release since which an open case is slower; "" where it crept."""
-        return self.history.releases[self.since.index] if self.since else ""
-
-    @property
-    def rank(self) -> tuple[float, float]:
-        """Its place among open cases of an age, the lowest first: by its slowdown, then by its cost; an older one by its cost alone."""
-        return -(self.since.ratio if self.since and self.age is not Age.OLDER else 1.0), -self.ratio
-
-    @property
     def accepted(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of the release since which it is slower; "" where it does not."""
         history = self.history
-        return history.rules.why(history.case.name, self.since_release or history.releases[self.newest])
+        since = self.newest if self.since is None else self.since.index
+        return history.rules.why(history.case.name, history.releases[since])
 
     @property
     def times(self) -> tuple[float, float]:
@@ -213,29 +194,24 @@ class Standing:
         return values[self.newest if self.best is None else self.best] or 0.0, values[self.newest] or 0.0
 
 
-def standing(history: CaseHistory, last: int = 0) -> Standing | None:
-    """Return where a case stands; None for counts, and where nothing was measured.
-
-    last : the number of releases among which the best is sought, with the newest; 0 for all
-    """
+def standing(history: CaseHistory) -> Standing | None:
+    """Return where a case stands; None for counts, and where nothing was measured."""
     if not history.places or not history.case.kind.decides:
         return None
     newest = history.places[-1]
     earlier = [index for index in history.places[:-1] if history.have_met(index, newest)]
-    among = [index for index in earlier if not last or index > newest - last]
-    lowest = min(among, key=lambda index: history.values[index] or inf, default=newest)
+    lowest = min(earlier, key=lambda index: history.values[index] or inf, default=newest)
     best = lowest if (history.values[lowest] or inf) < (history.values[newest] or 0.0) else None
     cost = None if best is None else history.change(best, newest)
     is_newest = newest == len(history.releases) - 1
     # p of the comparison with each earlier release is adjusted for all cases; the chance of a false alarm among all of them is their sum
-    is_open = is_newest and cost is not None and cost.verdict is Verdict.SLOWER and (cost.p or 0.0) * len(among) <= ALPHA
+    is_open = is_newest and cost is not None and cost.verdict is Verdict.SLOWER and (cost.p or 0.0) * len(earlier) <= ALPHA
     slower = [step for step in history.steps if is_open and best is not None and step.index > best and step.rises]
     since = next((step for step in reversed(slower) if history.taken_back(step) is None), None)
-    age = Age.OLDER if since is None else Age.NEW if since.index == newest else Age.RECENT if since.index > newest - LAST else Age.OLDER
     first = history.change(earlier[0], newest) if earlier else None
-    return Standing(history, newest, first, best, cost, is_open, since, age)
+    return Standing(history, newest, first, best, cost, is_open, since)
 
 
-def standings(by_case: Mapping[Case, CaseHistory], last: int = 0) -> dict[Case, Standing]:
+def standings(by_case: Mapping[Case, CaseHistory]) -> dict[Case, Standing]:
     """Return where each timed case stands, as `standing`."""
-    return {case: each for case, history in by_case.items() if (each := standing(history, last))}
+    return {case: each for case, history in by_case.items() if (each := standing(history))}

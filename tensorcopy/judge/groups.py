@@ -1,4 +1,4 @@
-"""Cases together: the changes of groups of cases at each release, and the open regressions of each method.
+"""Cases together: the changes of groups of cases at each release, and the open cases of each method.
 
 A group is a suite's methods on one device, on small or on large tensors: a change of torch often moves many of them.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import median
+from typing import NamedTuple
 
-from tensorcopy.judge.case_history import Age, CaseHistory, Standing, Step, releases_of
+from tensorcopy.judge import meaning
+from tensorcopy.judge.case_history import CaseHistory, Standing, Step, releases_of
+from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import Case
 from tensorcopy.results.kinds import TIME, Kind
@@ -78,64 +80,65 @@ def _changes_at(release: str, group: CaseGroup, histories: Sequence[CaseHistory]
             yield ReleaseChange(release, group, verdict, tuple(cases), len(histories), ratio, cases, against)
 
 
-@dataclass(frozen=True)
-class OpenRegression:
-    """The open cases of one method on one device, in order of `Standing.rank`."""
+class OpenCase(NamedTuple):
+    """A case whose newest release is slower than an earlier one."""
 
-    standings: tuple[Standing, ...]
+    standing: Standing
+    since: OpenSince
+    step: Step | None  # its last slowdown that stays, of one that is back that slowdown; None where it crept
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        return self.standing.history.case
+
+    @property
+    def release(self) -> str:
+        """The release with which it became slower; "" where it crept."""
+        return self.standing.history.releases[self.step.index] if self.step else ""
+
+
+class OpenMethod(NamedTuple):
+    """The open cases of one method or suite on a device that became slower at the same time; the largest cost first."""
+
+    since: OpenSince
+    cases: tuple[OpenCase, ...]
+
+    @property
+    def is_news(self) -> bool:
+        """Whether a case is neither accepted nor back to an earlier level."""
+        return self.since is not OpenSince.BACK and not all(each.standing.accepted for each in self.cases)
 
     @property
     def worst(self) -> Standing:
         """The case with the largest cost."""
-        return max(self.standings, key=lambda each: each.ratio)
+        return self.cases[0].standing
 
     @property
-    def slowed_most(self) -> Standing:
-        """The case with the largest slowdown of its age, and of equal ones the largest cost."""
-        return max(self.standings, key=lambda each: (each.since.ratio if each.since else 1.0, each.ratio))
-
-    @property
-    def accepted(self) -> str:
-        """Why all of its cases are known and stay; "" where one is not accepted."""
-        reasons = dict.fromkeys(standing.accepted for standing in self.standings)
-        return "; ".join(reasons) if all(reasons) else ""
-
-    @property
-    def number_accepted(self) -> int:
-        """How many of its cases are known and stay."""
-        return sum(bool(each.accepted) for each in self.standings)
-
-    @cached_property
-    def by_age(self) -> dict[Age, OpenRegression]:
-        """Its cases of each age that has any, the newest first."""
-        ages = {age: tuple(each for each in self.standings if each.age is age) for age in Age}
-        return {age: OpenRegression(members) for age, members in ages.items() if members}
-
-    @property
-    def method(self) -> str:
-        """The method's name, or the suite's where it has no methods."""
-        case = self.worst.history.case
-        return _method(case) or case.spec.label
+    def slowed_most(self) -> OpenCase:
+        """The case with the largest single slowdown; where all crept, the one with the largest cost."""
+        return max(self.cases, key=lambda each: each.step.ratio if each.step else 0.0)
 
 
-def _method(case: Case) -> str:
-    """Return the method of a case, "" where it has none: a parameter "method" of a third-party suite can be anything."""
-    return dict(case.parameters).get("method", "") if case.spec.shipped else ""
-
-
-def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
-    """Return the open regressions by method, in order of `Standing.rank`."""
-    by_method: dict[tuple[str, str], list[Standing]] = {}
-    for each in standings:
+def open_cases(standings: Mapping[Case, Standing], by_case: Mapping[Case, CaseHistory]) -> dict[Case, OpenCase]:
+    """Return the open cases among some; by_case : the histories of all, of which those of instructions tell what is back."""
+    found = {}
+    for case, each in standings.items():
         if each.is_open:
-            case = each.history.case
-            by_method.setdefault((_method(case) or case.suite, case.device), []).append(each)
-    regressions = (OpenRegression(tuple(sorted(members, key=lambda each: each.rank))) for members in by_method.values())
-    return sorted(regressions, key=lambda each: each.standings[0].rank)
+            counts = meaning.instructions(by_case, case)
+            found[case] = OpenCase(each, meaning.open_since(each, counts), meaning.slowdown(each, counts) or each.since)
+    return found
 
 
-def by_age(regressions: Iterable[OpenRegression]) -> dict[Age, list[OpenRegression]]:
-    """Return the open cases of each age that has any by method: the newest first, and of each in order of `Standing.rank`."""
-    parts = [each.by_age for each in regressions]
-    ages = {age: [ages[age] for ages in parts if age in ages] for age in Age}
-    return {age: sorted(of_age, key=lambda each: each.standings[0].rank) for age, of_age in ages.items() if of_age}
+def open_methods(cases: Iterable[OpenCase]) -> list[OpenMethod]:
+    """Return open cases of a device by method: the newest first, and then those with the largest cost."""
+    found: dict[tuple[OpenSince, str], list[OpenCase]] = {}
+    for each in cases:
+        found.setdefault((each.since, subject(each.case)), []).append(each)
+    methods = [OpenMethod(since, tuple(sorted(of, key=lambda each: -each.standing.ratio))) for (since, _), of in found.items()]
+    return sorted(methods, key=lambda each: ([*OpenSince].index(each.since), -each.worst.ratio))
+
+
+def subject(case: Case) -> str:
+    """Return what a case is of: its method, or else its suite; a parameter "method" of a third-party suite can be anything."""
+    return dict(case.parameters).get("method", "") if case.spec.shipped and "method" in dict(case.parameters) else case.spec.label

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
+from tensorcopy.judge.comparisons import Comparison
 from tensorcopy.judge.paired import Verdict, has_changed
+from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.kinds import TOLERANCES
 
 MOST_BACK = 0.05  # relative, the largest slowdown that is back: the layouts of two released binaries differ by 2 to 3 % each
@@ -42,6 +46,27 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
     total, ratio = history.change(earlier, index), count_ratio(instructions, history.releases[earlier], history.releases[index])
     is_level = total is not None and total.verdict in (Verdict.UNCHANGED, Verdict.FASTER)
     return is_level and (ratio is None or ratio < 1 or are_same(ratio))
+
+
+def with_back(comparison: Comparison, by_case: Mapping[Case, CaseHistory]) -> Comparison:
+    """Return a comparison that knows which of its slower cases are back to an earlier level: where its sides are neighbours in a history.
+
+    by_case : the history of both sides, as `case_history.over` has it
+    """
+    slower = [case for case, change in comparison.changes.items() if change.verdict is Verdict.SLOWER and case in by_case]
+    back = set()
+    for case in slower:
+        history = by_case[case]
+        index = history.results.index(comparison.after) if comparison.after in history.results else -1
+        if index in history.places[1:] and history.results[history.before(index)] is comparison.before:
+            back |= {case} if is_back(history, index, instructions(by_case, case)) else set()
+    return replace(comparison, back=frozenset(back))
+
+
+def instructions(by_case: Mapping[Case, CaseHistory], case: Case) -> CaseHistory | None:
+    """Return the counts of a timed case over the releases; None without any."""
+    counted = counted_case(case) if case.spec.timed else None
+    return by_case.get(counted) if counted else None
 
 
 def slowdown(standing: Standing, instructions: CaseHistory | None) -> Step | None:

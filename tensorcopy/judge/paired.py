@@ -119,7 +119,7 @@ class CountPair:
 
 @dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
 class Change:
-    """The verdict on one case, with its reason and the numbers behind it; `report.sentences` has the texts."""
+    """The verdict on one case, with its reason and the numbers behind it; `report.comparison` has the texts."""
 
     verdict: Verdict
     reason: Reason

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -125,6 +126,13 @@ def profiles_of(result: Result) -> Profiles | None:
     if profiles.torch_sha != result.sha:
         raise launches.damaged(newest, f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
     return profiles
+
+
+def readable(result: Result) -> Profiles | None:
+    """Return the newest profiles of a result; None also where they cannot be read, which `damaged` tells."""
+    with suppress(TensorcopyError):
+        return profiles_of(result)
+    return None
 
 
 def damaged(results: Iterable[Result]) -> list[TensorcopyError]:

@@ -21,7 +21,7 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
     Raises TensorcopyError, before anything is copied, for a folder without a launch, a file that cannot be read, and one that `into` has
     with other bytes.
     """
-    copies, there = dict[Path, bytes](), 0
+    copies, there = dict[Path, bytes](), set[Path]()
     for folder in folders:
         if not (found := dict(_files(folder))):
             got, allowed = f"no launch in {folder}", "a folder of results, or of such folders"
@@ -34,7 +34,7 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
                 got, following = f"{got}, {len(known):,} in {target}", "remove the damaged one of the two"
                 raise launches.FileProblem(what, path=target, got=got, allowed="a file that never changes", next=following)
             if target.exists():
-                there += 1
+                there.add(target)
             else:
                 copies[target] = data
     new = 0
@@ -45,8 +45,8 @@ def merge(folders: Sequence[Path], into: Path) -> tuple[int, int]:
         except launches.FileProblem:
             if launches.content(target) != data:
                 raise
-            there += 1  # another merge was faster
-    return new, there
+            there.add(target)  # another merge was faster
+    return new, len(there)
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:

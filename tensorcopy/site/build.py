@@ -22,11 +22,11 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
 from tensorcopy.numbers import count, counted, duration, unbroken
-from tensorcopy.report.formats import csv_text
+from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.site import facts, views
-from tensorcopy.site.facts import OPEN, Row, ShownHistory, Site, slug, told
+from tensorcopy.site.facts import Site, slug, told
 from tensorcopy.site.views import Page
 
 STATIC = Path(__file__).with_name("static")
@@ -34,6 +34,7 @@ NAVIGATION = {"History": "history.html", "Compare": "compare/index.html", "Slowe
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 OWN = "TENSORCOPY_OWN_HISTORY"  # the variable in which `dashboard` names the history of its machine
 FEED, BADGE, SCHEMA = "slowdowns.xml", "regressions.svg", "launch.schema.json"
+CSV = ("torch", "value", "unit", "ratio", "low", "high", "verdict", "meaning", "detectable", "instructions", "launches")
 LETTER = 6.6  # width of a letter of the badge
 Problems = Sequence[TensorcopyError]
 
@@ -112,10 +113,14 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
     for page in pages.values():
         yield page.address, _html(templates, page, root, translate)
     for history in content.histories:
-        yield f"data/{slug(history.name)}.csv", csv_text(("case", *Row._fields), [*_table(history)])
+        table = [[case.name, *_of_csv(row)] for case in history.shown for row in history.measured(case)]
+        yield f"data/{slug(history.name)}.csv", csv_text(("case", *CSV), table)
     for history, subject, device in content.subjects():
         cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
-        document = {case.name: views.launches(history, case) for case in cases}
+        rows = {case.name: history.measured(case) for case in cases}
+        document = {
+            name: [{field: each for field, each in row.items() if each not in (None, "")} for row in of] for name, of in rows.items()
+        }
         yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
     yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)
@@ -172,11 +177,9 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
     return made
 
 
-def _table(history: ShownHistory) -> Iterator[list[object]]:
-    """Yield a row for each case and release: what the pages show of it."""
-    for case in history.shown:
-        for row in history.rows(case):
-            yield [case.name, *row]
+def _of_csv(row: dict[str, Any]) -> Iterator[object]:
+    """Yield the fields of a release's row; of its launches only their number."""
+    yield from (len(row[name]) if name == "launches" else "" if row[name] is None else row[name] for name in CSV)
 
 
 def entries(content: Site) -> Iterator[dict[str, str]]:
@@ -185,18 +188,18 @@ def entries(content: Site) -> Iterator[dict[str, str]]:
     Its id has the device and the release alone, and its day is that of the first launch that timed the cases: a reader shows it once.
     """
     for device, history in content.answering.items():
-        new = [each for each in facts.open_methods(history, device) if each.since is facts.OpenSince.NEW]
+        new = [each for each in history.open_methods(device) if each.since is facts.OpenSince.NEW]
         if not new:
             continue
         result = history.newest(device)
-        sizes = {each: max(history.standings[case].ratio for case in each.cases) for each in new}
         texts = [
-            f"{history.code(each.cases[0])}: up to +{100 * (sizes[each] - 1):.1f} % in {counted(len(each.cases), 'case')}" for each in new
+            f"{history.code(each.cases[0].case)}: up to +{100 * (each.worst.ratio - 1):.1f} % in {counted(len(each.cases), 'case')}"
+            for each in new
         ]
         yield {
             "id": f"{content.source or 'urn:tensorcopy'}/feed/new/{device}/{result.version}",
             "title": f"torch {result.version} on {device}: {counted(len(new), 'method')} slower",
-            "day": result.first_day_of(case for each in new for case in each.cases),
+            "day": result.first_day_of(of.case for each in new for of in each.cases),
             "summary": f"{result.hardware(device)} ({history.name}); {'; '.join(texts)}",
         }
 
@@ -205,11 +208,10 @@ def open_message(content: Site) -> str:
     """Return for each device how many methods are slower than with an earlier release, and not accepted as such."""
     texts = []
     for device, history in content.answering.items():
-        slower = {history.subject(case) for case, since in history.open.items() if case.device == device and since in OPEN}
+        opened = [each for case, each in history.open.items() if case.device == device]
+        slower = {history.subject(each.case) for each in opened if each.since is not facts.OpenSince.BACK}
         accepted = {
-            subject
-            for subject in slower
-            if all(history.standings[case].accepted for case in history.open if history.subject(case) == subject and case.device == device)
+            subject for subject in slower if all(each.standing.accepted for each in opened if history.subject(each.case) == subject)
         }
         texts.append(f"{len(slower - accepted)} on torch {history.newest(device).version} ({device})")
     return ", ".join(texts) or "nothing measured yet"

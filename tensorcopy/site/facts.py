@@ -11,30 +11,31 @@ from typing import Any, NamedTuple
 
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import case_history, comparisons, function_changes, meaning
+from tensorcopy.judge import case_history, comparisons, function_changes, groups, meaning
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.function_changes import ProfileDifference
+from tensorcopy.judge.groups import OpenCase, OpenMethod
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.numbers import count, duration, duration_range, extent, percent, quantity, signed_interval, signed_percent
 from tensorcopy.results import function_profiles, suite_specs
-from tensorcopy.results.cases import Case, counted_case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.histories import History, ranked
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker.devices import DEVICES
 
-__all__ = ["LAST", "Case", "Change", "Comparison", "OpenSince", "Verdict"]  # that other modules of the site name
+__all__ = ["LAST", "Case", "Change", "Comparison", "OpenCase", "OpenMethod", "OpenSince", "Verdict"]  # that other modules of the site name
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
-OPEN = (OpenSince.NEW, OpenSince.RECENT, OpenSince.OLDER)  # what the badge counts; the rest is back to an earlier level
 
 
 class Row(NamedTuple):
-    """A case with one release, as texts: a row of its page and of the CSV."""
+    """A case with one release, as texts."""
 
     release: str
     value: str
@@ -97,10 +98,17 @@ class ShownHistory:
         return case_history.standings(self.cases)
 
     @cached_property
-    def open(self) -> dict[Case, OpenSince]:
-        """Since when each open case is slower than it was, on the devices whose first history it is."""
-        found = {case: each for case, each in self.standings.items() if each.is_open and case.device in self.answers_for}
-        return {case: meaning.open_since(each, self.instructions(case)) for case, each in found.items()}
+    def open(self) -> dict[Case, OpenCase]:
+        """The cases that are slower than they were, on the devices whose first history it is."""
+        return groups.open_cases({case: each for case, each in self.standings.items() if case.device in self.answers_for}, self.cases)
+
+    def is_open(self, case: Case) -> bool:
+        """Return whether a case is slower than it was, and not back to an earlier level."""
+        return case in self.open and self.open[case].since is not OpenSince.BACK
+
+    def open_methods(self, device: str) -> list[OpenMethod]:
+        """Return the open cases of a device by method: the newest first, and then those with the largest cost."""
+        return groups.open_methods(each for case, each in self.open.items() if case.device == device)
 
     def on(self, device: str) -> list[Result]:
         """Return the results with times on a device, in order of release."""
@@ -122,12 +130,11 @@ class ShownHistory:
 
     def instructions(self, case: Case) -> CaseHistory | None:
         """Return the counts of a timed case over the releases; None without any."""
-        counted = counted_case(case) if case.spec.timed else None
-        return self.cases.get(counted) if counted else None
+        return meaning.instructions(self.cases, case)
 
     def subject(self, case: Case) -> str:
         """Return what has the page of a case: its method, or else its suite."""
-        return dict(case.parameters).get("method", "") if case.spec.shipped and "method" in dict(case.parameters) else case.spec.label
+        return groups.subject(case)
 
     def code(self, case: Case) -> str:
         """Return the code that a case times."""
@@ -144,7 +151,9 @@ class ShownHistory:
 
     def anchor(self, case: Case) -> str:
         """Return the anchor of a case on the page of its method and device."""
-        return slug("-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))]))
+        return identifier(
+            "-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))])
+        )
 
     def rows(self, case: Case) -> list[Row]:
         """Return a case with each release, the newest first."""
@@ -176,6 +185,34 @@ class ShownHistory:
                 rows.append(row)
         return rows[::-1]
 
+    def measured(self, case: Case) -> list[dict[str, Any]]:
+        """Return a case with each release as numbers: its value, the change from the release before, and its launches."""
+        of_case = self.cases[case]
+        steps = {step.index: step for step in of_case.steps}
+        rows = []
+        for index, result in enumerate(of_case.results):
+            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
+            instructions = result.count_of(case) if case.spec.timed else None
+            times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
+            low, high = change.interval if change and change.interval else (None, None)
+            if value:
+                rows.append(
+                    {
+                        "torch": result.version,
+                        "value": float(f"{value.value:.6g}"),
+                        "unit": of_case.unit,
+                        "ratio": _digits(change.ratio if change else None),
+                        "low": _digits(low),
+                        "high": _digits(high),
+                        "verdict": change.verdict.value if change else "",
+                        "meaning": self.meaning(case, step) if step and case.spec.timed else "",
+                        "detectable": _digits(change.detectable if change else None),
+                        "instructions": round(instructions.value) if instructions else None,
+                        "launches": [float(f"{time:.4g}") for time in times],
+                    }
+                )
+        return rows
+
     def meaning(self, case: Case, step: Step) -> str:
         """Return what became of a change of a time; "" where it stays and is new."""
         of_case = self.cases[case]
@@ -184,22 +221,18 @@ class ShownHistory:
         index = of_case.taken_back(step)
         return f"taken back by {of_case.releases[index]}" if index is not None else ""
 
-    def slowdown(self, case: Case) -> Step | None:
-        """Return the last slowdown of an open case that stays and is no return to an earlier level; None where it crept."""
-        return meaning.slowdown(self.standings[case], self.instructions(case))
-
     def instructions_text(self, case: Case, before: str, after: str) -> str:
         """Return how the instructions of a case differ between two releases: "same instructions", "+2.4 % instructions", "not counted"."""
         return _instructions_text(meaning.count_ratio(self.instructions(case), before, after))
 
     def compare(self, before: Result, after: Result, device: str) -> Comparison:
         """Return the comparison of two results on a device."""
-        return comparisons.between(Question(before, after, self.rules)).selected(device=device)
+        return meaning.with_back(comparisons.between(Question(before, after, self.rules)).selected(device=device), self.cases)
 
     @cached_property
     def profiled(self) -> list[tuple[Result, Any]]:
         """The results whose functions were counted, in order of release, with their profiles."""
-        return [(each, profiles) for each in self.results if (profiles := function_profiles.profiles_of(each))]
+        return [(each, profiles) for each in self.results if (profiles := function_profiles.readable(each))]
 
     @cached_property
     def causes(self) -> dict[str, list[Cause]]:
@@ -247,6 +280,10 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
 def step_text(case: Case, step: Step) -> str:
     """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
     return case.kind.size(step.before, step.after, case.spec.unit)
+
+
+def _digits(number: float | None) -> float | None:
+    return None if number is None else round(number, 4)
 
 
 def _against(step: Step) -> str:
@@ -306,6 +343,11 @@ class Site:
             for subject, device in dict.fromkeys((history.subject(case), case.device) for case in history.shown):
                 yield history, subject, device
 
+    @cached_property
+    def addresses(self) -> dict[tuple[str, str], str]:
+        """The address of the page of each method or suite by device; a method that was only observed on a device has none there."""
+        return {(subject, device): history.page_of(subject, device) for history, subject, device in reversed([*self.subjects()])}
+
 
 def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Site:
     """Return what the pages show of some histories; options : the other fields of `Site`."""
@@ -317,25 +359,6 @@ def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Si
     return Site(campaign, tuple(dict.fromkeys([*answering.values(), *shown.values()])), answering, **options)
 
 
-class OpenMethod(NamedTuple):
-    """The open cases of one method or suite on a device that became slower at the same time; the largest cost first."""
-
-    since: OpenSince
-    cases: tuple[Case, ...]
-
-
-def open_methods(history: ShownHistory, device: str) -> list[OpenMethod]:
-    """Return the open cases of a device by method: the newest first, and then those with the largest cost."""
-    found: dict[tuple[OpenSince, str], list[Case]] = {}
-    for case, since in history.open.items():
-        if case.device == device:
-            found.setdefault((since, history.subject(case)), []).append(case)
-    by_cost = [
-        OpenMethod(since, tuple(sorted(cases, key=lambda case: -history.standings[case].ratio))) for (since, _), cases in found.items()
-    ]
-    return sorted(by_cost, key=lambda each: ([*OpenSince].index(each.since), -history.standings[each.cases[0]].ratio))
-
-
 def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
     """Return how the timed cases of a comparison came out: numbers, sizes and methods, and which are back at which earlier level.
 
@@ -343,7 +366,7 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
     """
     changes = {case: change for case, change in comparison.changes.items() if change.timed}
     of_verdict = {verdict: [case for case, change in changes.items() if change.verdict is verdict] for verdict in Verdict}
-    back = [case for case in of_verdict[Verdict.SLOWER] if is_back(history, case, comparison)]
+    back = [case for case in of_verdict[Verdict.SLOWER] if case in comparison.back]
     before, after = (side.version for side in comparison.sides)
     levels = {(of_case := history.cases[case]).releases[of_case.before(of_case.results.index(comparison.before))] for case in back}
     level = levels.pop() if len(levels) == 1 else ""
@@ -374,20 +397,10 @@ def size_range(ratios: Sequence[float]) -> str:
     return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
 
 
-def is_back(history: ShownHistory, case: Case, comparison: Comparison) -> bool:
-    """Return whether a comparison of neighbouring releases shows a case back at an earlier level."""
-    of_case = history.cases.get(case)
-    index = of_case.results.index(comparison.after) if of_case and comparison.after in of_case.results else -1
-    if not of_case or index not in of_case.places[1:] or of_case.results[of_case.before(index)] is not comparison.before:
-        return False
-    return meaning.is_back(of_case, index, history.instructions(case))
-
-
 def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any]]:
     """Return the slower, faster and likely changed cases of a comparison: slower first, and each by its size over what is detectable."""
     rows = []
     order = {Verdict.SLOWER: 0, Verdict.FASTER: 2}
-    before, after = (side.version for side in comparison.sides)
     shown = {case: change for case, change in comparison.changes.items() if change.timed and (change.verdict in CHANGED or change.likely)}
     for case, change in sorted(shown.items(), key=lambda each: (order.get(each[1].verdict, 1), -(each[1].factor or 0))):
         rows.append(
@@ -402,8 +415,8 @@ def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any
                 "interval": signed_interval(change.interval) if change.interval else "",
                 "before": duration(change.before) if change.before else "",
                 "after": duration(change.after) if change.after else "",
-                "instructions": _instructions_text(change.count.ratio) if change.count else history.instructions_text(case, before, after),
-                "meaning": OpenSince.BACK.value if is_back(history, case, comparison) else "",
+                "instructions": _instructions_text(change.count.ratio if change.count else None),
+                "meaning": OpenSince.BACK.value if case in comparison.back else "",
                 "accepted": change.accepted,
             }
         )
@@ -560,15 +573,19 @@ def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def subject_address(subject: str, folder: str) -> str:
     """Return the address of the page of a method or suite; folder : the device, or another history with its device."""
-    name = slug(subject)
-    if name != subject or name != name.lower():  # else two pages could have one file, also on disks that ignore case
-        name += f"-{sha256(subject.encode('utf-8', 'replace')).hexdigest()[:6]}"
-    return f"methods/{slug(folder)}/{name}.html"
+    return f"methods/{slug(folder)}/{identifier(subject, ignores_case=True)}.html"
 
 
 def pair_address(before: str, after: str) -> str:
     """Return the address of the comparison of two releases."""
     return f"compare/{before}..{after}.html"
+
+
+def identifier(text: str, *, ignores_case: bool = False) -> str:
+    """Return a text as the name of a file or an anchor that no other text has; ignores_case : as a disk may."""
+    name = slug(text)[:LONGEST]
+    is_plain = name == text and not (ignores_case and name != name.lower())
+    return name if is_plain else f"{name}-{sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
 def slug(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from tensorcopy.numbers import counted, number, percent, quantity, signed_interval, signed_percent
-from tensorcopy.report import explanation
+from tensorcopy.report import why
 from tensorcopy.site import facts
 from tensorcopy.site.chart import Line, chart, spark
 from tensorcopy.site.facts import (
@@ -17,6 +17,7 @@ from tensorcopy.site.facts import (
     Case,
     Cause,
     Comparison,
+    OpenCase,
     OpenMethod,
     OpenSince,
     ShownHistory,
@@ -108,8 +109,8 @@ def overview(site: Site, device: str, history: ShownHistory) -> Values:
         "day": history.day(device),
         "releases": [result.version for result in results],
         "latest": {**facts.tally(history, latest), **facts.evidence(latest)} if latest else None,
-        "open": [_open_row(history, each) for each in facts.open_methods(history, device) if each.since is not OpenSince.BACK],
-        "open_cases": sum(each.device == device and since is not OpenSince.BACK for each, since in history.open.items()),
+        "open": [_open_row(history, each) for each in history.open_methods(device) if each.since is not OpenSince.BACK],
+        "open_cases": sum(len(each.cases) for each in history.open_methods(device) if each.since is not OpenSince.BACK),
         "shown": SHOWN,
         "chart": _chart(site, history, drawn) if drawn else "",
         "grids": grids(history, [case for case in history.cases if case.device == device and case.spec.timed and case.spec.rank < 2]),
@@ -171,7 +172,6 @@ def grids(history: ShownHistory, cases: Sequence[Case]) -> list[facts.Grid]:
 def cell(history: ShownHistory, case: Case) -> Values:
     """Return a case in a table of times: its newest time, its line, and what it is slower than it was, or its newest change."""
     of_case, standing = history.cases[case], history.standings.get(case)
-    is_open = history.open.get(case, OpenSince.BACK) is not OpenSince.BACK
     value = quantity(of_case.values[of_case.places[-1]] if of_case.places else None, of_case.unit)
     step = of_case.steps[-1] if of_case.steps else None
     return {
@@ -179,7 +179,7 @@ def cell(history: ShownHistory, case: Case) -> Values:
         "address": history.address(case),
         "value": "fails" if case in history.results[-1].failures else value,
         "line": spark(of_case.values, max(0, len(of_case.values) - LAST)),
-        "open": signed_percent(standing.ratio) if standing and is_open else "",
+        "open": signed_percent(standing.ratio) if standing and history.is_open(case) else "",
         "newest": f"{'▲' if step.rises else '▼'} {facts.step_text(case, step)} {of_case.releases[step.index]}"
         if step
         else "?"
@@ -245,7 +245,7 @@ def _of_subject(history: ShownHistory, subject: str, device: str) -> Values:
         "json": json_address(history, subject, device),
         "shares": shares
         and {
-            "of": explanation.case_text(shares[0]),
+            "of": why.case_text(shares[0]),
             "release": shares[1],
             "total": number(total),
             "rows": [(name, percent(part / total, 0), number(part)) for name, part in shares[2]],
@@ -257,21 +257,6 @@ def _of_subject(history: ShownHistory, subject: str, device: str) -> Values:
 def json_address(history: ShownHistory, subject: str, device: str) -> str:
     """Return the address of the file with the launches of all cases of a method or suite on a device."""
     return history.page_of(subject, device).replace("methods/", "data/", 1).replace(".html", ".json")
-
-
-def launches(history: ShownHistory, case: Case) -> Values:
-    """Return a case with each release as plain values: its time in seconds, that of each launch, and its instructions."""
-    of_case, releases = history.cases[case], {}
-    for result, release in zip(of_case.results, of_case.releases):
-        if measured := result.measured(case):
-            times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
-            instructions = result.count_of(case) if case.spec.timed else None
-            releases[release] = {
-                "value": float(f"{measured.value:.6g}"),
-                "launches": [float(f"{time:.4g}") for time in times],
-                "instructions": round(instructions.value) if instructions else None,
-            }
-    return {"unit": of_case.unit, "releases": releases}
 
 
 def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
@@ -286,7 +271,7 @@ def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
         "name": told(case),
         "is_main": is_main,
         "value": newest.value if newest else "",
-        "is_open": history.open.get(case, OpenSince.BACK) is not OpenSince.BACK,
+        "is_open": history.is_open(case),
         "overall": overall and {"text": _against_first(overall), "first": releases[0], "newest": releases[-1]},
         "largest": [
             {
@@ -325,7 +310,7 @@ def _why(history: ShownHistory, case: Case, index: int) -> Values:
     is_same = text == "same instructions"
     return {
         "instructions": f"{text}: probably the layout of the binary" if is_same else text,
-        "functions": explanation.sentence(cause.difference) if cause and cause.difference.changed and not is_same else "",
+        "functions": why.sentence(cause.difference) if cause and cause.difference.changed and not is_same else "",
         "profiled": (cause.before.version, cause.after.version) if cause else None,
         "address": f"{history.page_of(history.subject(case), case.device)}#{_cause_anchor(cause)}"
         if cause and cause.difference.changed
@@ -338,9 +323,12 @@ def _cause(cause: Cause) -> Values:
         "anchor": _cause_anchor(cause),
         "before": cause.before.version,
         "after": cause.after.version,
-        "of": explanation.case_text(cause.case),
-        "sentence": explanation.sentence(cause.difference),
-        "rows": [*explanation.rows(cause.difference)],
+        "of": why.case_text(cause.case),
+        "sentence": why.sentence(cause.difference),
+        "rows": [
+            {"name": row.name, "is_group": row.change is None, **{each.title: each.text(row) for each in why.COLUMNS if each.text}}
+            for row in why.rows(cause.difference)
+        ],
     }
 
 
@@ -363,7 +351,7 @@ def _conditions(history: ShownHistory, device: str) -> str:
 
 def _open(site: Site, device: str, history: ShownHistory) -> Values:
     """Return the open cases of a device by method and age, and the slowdowns that a later release took back."""
-    methods = facts.open_methods(history, device)
+    methods = history.open_methods(device)
     standings = [each for case, each in history.standings.items() if case.device == device]
     return {
         "device": device,
@@ -385,41 +373,37 @@ def _open(site: Site, device: str, history: ShownHistory) -> Values:
 
 def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
     """Return a method with its open cases of one age: the largest cost, the largest single slowdown, and why."""
-    worst = history.standings[method.cases[0]]
-    steps = [(step, history.standings[case]) for case in method.cases if (step := history.slowdown(case) or history.standings[case].since)]
-    step, owner = max(steps, key=lambda each: each[0].ratio, default=(None, worst))
-    of_case, cost = owner.history, worst.cost
+    worst, slowed = method.worst, method.slowed_most
+    step, of_case, cost = slowed.step, slowed.standing.history, worst.cost
     case = worst.history.case
     return {
         "code": history.code(case),
         "device": case.device,
         "address": history.address(of_case.case),
-        "anchor": facts.slug(f"{history.subject(case)}-{case.device}-{method.since.name.lower()}"),
+        "anchor": facts.identifier(f"{history.subject(case)}-{case.device}-{method.since.name.lower()}"),
         "line": spark(worst.history.values, worst.best or 0),
-        "release": of_case.releases[step.index] if step else "",
+        "release": slowed.release,
         "size": signed_percent(step.ratio) if step else "",
         "size_interval": signed_interval(step.interval) if step and step.interval else "",
         "cost": signed_percent(worst.ratio),
         "cost_interval": signed_interval(cost.interval) if cost and cost.interval else "",
         "best": worst.best_release,
         "first": worst.history.releases[0],
-        "accepted": "; ".join(dict.fromkeys(reason for each in method.cases if (reason := history.standings[each].accepted))),
+        "accepted": "; ".join(dict.fromkeys(each.standing.accepted for each in method.cases if each.standing.accepted)),
         "why": _why(history, of_case.case, step.index) if step else None,
         "cases": [_open_case(history, each) for each in method.cases],
     }
 
 
-def _open_case(history: ShownHistory, case: Case) -> Values:
-    standing = history.standings[case]
-    cost = standing.cost
-    step = history.slowdown(case)
+def _open_case(history: ShownHistory, of: OpenCase) -> Values:
+    standing, cost = of.standing, of.standing.cost
     return {
-        "name": told(case),
-        "address": history.address(case),
+        "name": told(of.case),
+        "address": history.address(of.case),
         "cost": f"{signed_percent(standing.ratio)} ({signed_interval(cost.interval)})" if cost and cost.interval else "",
         "best": standing.best_release,
         "times": standing.times,
-        "since": standing.history.releases[step.index] if step else standing.since_release,
+        "since": of.release,
     }
 
 
@@ -446,8 +430,8 @@ def _pairs(site: Site) -> Iterator[Values]:
         for device in history.devices:
             results = history.on(device) or history.results
             rows = []
-            for index in reversed(range(1, len(results))):
-                before = _of_pair(site, history, device, results[index - 1], results[index])
+            for index in reversed(range(len(results))):
+                before = _of_pair(site, history, device, results[index - 1], results[index]) if index else None
                 newest = _of_pair(site, history, device, results[index], results[-1]) if index < len(results) - 1 else None
                 if before or newest:
                     rows.append((results[index].version, before, newest))
@@ -518,7 +502,7 @@ def _causes(history: ShownHistory, comparison: Comparison) -> list[Values]:
             if (cause.before, cause.after) == comparison.sides and cause.difference.changed:
                 address = f"{history.page_of(method, 'cpu')}#{_cause_anchor(cause)}"
                 code = history.methods.get(method, {}).get("code", method)
-                found.append({"code": code, "address": address, "sentence": explanation.sentence(cause.difference)})
+                found.append({"code": code, "address": address, "sentence": why.sentence(cause.difference)})
     return found
 
 

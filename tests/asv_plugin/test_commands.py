@@ -89,7 +89,7 @@ REFUSED = {  # with parts of the last line
 RUN_ALL = """
 import gc, json, os, sys
 from pathlib import Path
-import numpy.ma, tensorcopy.cli.asv, tensorcopy.site.publisher
+import numpy.ma, tensorcopy.cli.asv, tensorcopy.site.build
 from asv import main
 gc.freeze()
 for number, command in enumerate(json.loads(sys.argv[1])):

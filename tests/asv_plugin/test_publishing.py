@@ -27,7 +27,7 @@ def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path):
     shutil.copy(ROOT / "tensorcopy/releases.toml", tmp_path / "tensorcopy")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TensorcopyError, match=r"asv publish failed: got asv publish replaces the folder of the site: got .*site, a file"):
-        _publish(shipped(), configuration.paths())
+        _publish(shipped(), configuration.paths(), "box")
 
 
 def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path):

@@ -9,12 +9,12 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 import pytest
 from github.Requester import Requester
 
+from tensorcopy.ci import pr_comment
 from tensorcopy.cli import main
-from tensorcopy.report import pr_comment
 from tensorcopy.results import reader
 from tests import launch_files
+from tests.ci.test_pr_comment import artifact, document, pair_result
 from tests.conftest import POLL, ROOT
-from tests.report.test_pr_comment import artifact, document, pair_result
 from tests.repositories import AUTHOR, commit_all, run
 from tests.repository.test_workflows import TENSORCOPY, commands_of
 
@@ -266,7 +266,7 @@ def test_merge_includes_the_results_of_an_unmerged_branch(repository, capsys, la
     run(repository, "checkout", "-q", "main")
     assert not (repository / "results").exists()
     assert main(step("measure.yml", "merge")) == 0
-    assert "results: 2 files added" in capsys.readouterr().out
-    assert {result.machine for result in reader.load_results(repository / "results").results} == {"earlier", "new"}
+    assert "results: 4 files added" in capsys.readouterr().out  # with their history.toml
+    assert {result.history for result in reader.load_results(repository / "results").results} == {"earlier", "new"}
     assert main(["merge", "measured", "--also", "no-such-branch"]) == 0
-    assert "0 files added, 1 there" in capsys.readouterr().out
+    assert "0 files added, 2 there" in capsys.readouterr().out

@@ -10,21 +10,18 @@ from types import SimpleNamespace
 import pytest
 from scipy.special import stdtrit
 
-from tensorcopy.campaign import VerdictRules
 from tensorcopy.cli import main
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import plan
 from tensorcopy.numbers import signed_interval, signed_percent
-from tensorcopy.report import sentences
 from tensorcopy.results.effects import between
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.worker.devices import DEVICES
 from tests import launch_files
-from tests.conftest import ROOT, assert_golden
-from tests.pages import site_of
-from tests.repositories import commit_all, sha
+from tests.conftest import assert_golden
+from tests.repositories import commit_all
 from tests.repositories import run as git
 
 NAMES = ("2.14.1", "2.15.0")
@@ -80,12 +77,13 @@ def test_the_mean_of_a_group_is_that_of_all_its_compared_cases(folder, capsys):
     low, high = exp(within.mean() - half), exp(within.mean() + half)
     assert main(["compare", *NAMES, "--format", "json"]) == 0
     (mean,) = json.loads(capsys.readouterr().out)["means"]
-    assert (mean["group"], mean["device"], mean["cases"], mean["verdict"]) == ("copies", "cpu", 4, "unchanged")
+    assert (mean["case"], mean["verdict"]) == ("copies, 4 cases", "unchanged")
     assert [mean[name] for name in ("ratio", "low", "high")] == pytest.approx([exp(within.mean()), low, high], rel=1e-5)
-    told = f"all copies: {signed_percent(mean['ratio'])} ({signed_interval((low, high))}), unchanged; geometric mean of 4 cases"
+    cells = ["copies, 4 cases", signed_percent(mean["ratio"]), signed_interval((low, high)), "unchanged"]
     for form in ("text", "markdown"):
         main(["compare", *NAMES, "--format", form])
-        assert told in capsys.readouterr().out
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if "copies, 4 cases" in line]
+        assert [cell for cell in cells if cell not in line.replace("&nbsp;", " ")] == []
         for options in (["--case", "new_tensor"], ["--metric", "instructions"]):
             main(["compare", *NAMES, "--format", form, *options])
             assert "geometric mean" not in capsys.readouterr().out
@@ -126,7 +124,7 @@ def test_the_exit_code(folder, capsys, arguments, code):
     assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3))
 
 
-@pytest.mark.parametrize("option", [["--margin", "0"], ["--margin", "much"], ["--case", "("]], ids=" ".join)
+@pytest.mark.parametrize("option", [["--margin", "0"], ["--margin", "much"], ["--case", "("], ["--format", "xml"]], ids=" ".join)
 def test_an_invalid_option_is_an_error(folder, capsys, option):
     """Whose message contains the value."""
     with pytest.raises(SystemExit, match="2"):
@@ -137,19 +135,15 @@ def test_an_invalid_option_is_an_error(folder, capsys, option):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--format", "xml"], "unknown format: got 'xml'; allowed: text, markdown, json, csv"),
-        (["--metric", "bytes"], "no bytes were counted on both sides"),
         (["--explain", "tensor"], "copies.BySize new_tensor numel=16"),
         (["--explain", "no such case"], "copies.BySize new_tensor numel=16"),
         (["--explain", "New_tensor"], "next: did you mean new_tensor?"),
         (["--now", "--metric", "bytes"], "--now measures times here: got --metric bytes"),
-        (["--now", "--machine", "box"], "--now measures times here: got --machine box"),
+        (["--now", "--history", "box"], "--now measures times here: got --history box"),
         (["--metric", "instructions", "--fail-on", "slower"], "--fail-on slower judges times: got --metric instructions"),
         (["--for", "5m"], "--for limits --now"),
     ],
     ids=[
-        "format",
-        "not counted",
         "several cases",
         "no case",
         "another spelling",
@@ -164,102 +158,34 @@ def test_a_refused_option_is_a_line_that_lists_what_there_is(folder, capsys, opt
     assert message in capsys.readouterr().err
 
 
-ACKNOWLEDGED = '[[accepted]]\ncase = "{}"\nrelease = "{}"\nwhy = "the price of a check"\n'
+ACCEPTED = '[[accepted]]\ncase = "{}"\nuntil = "{}"\nwhy = "the price of a check"\n'
 
 
 @pytest.mark.parametrize(
     ("declared", "arguments", "code", "shown"),
     [
-        ('[margin]\n"new_tensor" = 30\n', [], 0, "2 unchanged: within ±3 % or 30 %"),
-        ('[margin]\n"new_tensor" = 30\n', ["--margin", "3"], 1, "▲ copies.BySize new_tensor"),
-        (ACKNOWLEDGED.format("new_tensor", "2.15.0"), [], 0, "+20.0 % instructions; accepted: the price of a check"),
-        (ACKNOWLEDGED.format("new_tensor", "2.14.1"), [], 1, "▲ copies.BySize new_tensor"),
-        (
-            ACKNOWLEDGED.format("other", "2.15.0"),
-            [],
-            1,
-            "warning: a row of [[accepted]] in tensorcopy.toml matches no case: got other;",
-        ),
-        ('[margin]\n"(" = 3\n', [], 2, "tensorcopy.toml is refused: got missing )"),
-        ('[margin]\n"x" = 0\n', [], 2, "tensorcopy.toml is refused: got Expected `float` > 0.0"),
+        (ACCEPTED.format("new_tensor", "2.15.0"), [], 0, "+20.0 %  accepted: the price of a check"),
+        (ACCEPTED.format("new_tensor", "2.14.1"), [], 1, "▲ copies.BySize new_tensor"),
+        (ACCEPTED.format("other", "2.15.0"), [], 1, "warning: a row of [[accepted]] in tensorcopy.toml matches no case: got other;"),
     ],
-    ids=["margin", "that of the command line", "accepted", "of an earlier release", "another case", "no expression", "no margin"],
+    ids=["accepted", "until an earlier release", "another case"],
 )
-def test_tensorcopy_toml_declares_margins_and_what_is_accepted(folder, capsys, declared, arguments, code, shown):
-    """Both decide the exit code, and are said where they count; what a later release adds is not accepted."""
+def test_tensorcopy_toml_declares_what_is_accepted(folder, capsys, declared, arguments, code, shown):
+    """It decides the exit code, and is said where it counts; what a later release adds is not accepted."""
     (folder.parent / "tensorcopy.toml").write_text(declared)
     assert main(["compare", *NAMES, "--fail-on", "slower", *arguments]) == code
     assert shown in "".join(capsys.readouterr())
-    comparisons.between.cache_clear()
-    open_code = main(["history", "--open", "--fail-on", "slower"])
+    comparisons.judged.cache_clear()
+    assert main(["history", "--open", "--fail-on", "slower"]) == code
     assert ("warning: a row" in capsys.readouterr().err) == ('case = "other"' in declared)
-    assert open_code == (code if "margin" not in declared or code == 2 else 0)
 
 
 CASE = "copies.BySize.time_copy tensor 16"
-KNOWN = VerdictRules(accepted=((re.compile("tensor"), "2.15.0", "the price of a check"),), releases=NAMES)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "sides", "why"),
-    [
-        ("2.14.1", "2.15.0", {}, "the price of a check"),
-        ("2.14.1#head", "2.15.0#head", {}, "the price of a check"),
-        ("2.15.0#base", "2.15.0#head", {}, ""),
-        ("2.14.1#base", "2.15.0#head", {}, ""),
-        ("2.15.0@3.9", "2.15.0", {}, ""),
-        ("2.14.1@3.9", "2.15.0", {}, ""),
-        ("2.15.0", "2.15.0@3.11", {"2.15.0@3.11": {"build": "cuda-numpy2"}}, ""),
-        ("2.14.1", "2.15.0@3.11", {"2.15.0@3.11": {"build": "cuda-numpy2"}}, ""),
-    ],
-    ids=["releases", "under one revision", "revisions", "both", "Pythons", "both with Pythons", "numpys", "both with numpys"],
-)
-def test_what_is_accepted_of_a_release_concerns_only_releases(tmp_path, before, after, sides, why):
-    """Where anything but torch differs, a slowdown is not known to be that of the release, and counts."""
-    launch_files.write(tmp_path, {CASE: {before: 1.0, after: 1.5}}, sides=sides)
-    faster, slower = sorted(launch_files.load(tmp_path), key=lambda result: result.timings[launch_files.case(CASE)].seconds)
-    comparison = comparisons.between(Question(faster, slower, KNOWN))
-    (change,) = comparison.changes.values()
-    assert (change.verdict, change.accepted, comparison.has_slower) == (Verdict.SLOWER, why, not why)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_accepted_of_a_release_concerns_no_other_machine(tmp_path, name):
-    """Of one release, and of two."""
-    launch_files.write(tmp_path, {CASE: {name: 1.0}})
-    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.5}}, machine="slow", identity="510510510510")
-    (before,), (after,) = (launch_files.load(tmp_path, machine=machine) for machine in ("box", "slow"))
-    assert comparisons.between(Question(before, after, KNOWN)).has_slower
-
-
-def test_what_is_accepted_of_a_release_concerns_no_comparison_of_it_with_itself(tmp_path):
-    """Of one release in two folders, as before and after a change of the machine: a slowdown there is none of torch."""
-    for folder, time in (("before", 1.0), ("after", 1.5)):
-        launch_files.write(tmp_path / folder, {CASE: {"2.15.0": time}})
-    (before,), (after,) = (launch_files.load(tmp_path / folder) for folder in ("before", "after"))
-    assert before.series_key == after.series_key
-    assert comparisons.between(Question(before, after, KNOWN)).has_slower
-
-
-def test_launches_that_were_looked_at_several_times_stay_judged_so(tmp_path):
-    """By how many looks the launches of both sides had, or of either where they never met; more that are planned count instead."""
-    times = ["2.14.1", "2.15.0"], ["2.14.1", "2.13.0"], ["2.12.0", "2.11.0"]
-    for number, (sides, looks) in enumerate(zip(times, (3, 1, 1))):
-        start = launch_files.START + timedelta(days=number)
-        launch_files.write(tmp_path, {CASE: dict.fromkeys(sides, 1.0)}, launches=4, start=start, looks=looks)
-    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, launches=4, machine="other", identity="07e407e407e4")
-    of = {result.version: result for result in launch_files.load(tmp_path, machine="box")}
-    expected = {("2.14.1", "2.15.0"): 3, ("2.14.1", "2.13.0"): 1, ("2.15.0", "2.13.0"): 3, ("2.12.0", "2.11.0"): 1, ("2.13.0", "2.11.0"): 1}
-    assert {pair: Question(of[pair[0]], of[pair[1]]).looks for pair in expected} == expected
-    assert Question(of["2.15.0"], *launch_files.load(tmp_path, machine="other")).looks == 3
-    assert [Question(of["2.14.1"], of["2.15.0"], planned_looks=planned).looks for planned in (2, 5)] == [3, 5]
-    (change,) = comparisons.between(Question(of["2.14.1"], of["2.15.0"])).changes.values()
-    (once,) = paired.judge(between(of["2.14.1"].column, of["2.15.0"].column)).values()
-    assert change.interval[0] < once.interval[0] < once.interval[1] < change.interval[1]
 
 
 def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, monkeypatch, capsys):
     """Three launches: the own interval of one large copy lies beyond the margin, among twenty small ones that do not change."""
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     quiet = {f"copies.BySize.time_copy made_{number} 16": dict.fromkeys(NAMES, 1.0) for number in range(20)}
     large = {"copies.BySize.time_copy tensor 1048576": dict(zip(NAMES, ([100.0, 100.0, 100.0], [120.0, 130.0, 125.0])))}
@@ -268,16 +194,16 @@ def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, mo
     for form in ("text", "markdown", "json"):
         assert main(["compare", *NAMES, "--fail-on", "slower", "--format", form]) == 0
         printed[form] = capsys.readouterr().out
-    assert "1 likely: beyond the margin, not significant among all 21 cases" in printed["text"]
-    assert "<summary>1 likely slower or faster, not significant among all cases</summary>" in printed["markdown"]
-    (first, *_) = json.loads(printed["json"])["changes"]
-    assert (first["time_verdict"], first["likely"], first["reason"]) == ("unknown", "slower", "interval_too_wide")
-    pages = site_of(launch_files.load(tmp_path / "results"))
-    assert any("Likely slower or faster: the whole interval lies beyond the margin" in page for page in pages.values())
+    for form in ("text", "markdown"):
+        assert "likely, not significant among all cases" in printed[form]
+        assert re.search(r"tensor numel=1048576\b.*likely slower, \\?[~>]\d+ more launch", printed[form])
+    (first, *_) = json.loads(printed["json"])["rows"]
+    assert (first["verdict"], first["likely"], first["reason"]) == ("unknown", "slower", "interval_too_wide")
 
 
-def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
+def test_the_heading_says_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
     """Of cases whose sides took turns, of those that are compared by way of another release, and of those that are not judged, apart."""
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     first, second = "copies.BySize.time_copy tensor 16", "conversions.BySize.time_conversion detach_numpy_copy 16"
     sides = {first: {"2.8.0": 1.0, NAMES[0]: 1.0}}, {first: {"2.8.0": 1.0, NAMES[1]: 1.0}}, {second: dict.fromkeys(NAMES, 1.0)}
@@ -286,68 +212,32 @@ def test_the_terminal_and_the_page_say_how_many_launches_each_case_has(tmp_path,
     launch_files.write(
         tmp_path / "results", {"alternatives.BySize.time_alternative asarray_copy 16": dict.fromkeys(NAMES, 1.0)}, launches=2
     )
-    lines = [
-        "12 launches for 1 case: both sides took turns in the same launches",
-        "4 and 8 launches for 1 case: compared by way of other releases in their launches",
+    parts = [
+        "12 launches for 1 case: fresh processes of both, which took turns",
+        "4 and 8 launches for 1 case: of each beside other releases, which both are compared with",
         "fewer than 3 launches for 1 case: not judged",
     ]
     assert main(["compare", *NAMES]) == 0
-    assert "\n".join(lines) in capsys.readouterr().out
-    pages = site_of(launch_files.load(tmp_path / "results"))
-    assert any(f"with its interval. {'; '.join(lines)}." in page for page in pages.values())
+    assert f"; {'; '.join(parts)}.\n" in capsys.readouterr().out
 
 
 def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkeypatch, capsys):
     """With wider intervals, and the output says so; without any other release they are not compared."""
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     case = "copies.BySize.time_copy tensor 16"
     for start, release, time in ((0, NAMES[0], 2.0), (1, NAMES[1], 2.5)):
         begin = launch_files.START + timedelta(days=start)
         launch_files.write(tmp_path / "results", {case: {"2.8.0": 1.0, release: time}}, start=begin, reference="2.8.0")
     assert main(["compare", *NAMES, "--format", "json"]) == 0
-    (change,) = json.loads(capsys.readouterr().out)["changes"]
-    assert (change["time_verdict"], change["way"], change["launches"]) == ("slower", OTHER_WAY, [12, 12])
-    assert change["time_ratio"] == pytest.approx(1.25, rel=0.02)
+    (change,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (change["verdict"], change["way"], change["launches_before"], change["launches_after"]) == ("slower", OTHER_WAY, 12, 12)
+    assert change["ratio"] == pytest.approx(1.25, rel=0.02)
     assert main(["compare", *NAMES]) == 0
-    assert "12 launches: compared by way of other releases in their launches" in capsys.readouterr().out
+    assert "12 launches: of each beside other releases, which both are compared with" in capsys.readouterr().out
     assert main(["compare", *NAMES, "--explain", "tensor"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if re.match(r"  11-\d\d", line)]
-    assert [set(line) & {*"AB"} for line in lines] == [{"A"}] * 12 + [{"B"}] * 12
-
-
-def test_folders_of_results_can_be_compared(folder, tmp_path, capsys):
-    """The newest release in each, or a release that is named. Sides of two folders never met: they are unpaired."""
-    launch_files.write(tmp_path / "other", {"copies.BySize.time_copy new_tensor 16": {"2.15.0": 3.0}})
-    other = str(tmp_path / "other")
-    assert main(["compare", str(folder), other, "--format", "json", "--case", "new_tensor"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["changes"][0]["time_ratio"] == pytest.approx(3 / 2.5, rel=0.05)
-    assert document["changes"][0]["way"] == "unpaired"
-    assert (document["before"]["label"], document["after"]["label"]) == ("torch 2.15.0+cu132, results", "torch 2.15.0+cu132, other")
-    assert main(["compare", f"{folder}:2.14.1", f"{other}:2.15.0", "--format", "json", "--case", "new_tensor"]) == 0
-    assert json.loads(capsys.readouterr().out)["changes"][0]["time_ratio"] == pytest.approx(3 / 2.0, rel=0.05)
-
-
-def test_an_interpreter_s_build_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    sides = {"2.14.1": {"build": "cuda-interpreter"}, "2.15.0": {"build": "cuda-interpreter"}}
-    launch_files.write(tmp_path / "results", copies(tensor=(1.0, 1.0)), sides=sides)
-    assert main(["compare", *NAMES, "--format", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert [document[side]["build"] for side in ("before", "after")] == ["cuda-interpreter"] * 2
-
-
-def test_only_two_machines_may_have_different_hardware(folder, capsys):
-    """Two results of one machine with different processors are not compared."""
-    case = "copies.BySize.time_copy detach_clone 16"
-    launch_files.write(folder, {case: {"2.15.0": 0.5}}, machine="fast", cpu="Faster 1", identity="fa57fa57fa57")
-    assert main(["compare", "2.15.0@box", "2.15.0@fast", "--case", "detach_clone", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["changes"][0]["time_verdict"] == "faster"
-    launch_files.write(folder, {case: {"2.14.1": 1.0}}, start=launch_files.START + timedelta(days=1), cpu="Faster 1")
-    assert main(["compare", "2.14.1@box", "2.15.0@box", "--case", "detach_clone", "--format", "json"]) == 3
-    change = json.loads(capsys.readouterr().out)["changes"][0]
-    assert (change["reason"], change["launches"]) == ("provenance_differs", [12, 12])
-    assert change["differences"] == [{"field": "cpu", "before": "Faster 1", "after": "Box 9000"}]
+    lines = [line for line in capsys.readouterr().out.splitlines() if re.match(r"11-\d\d", line)]
+    assert [line.split()[2] for line in lines] == ["A"] * 12 + ["B"] * 12
 
 
 def differing(folder, cases, sides):
@@ -379,46 +269,17 @@ def test_a_benchmark_in_another_version_is_not_only_on_one_side(tmp_path):
     before, after = launch_files.load(tmp_path, *NAMES)
     before = replace(before, skips=dict.fromkeys(before.skips, OTHER_VERSION))
     changes = comparisons.between(Question(before, after)).changes
-    texts = {case["method"]: sentences.sentence(change) for case, change in changes.items()}
-    assert texts["changed"] == "unknown: in another version"
-    assert sentences.headline(changes.values()) == [
-        "Time: 1 unchanged, 1 in another version.",
-        "Of 2 cases: 0 slower, 0 faster, 0 unknown.",
-    ]
-
-
-def test_numpy_must_be_equal_for_conversions_only(tmp_path):
-    """Copies do not use it."""
-    cases = ["copies.BySize.time_copy tensor 16", "conversions.BySize.time_conversion numpy 16"]
-    assert differing(tmp_path, cases, {"2.15.0": {"numpy": "2.0.0"}}) == {("copies", "cpu"): [], ("conversions", "cpu"): ["numpy"]}
+    reasons = {case["method"]: change.reason for case, change in changes.items()}
+    assert reasons == {"changed": Reason.OTHER_VERSION, "kept": Reason.WITHIN_MARGIN}
 
 
 GPU = {"index": 0, "capability": "9.0", "power_limit_w": 700.0, "clock_mhz": 1980, "ecc": True, "mig": None}
 
 
-@pytest.mark.parametrize(
-    ("changed", "settings", "on_cuda", "on_cpu"),
-    [
-        ({"index": 1, "clock_mhz": 1700}, {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, [], []),
-        ({"power_limit_w": 350.0}, {}, ["gpu power_limit_w"], []),
-        ({"capability": None, "mig": False}, {}, [], []),
-        ({}, {"CUDA_LAUNCH_BLOCKING": "1"}, ["settings"], []),
-        ({}, {"PYTORCH_CUDA_ALLOC_CONF": "backend:native"}, ["settings"], []),
-        ({}, {"OMP_NUM_THREADS": "1"}, ["settings"], ["settings"]),
-    ],
-    ids=["another of the same kind", "another limit", "not reported", "a setting of CUDA", "its allocator's", "a setting"],
-)
-def test_a_gpu_may_be_any_of_its_kind_and_matters_only_for_its_own_cases(tmp_path, changed, settings, on_cuda, on_cpu):
-    """A scheduler gives each job another one; a release of torch or a driver may not report a value."""
-    cases = [f"copies.Latency.time_copy m 16 {device}" for device in ("cuda", "cpu")]
-    sides = {"2.14.1": {"gpu": GPU}, "2.15.0": {"gpu": {**GPU, **changed}, "settings": settings}}
-    assert differing(tmp_path, cases, sides) == {("copies", "cuda"): on_cuda, ("copies", "cpu"): on_cpu}
-
-
 def test_the_headline_names_the_gpu_of_the_times(tmp_path):
     """And not the processor beside it, where nothing was timed."""
     launch_files.write(tmp_path, {"copies.Latency.time_copy m 16 cuda": dict.fromkeys(NAMES, 1.0)}, accelerators={"cuda": "NVIDIA H9"})
-    assert comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).on == "NVIDIA H9, Python 3.11"
+    assert comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).on == "NVIDIA H9 (box), Python 3.11"
 
 
 def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
@@ -430,13 +291,13 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
     changes = []
     for selection in ([], ["--case", " tensor "], ["--device", "cpu"]):
         assert main(["compare", *NAMES, "--format", "json", *selection]) == 0
-        shown = json.loads(capsys.readouterr().out)["changes"]
+        shown = json.loads(capsys.readouterr().out)["rows"]
         changes += [change for change in shown if change["parameters"]["method"] == "tensor"]
-    assert changes[0]["time_verdict"] == "unknown"
+    assert changes[0]["verdict"] == "unknown"
     assert changes == [changes[0]] * 3
     assert main(["compare", *NAMES, "--explain", " tensor "]) == 0
     evidence = capsys.readouterr().out
-    assert "adjusted for 100 cases (Holm)" in evidence
+    assert "Holm among 100 cases" in evidence
     before, after = launch_files.load(tmp_path / "results", *NAMES)
     (case,) = (case for case in before.timings if case["method"] == "tensor")
     alone = paired.judge({case: between(before.column, after.column)[case]})[case]
@@ -448,8 +309,6 @@ CASES_BY_DEVICE = {
     "copies.Throughput.time_copy tensor 16 cuda": "cuda",
     "memory.Host.track_peak tensor 16 cuda": "cuda",
     "memory.Counted.track_peak tensor 16": "cuda",
-    "own.ByInputs.time_own attend 16": "cpu",
-    "own.ByInputsOnDevice.time_own attend 16 cuda": "cuda",
     "theirs.time_it device=cuda:0": "cuda",
     "theirs.time_it device=device(type='mps')": "mps",
     "theirs.time_it device=None": "cpu",
@@ -480,9 +339,9 @@ def test_memory_of_a_device_is_compared_as_its(tmp_path, monkeypatch, capsys, ca
     for release, nbytes in zip(NAMES, (64, 128)):
         launch_files.write_counts(tmp_path / "results", release, {case: nbytes})
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", device]) == 0
-    assert "64 B → 128 B" in capsys.readouterr().out
+    assert re.search(r"64 B +128 B +\+100\.0 %", capsys.readouterr().out)
     assert main(["compare", *NAMES, "--metric", "bytes"]) == 0
-    assert f", on {where}, Python 3.11\n" in capsys.readouterr().out
+    assert f"\nOn {where}, Python 3.11.\n" in capsys.readouterr().out
     assert main(["compare", *NAMES, "--metric", "bytes", "--device", other]) == 2
     message = f"no bytes were counted on {other} on both sides: got --device {other}; allowed: {device} (box); next: "
     assert message in capsys.readouterr().err
@@ -517,27 +376,17 @@ def test_a_case_that_was_never_measured_beside_itself_needs_no_more_launches(tmp
     assert capsys.readouterr().err == f"tensorcopy: nothing was compared: {reason}\n"
 
 
-def test_one_of_several_machines_is_named(folder, capsys):
-    launch_files.write(folder, VERDICTS, machine="later")
-    assert main(["compare", *NAMES, "--machine", "box"]) == 0
-    assert ", on Box 9000 (box, cpu), Python 3.11\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("command", ["continuous", "compare"])
 @pytest.mark.parametrize(("sides", "named"), [("main HEAD", "main HEAD"), ("0.1.0 v0.2.0", "v0.1.0 v0.2.0")], ids=["names", "tags"])
-def test_two_git_revisions_are_compared_by_asv(folder, no_other_repository, capsys, sides, named, command):
-    """Also version tags of a project, which are no releases of torch. Those that were not measured are measured first."""
+def test_two_git_revisions_are_compared_by_asv(folder, no_other_repository, capsys, sides, named):
+    """Also version tags of a project, which are no releases of torch."""
     git(folder.parent, "init", "-q", "-b", "main")
     for tag in ("v0.1.0", "v0.2.0"):
         (folder.parent / tag).touch()
         commit_all(folder.parent, tag)
         git(folder.parent, "tag", tag)
     git(folder.parent, "checkout", "-q", "v0.1.0")
-    if command == "compare":
-        shas = [sha(folder.parent, name) for name in named.split()]
-        launch_files.write(folder, {"copies.BySize.time_copy tensor 16": {f"2.15.0#{each}": 1.0 for each in shas}})
     assert main(["compare", *sides.split()]) == 2
-    assert capsys.readouterr().err.endswith(f"; next: asv {command} {named}\n")
+    assert capsys.readouterr().err.endswith(f"; next: asv continuous {named}\n")
 
 
 @pytest.mark.parametrize(
@@ -547,29 +396,6 @@ def test_a_version_that_torch_never_had_is_not_added(folder, capsys, version, ad
     """Such as that of a project: no index has a torch older than the table's first."""
     assert main(["compare", version, NAMES[1]]) == 2
     assert capsys.readouterr().err.endswith(f"; next: {advised}\n")
-
-
-def test_sides_without_a_common_case(tmp_path, monkeypatch, capsys):
-    """No launch more would help."""
-    monkeypatch.chdir(tmp_path)
-    for release, case in zip(NAMES, ("copies.Latency.time_copy tensor 16 cuda", "copies.BySize.time_copy tensor 16")):
-        launch_files.write(tmp_path / "results", {case: {release: 1.0}})
-    assert main(["compare", *NAMES]) == 3
-    printed = capsys.readouterr()
-    assert "more launches" not in printed.out
-    assert "the sides have no case in common (cuda, cpu)\n" in printed.err
-
-
-@pytest.mark.parametrize("command", ["compare 2.0.1@3.11 2.15.0", "why numpy 1.12.1@3.9 1.13.1@3.9"])
-def test_no_line_is_wider_than_80_columns(monkeypatch, capsys, command):
-    """Sentences are folded between words; a name stays whole, and a number with its unit."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main([*command.split(), *(["--all"] if "why" not in command else [])]) in (0, 3)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 10
-    assert [line for line in lines if len(line) > 80 or line.strip().startswith(("%", "ns", "µs", "numel="))] == []
-    assert [line for line in lines if line.endswith((".BySize", ".ByGrad", ".ByLayout", ".ByDtype", " ≤"))] == []
 
 
 def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):
@@ -583,9 +409,9 @@ def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):
         )
     assert main(["compare", *NAMES, "--metric", "instructions"]) == 0
     text = capsys.readouterr().out
-    assert "Instructions: more in 59, fewer in 0 of 60 cases.\n" in text
-    assert "and 49 others with more instructions: --all lists them\n" in text
-    assert len([line for line in text.splitlines() if line.startswith("△")]) == 10
+    assert "59 of 60 cases with more instructions (20.0 %), none with fewer" in " ".join(text.split())
+    assert "  and 35 more: --all\n" in text
+    assert len([line for line in text.splitlines() if line.startswith("△")]) == 24
     assert "faster" not in text
     assert "slower" not in text
     assert max(map(len, text.splitlines())) <= 80
@@ -604,23 +430,3 @@ def test_the_sensitivity_of_a_kind_counts_its_worst_case_too():
     of_each = sorted(change.detectable for change in changes.values())
     assert of_each[0] == pytest.approx(of_each[8]) == pytest.approx(0.0313, abs=1e-4)
     assert of_each[8] < seen < 0.04 < of_each[9]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "text"),
-    [
-        ({"": 0.673, "≤ 2¹⁴": 0.155, "≤ 2¹⁷": 0.148}, "15.5 % (≤ 2¹⁴ elements), 14.8 % (≤ 2¹⁷), 67.3 % (without a size)"),
-        ({"": 0.673}, "67.3 %"),
-        ({}, ""),
-    ],
-)
-def test_the_sensitivity_of_cases_without_a_size_is_named(sizes, text):
-    assert sentences.sensitivity_text(sizes) == text
-
-
-@pytest.mark.parametrize(("launches", "judged"), [(2, []), (3, ["clone_detach", "tensor"])])
-def test_the_fastest_is_known_where_there_are_launches_to_tell(tmp_path, launches, judged):
-    """Of fewer than three, nothing is: no case is tied with the fastest because nothing was compared."""
-    launch_files.write(tmp_path, copies(clone_detach=(1.0, 1.0), tensor=(1.5, 1.5)), launches=launches)
-    (result, _) = launch_files.load(tmp_path, *NAMES)
-    assert [case["method"] for case in comparisons.against_fastest(result, [*result.timings])] == judged

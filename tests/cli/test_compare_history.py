@@ -1,16 +1,19 @@
 """The output of `tensorcopy history`."""
 
+import csv
 import json
 import re
+from datetime import timedelta
+from io import StringIO
 
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
-from tensorcopy.site import render
 from tests import launch_files
 from tests.conftest import assert_golden
+
+CLONE_DETACH = "copies.BySize.time_copy clone_detach 16"
 
 
 @pytest.fixture
@@ -51,9 +54,8 @@ def test_the_history_is_printed(folder, capsys, arguments, golden):
         (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach, "),
         (["Clone_Detach"], "next: did you mean clone_detach?"),
         (["--fail-on", "slower"], "--fail-on needs --open"),
-        (["--format", "json"], "--format needs --open"),
     ],
-    ids=["no case", "another spelling", "not open", "a format of what is not open"],
+    ids=["no case", "another spelling", "not open"],
 )
 def test_a_refused_argument_is_an_error(folder, capsys, arguments, message):
     """An unknown case lists the first cases."""
@@ -70,111 +72,126 @@ def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, caps
     for arguments in ([], ["numel=16"], ["--open"]):
         assert main(["history", *arguments]) == 0
         shown = capsys.readouterr().out
-        assert "No two releases could be compared." in shown
+        assert re.search("no two releases could be compared", shown, re.IGNORECASE)
         assert "0.0 %" not in shown
 
 
 def test_no_open_regression_is_said_in_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     times = {"2.14.1": 1.0, "2.15.0": 1.0}
     launch_files.write(tmp_path / "results", {f"copies.BySize.time_copy tensor {numel}": times for numel in (1, 16)}, launches=12)
     assert main(["history", "--open"]) == 0
-    assert "torch 2.15.0: none of 2 cases, each against its lowest level\n" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert shown.startswith("None of 2 cases on Box 9000 is slower with torch 2.15.0 than with an earlier release\n")
+    assert re.search(r"we would notice a slowdown of \d\.\d % \(≤ 2¹⁴ elements\)", shown)
 
 
 def test_open_regressions_are_json(folder, capsys):
-    """Each with the release and the size of its slowdown, and its state in tensorcopy.toml."""
-    row = '[[accepted]]\ncase = "clone_detach"\nrelease = "2.12.1"\nwhy = "a check: pytorch#1"\n'
-    for written, state, why in (("", "open", ""), (row, "accepted", "a check: pytorch#1")):
+    """Each with the release and the size of its slowdown, and why it is accepted in tensorcopy.toml."""
+    row = '[[accepted]]\ncase = "clone_detach"\nuntil = "2.15.0"\nwhy = "a check: pytorch#1"\n'
+    for written, why in (("", ""), (row, "a check: pytorch#1")):
         (folder.parent / "tensorcopy.toml").write_text(written, encoding="utf-8")
-        assert main(["history", "--open", "--format", "json", "--fail-on", "slower"]) == (state == "open")
+        assert main(["history", "--open", "--format", "json", "--fail-on", "slower"]) == (not why)
         document = json.loads(capsys.readouterr().out)
         assert (document["device"], document["cases"], document["compared"]) == ("cpu", 3, 3)
-        (method,) = document["regressions"]
-        (case,) = method["cases"]
-        assert (method["method"], method["age"]) == ("clone_detach", "recent")
-        assert (case["case"], case["state"], case["accepted"]) == ("copies.BySize clone_detach numel=16", state, why)
+        (case,) = document["rows"]
+        assert (case["method"], case["open_since"]) == ("clone_detach", "recent")
+        assert (case["case"], case["accepted"]) == ("copies.BySize clone_detach numel=16", why)
         assert case["low"] < case["ratio"] < case["high"]
         assert case["ratio"] == pytest.approx(1.7 / 1.4, rel=0.01)
-        (since,) = case["since"]
-        assert (since["release"], since["against"]) == ("2.12.1", case["best"])
+        assert (case["since"]["release"], case["since"]["against"]) == ("2.12.1", "2.11.0")
+
+
+def test_a_case_s_launches_are_csv_and_json(folder, capsys):
+    """In seconds, with the start of each; the JSON also has each release with its time, half its interval and its changes."""
+    assert main(["history", "clone_detach", "--format", "csv"]) == 0
+    rows = [*csv.DictReader(StringIO(capsys.readouterr().out))]
+    assert {row["unit"] for row in rows} == {"seconds"}
+    assert {
+        row["release"]: len({row["launch"] for row in rows if row["release"] == each["release"]}) for each in rows for row in [each]
+    } == (dict.fromkeys([row["release"] for row in rows], 12))
+    for loaded in launch_files.load(folder):
+        times = [float(row["value"]) for row in rows if row["release"] == loaded.version]
+        assert times == pytest.approx(loaded.column.launch_times(launch_files.case(CLONE_DETACH)), rel=1e-5)
+    assert main(["history", "clone_detach", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [(row["release"], row["launch"]) for row in document["rows"]] == [(row["release"], row["launch"]) for row in rows]
+    for release, loaded in zip(document["releases"], launch_files.load(folder), strict=True):
+        timing = loaded.timings[launch_files.case(CLONE_DETACH)]
+        assert (release["release"], release["value"]) == (loaded.version, timing.seconds)
+        assert release["half_interval"] == pytest.approx(timing.factor() - 1, rel=1e-5)
+    assert [(each["release"], each["step"]["ratio"] > 1) for each in document["releases"] if each["step"]] == [("2.12.1", True)]
+
+
+CHANGES = {"clone_detach": ("2.12.1", "slower", 1.7 / 1.4), "detach_clone": ("2.11.0", "faster", 1.0 / 1.2)}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_the_changes_of_many_cases_are_csv_and_json(folder, capsys, form):
+    """A row for each case that a release changed."""
+    assert main(["history", "--format", form]) == 0
+    text = capsys.readouterr().out
+    rows = [*csv.DictReader(StringIO(text))] if form == "csv" else json.loads(text)["rows"]
+    assert {row["case"]: (row["release"], row["verdict"]) for row in rows} == {
+        f"copies.BySize {method} numel=16": (release, verdict) for method, (release, verdict, _) in CHANGES.items()
+    }
+    for row in rows:
+        assert float(row["ratio"]) == pytest.approx(CHANGES[row["case"].split()[1]][2], rel=0.02)
+
+
+def test_a_method_has_the_largest_slowdown_and_the_largest_cost_of_its_cases(folder, capsys):
+    """Of two cases that the newest release slowed, each has one of the two; with --all, each has its own."""
+    versions = [release.version for release in release_table.load().select("2.8.0..2.15.0")]
+    times = {1: [1.0] * 7 + [1.3], 1024: [1.0] * 3 + [1.5] * 4 + [1.5 * 1.1]}
+    cases = {f"copies.BySize.time_copy new_tensor {numel}": dict(zip(versions, row)) for numel, row in times.items()}
+    launch_files.write(folder, cases, start=launch_files.START + timedelta(days=1))
+    assert main(["history", "--open"]) == 0
+    cells = next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("new_tensor"))
+    assert cells[1:3] == ["2", "2.15.0"]
+    assert (float(cells[3]), float(cells[6])) == pytest.approx((30, 65), abs=1)
+    assert main(["history", "--open", "new_tensor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    of_case = {line.split()[0]: float(re.search(r"([\d.]+) %", line)[1]) for line in lines if line.startswith("  numel=")}
+    assert of_case == pytest.approx({"numel=1": 30, "numel=1024": 65}, abs=1)
+    assert sum("since 2.15.0 by" in line for line in lines) == 2
 
 
 @pytest.fixture
-def folder_of_two_pythons(tmp_path, monkeypatch):
-    """Results of a case that becomes slower on Python 3.9, and is faster on 3.11."""
+def folder_with_a_fast_release(tmp_path, monkeypatch):
+    """Results of four releases: one case lost with the newest what the one before had gained."""
     monkeypatch.chdir(tmp_path)
-    times = {"2.6.0@3.9": 1.0, "2.7.1@3.9": 2.0, "2.7.1": 1.0, "2.8.0": 1.0}
-    launch_files.write(tmp_path / "results", {"copies.BySize.time_copy tensor 16": times})
+    monkeypatch.setenv("COLUMNS", "80")
+    versions = [release.version for release in release_table.load()][-4:]
+    times = {"clone_detach": [1.04, 1.04, 1.0, 1.04], "detach_clone": [1.2] * 4}
+    cases = {f"copies.BySize.time_copy {method} 16": dict(zip(versions, row)) for method, row in times.items()}
+    launch_files.write(tmp_path / "results", cases, noise=0.001)
+    return versions
 
 
-def test_the_heading_says_which_times_are_scaled(folder_of_two_pythons, capsys):
-    """A case has the times of an older Python as measured; open regressions have them on the newest one's scale."""
-    for option, heading, time in (
-        ("tensor", "before torch 2.7.1: Python 3.9, as measured, bars scaled", r"2\.6\.0 \(3\.9\) +1\.00 µs"),
-        ("--open", "before torch 2.7.1: Python 3.9, times scaled to Python 3.11", r"50\d ns → 1\.00 µs"),
-    ):
-        assert main(["history", option]) == 0
-        shown = capsys.readouterr().out
-        assert heading in " ".join(shown.split())
-        assert re.search(time, shown)
-
-
-def test_a_comparison_of_two_pythons_says_what_the_history_leaves_out(folder_of_two_pythons, capsys):
-    """The change of Python, of two releases; one release on two Pythons has no other change."""
-    line = "includes the change from Python 3.9 to 3.11, which tensorcopy history leaves out"
-    for before, after, is_said in (("2.6.0@3.9", "2.8.0", True), ("2.7.1@3.9", "2.7.1@3.11", False), ("2.7.1@3.11", "2.8.0", False)):
-        for form in ("text", "markdown"):
-            assert main(["compare", before, after, "--format", form]) == 0
-            assert (line in " ".join(capsys.readouterr().out.split())) is is_said
-
-
-UNPAIRED = "2.13.0"  # among five releases that took turns
-
-
-@pytest.fixture
-def folder_with_an_unpaired_release(tmp_path, monkeypatch):
-    """The machine was 1.45 times as slow when one release was measured alone; the next one is slower by a tenth."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    case, results = "copies.BySize.time_copy tensor 16", tmp_path / "results"
-    launch_files.write(results, {case: {"2.8.0": 1.0, "2.10.0": 1.0, "2.11.0": 1.0, "2.14.1": 1.1, "2.15.0": 1.1}}, launches=12)
-    launch_files.write(results, {case: {UNPAIRED: 1.45}}, start=launch_files.START + 99 * launch_files.EVERY, launches=4)
-    return results
-
-
-def test_an_unpaired_release_is_told_apart_in_a_history(folder_with_an_unpaired_release, capsys):
-    """It makes no change of its own, and the next release is compared with the last one that took turns with it."""
-    assert main(["history", "tensor"]) == 0
+def test_a_slowdown_that_is_back_to_an_earlier_level_is_no_news(folder_with_a_fast_release, capsys):
+    """Nothing fails on it; `compare` and `history` say what it is, and count it apart; against the release before both nothing changed."""
+    *_, earlier, before, after = folder_with_a_fast_release
+    assert main(["compare", before, after, "--fail-on", "slower"]) == 0
     shown = capsys.readouterr().out
-    rows = {line.split()[0]: line for line in shown.splitlines()[2:8]}
-    assert rows[UNPAIRED].endswith("unpaired")
-    assert not any("unpaired" in line for release, line in rows.items() if release != UNPAIRED)
-    assert re.search(r"^torch 2\.14\.1: slower by (9|10)\.\d %.* than 2\.11\.0$", shown, re.MULTILINE)
-    assert shown.count("slower by") == 1
-    assert "Unpaired: measured alone in its launches" in shown
-
-
-def test_an_unpaired_release_is_told_apart_on_the_pages(folder_with_an_unpaired_release):
-    """With the spread of its launches, and without a ratio; the explorer gets to know it. Without a paired one, none is marked."""
-    results = launch_files.load(folder_with_an_unpaired_release)
-    content = render.content(shipped(), results)
-    site = dict(render.files(content))
-    page = site["history/box/copies.BySize/tensor-16.html"]
-    (row,) = re.findall(rf'<tr id="{UNPAIRED}">.*', page)
-    assert re.search(r"<td>4 unpaired: 1\.3\d to 1\.5\d µs", row), row
-    assert "unknown: never measured beside each other" in row
-    assert "%" not in row
-    assert page.count(">unpaired</text>") == 1
-    assert "Unpaired: measured alone in its launches" in page
-    data = json.loads(site["history/box/times.js"].removeprefix("tensorHistory.receive(").removesuffix(");\n"))
-    assert [data["releases"][number] for each in data["cases"] for number in each["unpaired"]] == [UNPAIRED]
-    alone = dict(render.files(render.content(shipped(), [result for result in results if result.version == UNPAIRED])))
-    assert not any("npaired" in text for address, text in alone.items() if address.startswith("history/"))
-
-
-def test_a_margin_that_matches_no_case_is_told(folder, capsys):
-    """Misspelt, it would change which slowdowns count without a word."""
-    (folder.parent / "tensorcopy.toml").write_text("[margin]\nsideways = 50\n")
-    assert main(["history"]) == 0
-    assert "warning: a row of [margin] in tensorcopy.toml matches no case: got sideways;" in capsys.readouterr().err
+    assert ": none of 2 cases slower, 1\n  back to an earlier level (4.0 %), none faster\n" in shown
+    assert re.search(r"back to an earlier level: no news\n  copies\.BySize clone_detach\n▴   numel=16 +980 ns  1\.02 µs  \+4\.0 %", shown)
+    assert f"Back to an earlier level: only torch {before} was faster." in shown
+    assert main(["compare", earlier, after]) == 0
+    assert ": none of 2 cases slower,\n  none faster\n2 unchanged (within ±3 %).\n" in capsys.readouterr().out
+    assert main(["compare", before, after, "--explain", "clone_detach"]) == 0
+    assert capsys.readouterr().out.startswith("copies.BySize clone_detach numel=16: slower, back to an earlier level\n")
+    assert main(["compare", before, after, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["back"], document["counts"]) == (1, {"slower": 1, "unchanged": 1})
+    assert main(["history", "--open", "--fail-on", "slower"]) == 0
+    shown = capsys.readouterr().out
+    assert "an earlier\n  release; 1 is back to an earlier level\n" in shown
+    assert "\n\nback to an earlier level: no news\ncopies.BySize clone_detach\n  numel=16 " in shown
+    assert main(["history", "clone_detach"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(rf"^{after} .*▴ \+4\.0 %", shown, re.MULTILINE)
+    assert shown.endswith("▴ back to an earlier level: only the release before was faster.\n")
+    assert main(["history", "clone_detach", "--format", "json"]) == 0
+    steps = {row["release"]: row["step"] for row in json.loads(capsys.readouterr().out)["releases"] if row["step"]}
+    assert {release: (step["until"], step["back"]) for release, step in steps.items()} == {before: (after, False), after: (None, True)}

@@ -9,11 +9,9 @@ from scipy.special import stdtrit
 
 from tensorcopy.judge import case_history, comparisons, groups, paired
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.numbers import signed_percent
 from tensorcopy.releases import release_table
-from tensorcopy.report import sentences
+from tensorcopy.report.history import CHANGES
 from tensorcopy.results import effects
-from tensorcopy.results.result import in_order
 from tests import launch_files
 
 RELEASES = release_table.load()[:12]
@@ -88,43 +86,24 @@ def test_a_mean_covers_what_it_says_where_cases_have_more_launches_than_others()
     assert 20 < missed < 65
 
 
+def cells_of(change):
+    """Return what `history` prints of a group's change behind its name."""
+    return [text for column in CHANGES if column.text and (text := column.text(change))]
+
+
 def test_a_change_of_one_case_has_its_interval(tmp_path):
     """Only several cases have a median."""
-    by_case = case_history.joined([results(tmp_path, lambda index, method: 2.0 if index >= 6 and method == "method_3" else 1.0)])
+    by_case = case_history.over(results(tmp_path, lambda index, method: 2.0 if index >= 6 and method == "method_3" else 1.0))
     (change,) = groups.changes_by_release(by_case)
     assert [case["method"] for case in change.cases] == ["method_3"]
-    assert sentences.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, +99.5 % (+98.8 to +100.2 %)"
-
-
-def test_changes_are_grouped_by_direction(tmp_path):
-    """At one release some cases are slower and others faster; the largest change comes first."""
-    ratios = {"method_1": 1.3, "method_2": 1.5, "method_3": 0.7}
-    by_case = case_history.joined([results(tmp_path, lambda index, method: ratios.get(method, 1.0) if index >= 6 else 1.0)])
-    slower, faster = groups.changes_by_release(by_case)
-    assert (slower.verdict, [case["method"] for case in slower.cases]) == ("slower", ["method_2", "method_1"])
-    assert (faster.verdict, [case["method"] for case in faster.cases]) == ("faster", ["method_3"])
-    assert slower.ratio == pytest.approx(1.4, rel=0.02)
-    ends = " to ".join(signed_percent(slower.steps[case].ratio).removesuffix(" %") for case in slower.cases[::-1])
-    assert sentences.change_text(slower) == f"2 of 12 copies at numel ≤ 2¹⁴ slower, {ends} %, median {signed_percent(slower.ratio)}"
+    assert cells_of(change) == ["1 of 12", "slower", "+99.5 %", "+98.8 to +100.2 %"]
 
 
 def test_groups_without_a_change_have_none(tmp_path):
     """Three seeds of twelve releases."""
     for seed in range(3):
-        by_case = case_history.joined([results(tmp_path / str(seed), lambda index, method: 1.0, machine=f"box{seed}")])
+        by_case = case_history.over(results(tmp_path / str(seed), lambda index, method: 1.0, machine=f"box{seed}"))
         assert not groups.changes_by_release(by_case)
-
-
-def test_a_change_at_the_joint_is_that_of_the_older_python(tmp_path):
-    """Both sides are of one Python: the change of Python is no change of torch."""
-    older = results(tmp_path, lambda index, method: 1.4 if index < 4 else 1.82, python="3.9", releases=RELEASES[:7])
-    newer = results(tmp_path, lambda index, method: 1.3, releases=RELEASES[4:])
-    (history, *_) = case_history.joined([newer, older]).values()
-    (step,) = history.steps
-    assert step.index == 4
-    assert abs(log(step.ratio / 1.3)) < 0.02
-    before, after = history.sides(step.index)
-    assert (before.python, after.python, after.sha) == ("3.9", "3.9", RELEASES[4].sha)
 
 
 def test_a_change_names_the_release_that_it_is_from(tmp_path):
@@ -136,12 +115,11 @@ def test_a_change_names_the_release_that_it_is_from(tmp_path):
         replace(result, count_repeats={case: (row[index],) for case, row in counts.items() if row[index]})
         for index, result in enumerate(timed)
     ]
-    by_case = case_history.joined([counted])
-    texts = {case: sentences.step_text(by_case[case].steps[0], by_case[case].releases, by_case[case].unit) for case in counts}
-    assert texts == {whole: "5.0 % more instructions", gap: f"5.0 % more instructions than {RELEASES[1].version}"}
-    assert [sentences.change_text(change) for change in groups.changes_by_release(by_case)] == [
-        f"more instructions{than} in 1 of 2 cases at numel ≤ 2¹⁴, +5.0 %" for than in ("", f" than {RELEASES[1].version}")
-    ]
+    by_case = case_history.over(counted)
+    assert {change.cases: cells_of(change) for change in groups.changes_by_release(by_case)} == {
+        (whole,): ["1 of 2", "more", "+5.0 %"],
+        (gap,): ["1 of 2", "more", "+5.0 %", f"from {RELEASES[1].version}"],
+    }
 
 
 def test_suites_of_others_share_no_regression(tmp_path):
@@ -150,17 +128,9 @@ def test_suites_of_others_share_no_regression(tmp_path):
     suites = ("distances.Pairs.time_pairs", "training.Step.time_step", "copies.BySize.time_copy", "copies.ByDtype.time_copy")
     cases = [f"{suite} method=fast numel=16" for suite in suites]
     launch_files.write(tmp_path, {case: {side: 1.0 + (number >= 6) for number, side in enumerate(sides)} for case in cases})
-    by_case = case_history.joined([launch_files.load(tmp_path, *sides)])
-    regressions = groups.open_regressions(filter(None, map(case_history.standing, by_case.values())))
-    assert sorted((each.method, len(each.standings)) for each in regressions) == [(suites[0], 1), ("fast", 2), (suites[1], 1)]
-
-
-def test_pythons_without_a_shared_release_are_not_joined(tmp_path):
-    """There is no ratio to scale by."""
-    older = results(tmp_path, lambda index, method: 1.0, python="3.9", releases=RELEASES[:4])
-    newer = results(tmp_path, lambda index, method: 1.0, releases=RELEASES[4:])
-    (history, *_) = case_history.joined([newer, older]).values()
-    assert len(history.releases) == 8
+    by_case = case_history.over(launch_files.load(tmp_path, *sides))
+    opened = groups.open_methods(groups.open_cases(case_history.standings(by_case), by_case).values())
+    assert sorted((groups.subject(each.cases[0].case), len(each.cases)) for each in opened) == [(suites[0], 1), ("fast", 2), (suites[1], 1)]
 
 
 def test_a_release_that_measured_one_case_does_not_end_the_group(tmp_path):
@@ -168,25 +138,5 @@ def test_a_release_that_measured_one_case_does_not_end_the_group(tmp_path):
     older = results(tmp_path, lambda index, method: 0.92 if index >= 6 else 1.0, releases=RELEASES[:-1])
     (newest,) = results(tmp_path, lambda index, method: 0.92, releases=RELEASES[-1:], methods=METHODS[:1])
     older = launch_files.load(tmp_path, *(f"{release.version}@3.11" for release in RELEASES[:-1]))  # with the later launches
-    by_case = case_history.joined([[newest], older])
+    by_case = case_history.over([*older, newest])
     assert [change.release for change in groups.changes_by_release(by_case)] == [RELEASES[6].version]
-
-
-def test_a_case_of_another_python_hides_no_change(tmp_path):
-    """It has a separate axis, which may be longer than that of the others."""
-    results(tmp_path, lambda index, method: 0.92 if index >= 9 else 1.0, releases=RELEASES[6:])
-    older = results(tmp_path, lambda index, method: 1.0, python="3.9", releases=RELEASES[:6], methods=["gone"])
-    newer = launch_files.load(tmp_path, *(f"{release.version}@3.11" for release in RELEASES[6:]))
-    assert [change.release for change in groups.changes_by_release(case_history.joined([newer, older]))] == [RELEASES[9].version]
-
-
-def test_three_pythons_are_one_history(tmp_path):
-    """The values of each are scaled to the next; those measured are as measured."""
-    exact = {"noise": 0.0, "common": 0.0}
-    for python, releases, scale in (("3.8", RELEASES[:4], 10.0), ("3.9", RELEASES[3:8], 2.0), ("3.11", RELEASES[7:], 1.0)):
-        results(tmp_path, lambda index, method, scale=scale: scale, python=python, releases=releases, methods=METHODS[:1], **exact)
-    by_python = {python: [result for result in launch_files.load(tmp_path) if result.python == python] for python in ("3.11", "3.9", "3.8")}
-    (history,) = case_history.joined(list(map(in_order, by_python.values()))).values()
-    assert history.values == pytest.approx([1e-6] * 12, rel=1e-3)
-    assert history.measured == pytest.approx([1e-5] * 3 + [2e-6] * 4 + [1e-6] * 5, rel=1e-3)
-    assert [joint.factor for joint in history.joints] == pytest.approx([0.2, 0.5], rel=1e-3)

@@ -21,19 +21,14 @@ from tensorcopy import __version__, campaign, configuration
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge.groups import CaseGroup
+from tensorcopy.measure import plan
 from tensorcopy.projects import asv_suite, installation, new_project
 from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import environments, release_table, uv
-from tensorcopy.report.sentences import group_name
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
-from tensorcopy.site import plots, render
-from tensorcopy.site.machine import all_costs
-from tensorcopy.site.page import circumstances
-from tensorcopy.worker import operations
-from tests import launch_files
-from tests.conftest import NEW, ROOT, at_home, declared_in, lab_campaign, require_pythons, suites_of, with_cases
+from tensorcopy.site.facts import told
+from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons
 from tests.pages import follow_links_in
 from tests.repositories import AUTHOR, sha
 from tests.repositories import run as git
@@ -61,7 +56,7 @@ def noted_of_installation(tmp_path_factory, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def folder(undeclared, noted_of_installation, tmp_path, monkeypatch) -> Path:
+def folder(noted_of_installation, tmp_path, monkeypatch) -> Path:
     """An empty folder, the current one; tensorcopy is installed from a repository."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -269,7 +264,7 @@ def test_init_tells_a_package_that_no_index_has_from_an_index_that_cannot_be_ask
 
 def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(folder):
     """The package's is not written; a row of the same version replaces the package's."""
-    (folder / operations.FILE).write_text('[project]\nname = "lab"\n')
+    (folder / "tensorcopy.toml").write_text('[project]\nname = "lab"\n')
     known, table = release_table.load(), campaign.read(folder).table
     assert table == folder / "releases.toml"
     for release in (replace(NEW, version="2.99.0", sha="9" * 40), replace(known[-1], notes="https://example.org")):
@@ -403,23 +398,6 @@ def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
     assert declared.requirements() == ["pympler", "einops==0.8"]
 
 
-def test_operations_beside_a_suite_make_a_package_of_both(folder):
-    """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written. Alone it is read there."""
-    theirs = suite(folder / "benchmarks", "theirs")
-    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n')
-    assert suites_of(folder) == theirs
-    assert campaign.read(folder).steady() == {"OMP_NUM_THREADS": "1"}
-    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
-    made = suites_of(folder)
-    assert made == folder / ".asv/suites/benchmarks"
-    code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
-    assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
-    (folder / "benchmarks" / "own.py").write_text("")
-    with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
-        suites_of(folder)
-
-
 def test_parameters_of_a_third_party_suite_keep_their_meaning():
     """A numel may be a dtype, and a module `memory` may time: neither damages a file of results. Pages tell all of them apart."""
     samples = cases_of("memory.Odd.time_nothing", ("method", "numel"), (("'a'",), ("torch.float32", "None")))
@@ -427,33 +405,8 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {counted_case(case) for case in samples} == {None}
     names, params = ("method", "dtype", "requires_grad"), (("'ffill'", "'bfill'"), ("int",), ("True", "None"))
-    shown = [circumstances(case) for case in cases_of("theirs.time_fill", names, params)]
-    assert shown == [f"method_={each}, dtype=int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
-    assert group_name(CaseGroup("distances", "cpu", None), names_device=True) == "distances"
-
-
-def test_inputs_have_the_strides_and_values_that_are_declared(folder):
-    """The same values in every process; the set-up sees them."""
-    from tensorcopy.copying.inside import own
-
-    text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
-    (folder / operations.FILE).write_text(text)
-    (operation,), method = declared_in(folder), own.own_with_inputs()["attention"]
-    values = own.make_values(operation, method, 16)
-    assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
-    assert values["q"].requires_grad
-    assert values["k"].stride() == (1, 16)
-    assert values["q"].equal(own.make_values(operation, method, 16)["q"])
-    assert own.numel(operation, 16) == 2 * 16 * 64
-    own.check_reference(operation, method, 16)
-    wrong = operations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
-    with pytest.raises(
-        TensorcopyError, match=r"the operation attention differs from its reference: got 0\.\d+ instead of \d+\.\d+ at \[0, 0\]"
-    ):
-        own.check_reference(wrong, method, 16)
-    wrong = operations.Operation(**{**vars(operation), "reference": "q"})
-    with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
-        own.check_reference(wrong, method, 16)
+    shown = [told(case) for case in cases_of("theirs.time_fill", names, params)]
+    assert shown == [f"method_={each}, int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
 
 
 def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
@@ -513,86 +466,13 @@ def texts(site: Path) -> dict[str, str]:
     return pages
 
 
-def test_operations_with_inputs_have_a_plot_over_n_under_the_name_of_their_group(tmp_path):
-    """Each with its own sizes, beside those of a tensor x; what is at one n is no number of elements."""
-    rows = {"scale": ("heads", "numel=16"), "attend": ("heads", "n=16 n=256"), "gather": ("rows", "n=64"), "scores": ("rows", "")}
-    suites = {"numel": "own.BySize.time_own", "n": "own.ByInputs.time_own"}
-    sizes = [(name, *size.split("=")) for name, (_, of_name) in rows.items() for size in of_name.split()]
-    cases = [f"{suites[by]} {name} {size}" for name, by, size in sizes] + ["own.ByInputsOnDevice.time_own scores 64 cuda"]
-    launch_files.write(tmp_path, {case: {"2.14.1": 1.0, "2.15.0": 1.0} for case in cases}, accelerators={"cuda": "NVIDIA H9"})
-    methods = {name: {**launch_files.observed("own"), "group": group, "code": f"{name}(q)"} for name, (group, _) in rows.items()}
-    for release in ("2.14.1", "2.15.0"):
-        launch_files.write_counts(tmp_path, release, {}, methods=methods)
-    content = render.content(lab_campaign(tmp_path), reader.load_results(tmp_path).results)
-    (machine,) = content.machines
-    assert [(table.group, table.device, table.by, table.numels) for table in all_costs(machine.result)] == [
-        ("heads", "cpu", "numel", (16,)),
-        ("heads", "cpu", "n", (16, 256)),
-        ("rows", "cpu", "n", (64,)),
-        ("rows", "cuda", "n", (64,)),
-    ]
-    assert [row["title"] for row in plots.pictures(machine)] == ["heads: n=16", "heads: n=256", "rows: n=64"]
-    site = dict(render.files(content))
-    texts = {address: re.sub(r"<[^>]*>", "", text) for address, text in site.items() if address.endswith(".html")}
-    assert "heads: own operations with inputs" in texts["sizes/box/py3.11-cuda/2.15.0.html"]
-    assert re.search(r"Own operations: heads.*scale\(q\).*Own operations: rows.*gather", texts["history/index.html"], re.DOTALL)
-
-
-def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_results, tmp_path):
-    """Its histories lead to them; functions of other methods were counted too, and have none."""
-    counted = [
-        result for result in shipped_results.results if result.environment == "py3.11-cuda" and result.version in ("2.5.1", "2.15.0")
-    ]
-
-    own = [with_cases(result, lambda case: dict(case.parameters).get("method") == "clone") for result in counted]
-    site = dict(render.files(render.content(lab_campaign(tmp_path), own)))
-    pages = [address for address in site if address.startswith("why/")]
-    assert pages
-    assert {Path(address).name.partition("-")[0] for address in pages} == {"clone"}
-    linked = {
-        (address, os.path.normpath(Path(address).parent / link))
-        for address, text in site.items()
-        if address.endswith(".html")
-        for link in re.findall(r'href="([^"#:]*\bwhy/[^"#]*)"', text)
-    }
-    assert {target for _, target in linked} <= site.keys()
-    assert {target for address, target in linked if address.startswith("history/")} == {page for page in pages if page.endswith(".html")}
-
-
-def test_the_pages_of_a_suite_of_others_are_about_nothing_else(tmp_path):
-    """Neither copies nor methods; the column of a benchmark without parameters is its value, and of memory less is better."""
-    times = {"2.8.0": 1.0, "2.14.1": 1.0, "2.15.0": 2.0}
-    launch_files.write(tmp_path, {"theirs.time_roll": times, "theirs.time_window n=16": times, "theirs.time_window n=64": times})
-    for release in times:
-        launch_files.write_counts(tmp_path, release, {"theirs.peakmem_roll": [2.0**20] * 2}, units={"theirs.peakmem_roll": "bytes"})
-    site = dict(render.files(render.content(lab_campaign(tmp_path), launch_files.load(tmp_path))))
-    shown = {
-        address: " ".join([*re.findall(r'content="(.*?)"', text), text]) for address, text in site.items() if address.endswith(".html")
-    }
-    assert "history/box/theirs.peakmem_roll/all.html" in shown
-    for address, text in shown.items():
-        words = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", text, flags=re.DOTALL)
-        for word in (COPIES, re.compile(r"\bmethods?\b", re.IGNORECASE)):
-            assert not word.search(words), (address, words[max(0, word.search(words).start() - 60) :][:200])
-        assert "docs/" not in words, address
-    assert "2 benchmarks on torch 2.15.0 (cpu)" in site["regressions.svg"]
-    assert "2 benchmarks slower in 3 cases" in site["slowdowns.xml"]
-    index = shown["history/index.html"]
-    assert {*re.findall(r"<h3[^>]*>(.*?)</h3>", index)} == {"theirs"}
-    columns = [re.findall(r'<th scope="col">(.*?)</th>', head) for head in re.findall(r"<thead>.*?</thead>", index)]
-    assert sorted(map(tuple, columns)) == [("", "time"), ("", "value"), ("n", "16", "64")]
-    assert "not known" not in index
-    assert "Of memory, which <code>mem_</code> and <code>peakmem_</code> track, less is better" in index
-
-
 @pytest.mark.slow
 def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
     """From an empty folder and the wheel; its pages have its title and mention no copies."""
     pages = texts(lab / "site")
     assert "RMS norm over torch releases" in pages["index.html"]
-    (history,) = [text for address, text in pages.items() if address.endswith("own.BySize/rms_norm-1024.html")]
-    assert "operations .rms_norm(x)" in re.sub(r"\s+", " ", history)
-    assert all(release in history for release in ("2.8.0", "2.15.0"))
+    assert "operations .rms_norm(x)" in re.sub(r"\s+", " ", pages["index.html"])
+    assert all(release in pages["data.html"] + pages["compare/index.html"] for release in ("2.8.0", "2.15.0"))
     assert {address: found[0] for address, text in pages.items() if (found := COPIES.search(text))} == {}
     follow_links_in(lab / "site")
     results = reader.load_results(lab / "results").results
@@ -633,9 +513,6 @@ def test_the_workflows_of_a_project_install_tensorcopy_as_written(lab):
         assert '"machine": "github-hosted"' in done.stdout
 
 
-OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -643,33 +520,16 @@ OPERATION = '[[operation]]\nname = "a"\ncode = "q"\n'
         (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
         ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
         ('[project]\nrequires = [".\\u0000"]', "allowed: an array of packages"),
-        (f"{OPERATION}requires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
         ("[suites]\npath = 'nowhere'", "which is no folder"),
         ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
-        ("[project]\n[sute]", "got sute; allowed: [[operation]]"),
+        ("[project]\n[sute]", "got sute; allowed: "),
         ("project = 1", "got project = 1; allowed: a table [project]"),
         ("[project]\n", "this project has nothing to measure"),
-        ('[[operation]]\nname = "a"', "an operation without code"),
-        ('[[operation]]\nname = "A b"\ncode = "q"', "lowercase letters"),
-        ('[[operation]]\nname = "a', "is refused"),
-        (f"{OPERATION}group = 'copy'", "a group that is not one of the registry's"),
-        (f"{OPERATION}colour = 'red'", "got colour; allowed: name, code"),
-        (f"{OPERATION}imports = ['.mine']", "got imports '.mine'; allowed: names of modules"),
-        (f"{OPERATION}since = 'soon'", "got since = 'soon'; allowed: a release of torch"),
-        (f"{OPERATION}promise.with_gard = {{}}\npromise.plain = {{}}", "got promise with with_gard; allowed: plain and with_grad"),
-        (f"{OPERATION}promise.plain = {{ colour = 1 }}", "got promise.plain = {'colour': 1}; allowed: a table with gives, warns, raises"),
-        (f"{OPERATION}inputs.start = {{}}", "got the input 'start'; allowed: names of Python, none of calls"),
-        (f"{OPERATION}inputs.q = {{ colour = 1 }}", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
-        (f"{OPERATION}inputs.q = {{ dtype = 'float8' }}", "got dtype = 'float8' in inputs.q; allowed: float32"),
-        (f"{OPERATION}inputs.q = {{ layout = 'transposed' }}", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
     ],
 )
 def test_an_invalid_declaration_is_refused(folder, text, expected):
-    """Of a project, an operation or its inputs: the message has the value and what is allowed."""
-    (folder / operations.FILE).write_text(text)
-    try:
-        errors = [*of_folder(folder).left_out.values()]
-        suites_of(folder)
-    except TensorcopyError as error:
-        errors = [error]
-    assert [expected in str(error) for error in errors] == [True]
+    """The message has the value and what is allowed."""
+    (folder / "tensorcopy.toml").write_text(text)
+    with pytest.raises(TensorcopyError) as raised:
+        plan.suites_folder(of_folder(folder))
+    assert expected in str(raised.value)

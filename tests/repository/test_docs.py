@@ -24,7 +24,7 @@ DRAWING = re.compile(r"!\[.*?\]\(((?:drawings/)?\w+\.svg)\)")
 def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
     """`python -m docs.tools.readme` would change nothing."""
     monkeypatch.chdir(ROOT)
-    documents = readme.documents(shipped_results.results)
+    documents = readme.documents(shipped_results.histories)
     assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
 
 
@@ -37,7 +37,7 @@ def test_a_number_that_was_changed_by_hand_is_noticed(tmp_path, monkeypatch, shi
         (tmp_path / name).write_text(text.replace("99 of 99", "98 of 99").replace("slower × 1.42", "slower × 1.24"), encoding="utf-8")
         assert (tmp_path / name).read_text(encoding="utf-8") != text
     monkeypatch.chdir(tmp_path)
-    documents = readme.documents(shipped_results.results)
+    documents = readme.documents(shipped_results.histories)
     assert documents[Path("README.md")] == README
     assert documents[Path("docs/article.md")] == DOCS["article"]
 

@@ -18,21 +18,21 @@ from markdown_it import MarkdownIt
 
 from docs.tools import figures
 from tensorcopy import configuration
+from tensorcopy.ci import pr_comment
 from tensorcopy.cli import main
 from tensorcopy.cli.arguments import results_folder
-from tensorcopy.copying import advise
+from tensorcopy.copying import advise, recommend
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import runners
 from tensorcopy.releases import release_table
-from tensorcopy.report import pr_comment
 from tensorcopy.results import function_profiles, launches, merge, reader, suite_specs
-from tensorcopy.site import render
+from tensorcopy.site import build, facts
 from tests import launch_files
+from tests.ci.test_pr_comment import document, pair_result
 from tests.conftest import ROOT, lab_campaign
 from tests.mutations import FILE_MUTATIONS, RELEASES, kinds, mutate
-from tests.report.test_pr_comment import document, pair_result
 
 RESULTS = Path("results")
 COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])
@@ -92,8 +92,8 @@ def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch,
     for form in ("csv", "markdown"):
         assert main(["compare", *RELEASES, "--format", form]) == 2  # a case has failed
         texts[form] = capsys.readouterr().out
-    content = render.content(lab_campaign(tmp_path), reader.load_results(RESULTS).results)
-    tables = [texts["csv"], *(text for address, text in render.files(content) if address.endswith(".csv"))]
+    content = facts.site(lab_campaign(tmp_path), reader.load_results(RESULTS).histories)
+    tables = [texts["csv"], *(text for address, text in build.files(content) if address.endswith(".csv"))]
     assert len(tables) == 2
     for table in tables:
         cells = [cell for row in csv.reader(StringIO(table)) for cell in row]
@@ -108,23 +108,14 @@ def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch,
 
 
 REQUEST = CopyRequest("tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
-OPERATION = """[project]
+DECLARED = """[project]
 name = "p"
 title = "t"
 requires = ["einops==0.8"]
-[[operation]]
-name = "scaled"
-code = "scale * q"
-imports = ["copy"]
-group = "mine"
-inputs.q = { shape = ["n", 64], requires_grad = true }
-setup = "scale = 2"
-sizes = [16]
-[[operation]]
-name = "copied"
-code = "x.clone()"
-beside = "copies"
-promise.plain = { layout = "contiguous" }
+[[accepted]]
+case = "copies"
+until = "2.15.0"
+why = "the price of a check"
 """
 
 
@@ -139,7 +130,7 @@ READERS = {  # what reads each file that people write or that another program ha
     "runners.toml": runners.load,
     "suites.toml": suite_specs.read,
     "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
-    "shipped.json": lambda path: advise.as_shipped(REQUEST, 2**17, path),
+    "shipped.json": lambda path: recommend.answer(advise.shipped_evidence.__wrapped__("cpu", path), REQUEST),
     "accuracy.json": lambda path: figures.accuracy(None),
     "agreement.json": lambda path: figures.agreement(None),
 }
@@ -156,7 +147,7 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
         "runners.toml": ROOT / ".github" / name,
         "suites.toml": ROOT / "benchmarks" / name,
     }
-    written = {"tensorcopy.toml": OPERATION, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
+    written = {"tensorcopy.toml": DECLARED, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
     folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
     folder.mkdir(exist_ok=True)
     source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
@@ -189,7 +180,7 @@ OTHER_THINGS = ("a FIFO", "a folder", "a device", "a link to itself", "a link to
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_read_is_not_taken_for_absent(name, read, kind, tmp_path, monkeypatch):
-    """Without its margins and acknowledgements, verdicts would change without a word."""
+    """Without what is accepted, exit codes would change without a word."""
     monkeypatch.chdir(tmp_path)
     if name == "releases.toml":
         (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "p"\n')
@@ -216,11 +207,11 @@ def test_nothing_but_a_file_is_read_as_functions(in_copy, kind):
             merge.merge([folder], into)
 
 
-SHIPPED_DAMAGE = {  # what it does, of an answer or its source, to a text that stays JSON
+SHIPPED_DAMAGE = {  # what it does to a text that stays JSON
     "a table for a text": ('"torch":"2', '"torch":{},"x":"2'),
-    "no number": ('"choices":[["', '"choices":[["x",NaN,null,"tied",null],["'),
-    "a text for a number": ('"choices":[["', '"choices":[["clone","1","1","tied",null],["'),
-    "one caveat": ('"caveats":[]', '"caveats":"x"'),
+    "no number": ('"numel":1,', '"numel":null,'),
+    "a text for a number": ('"numel":1,', '"numel":"1",'),
+    "a text for a table": ('"methods":{', '"methods":"","x":{'),
 }
 
 
@@ -230,7 +221,7 @@ def test_shipped_results_of_another_form_are_refused(tmp_path, damage):
     path = tmp_path / advise.SHIPPED.name
     path.write_text(advise.SHIPPED.read_text().replace(*SHIPPED_DAMAGE[damage]))
     with pytest.raises(TensorcopyError, match="the shipped results cannot be read"):
-        advise.as_shipped(REQUEST, 2**17, path)
+        advise.shipped_evidence("cpu", path)
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):

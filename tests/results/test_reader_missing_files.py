@@ -7,11 +7,10 @@ import pytest
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import function_profiles, reader
-from tensorcopy.site import publisher, writer
-from tests import launch_files
+from tensorcopy.site import build, facts
 from tests.mutations import FILE_MUTATIONS, kinds
 
-MACHINE = Path("results/box")
+HISTORY = Path("results/box")
 CASE = "copies.BySize clone_detach numel=16"
 
 
@@ -39,55 +38,36 @@ def test_releases_without_a_readable_launch_are_not_replaced_by_others(run):
     assert "other launches are not affected" in errors
 
 
-def test_a_damaged_launch_of_another_machine_changes_nothing(run):
-    """It could not have taken part in a comparison on a named machine."""
-    shutil.copytree(MACHINE, MACHINE.with_name("other"))
-    for path in Path("results/other").glob("*.json"):
-        path.write_text(path.read_text().replace('"machine":"box"', '"machine":"other"'))
-    clean = run("compare", "2.4.1@box", "2.15.0@box")
+def elsewhere(path: Path) -> None:
+    """Copy the history into another folder, as one of another processor."""
+    shutil.copytree(HISTORY, path)
+    for launch in (*path.glob("*.json"), path / "history.toml"):
+        launch.write_text(launch.read_text().replace("Box 9000", "Box 9001").replace('"seconds":1', '"seconds":2'))
+
+
+def test_a_damaged_launch_of_another_history_changes_nothing(run):
+    """It could not have taken part in a comparison of a named one."""
+    elsewhere(HISTORY.with_name("other"))
+    clean = run("compare", "2.4.1", "2.15.0", "--history", "box")
     assert clean[::2] == (0, "")
     next(Path("results/other").glob("*.json")).write_text("{")
-    assert run("compare", "2.4.1@box", "2.15.0@box") == clean
-    assert run("compare", "2.4.1@other", "2.15.0@other")[2].startswith("tensorcopy: the file results/other/")
+    assert run("compare", "2.4.1", "2.15.0", "--history", "box") == clean
+    assert run("compare", "2.4.1", "2.15.0", "--history", "other")[2].startswith("tensorcopy: the file results/other/")
 
 
 @pytest.mark.parametrize("kind", ["empty", "a link to itself", "a link to nothing", "a FIFO"])
-def test_a_machine_whose_folder_cannot_be_listed_is_named(run, kind):
-    """It might have answered, unless another one is named. Files beside the machines and what an editor leaves there are none."""
-    shutil.copytree(MACHINE, MACHINE.with_name("other"))
+def test_a_folder_that_cannot_be_listed_is_named(run, kind):
+    """It might have answered, unless another one is named. Files beside the folders and what an editor leaves there are none."""
     Path("results/README.md").write_text("About these results.")
     Path("results/.#README.md").symlink_to("user@host.1")
-    for path in Path("results/other").glob("*.json"):
-        path.write_text(path.read_text().replace('"machine":"box"', '"machine":"other"'))
-    clean = run("compare", "2.4.1@box", "2.15.0@box")
+    clean = run("compare", "2.4.1", "2.15.0", "--history", "box")
     assert clean[::2] == (0, "")
-    shutil.rmtree("results/other")
     Path("results/other").touch()
     FILE_MUTATIONS[kind](Path("results/other"))
     for command in (["list", "times"], ["compare", "2.4.1", "2.15.0"], ["history"], ["why", "detach_clone", "2.4.1", "2.15.0"]):
         code, _, errors = run(*command)
         assert (code, errors.split(": got ")[0]) == (2, "tensorcopy: the launches in results/other cannot be listed"), command
-    assert run("compare", "2.4.1@box", "2.15.0@box") == clean
-    Path("results/other").unlink()
-    shutil.copytree(MACHINE, "results/other")  # whose files have another machine's name
-    assert run("compare", "2.4.1", "2.15.0")[0] == 2
-
-
-def test_a_damaged_file_that_changes_which_machine_answers_is_named(run):
-    """The machine with the longest history has lost a release, and still has others."""
-    for path in launch_files.write_small(Path("results"), "2.4.1", "2.12.1", "2.14.1", "2.15.0", machine="other"):
-        longer = path
-    commands = (["compare", "2.12.1", "2.15.0"], ["list", "times", "2.12.1"], ["history"])
-    for command in commands:
-        code, output, errors = run(*command)
-        assert (code, errors, "other" in output) == (0, "", True), command
-    for path in Path("results/other").glob("*.json"):
-        if path != longer:
-            path.write_text(path.read_text()[:-20])
-    for command in commands:
-        code, output, errors = run(*command)
-        assert (code, "other, " in output) == (2, False), command
-        assert errors.startswith("tensorcopy: the file results/other/"), command
+    assert run("compare", "2.4.1", "2.15.0", "--history", "box") == clean
 
 
 @pytest.mark.parametrize(
@@ -119,7 +99,7 @@ def test_a_damaged_profile_is_named_by_every_page_and_by_the_exit_code(run):
     path.write_bytes(b"no xz")
     target = Path("site")
     target.mkdir()
-    problems, _ = publisher.publish(shipped(), Path("results"), target)
+    problems, _ = build.publish(shipped(), Path("results"), target)
     assert [path.name in problem.what for problem in problems] == [True]
     for address in ("index.html", "data.html"):
         assert path.name in (target / address).read_text(encoding="utf-8"), address
@@ -129,7 +109,7 @@ def test_a_site_without_a_result_is_written_with_a_warning(run):
     """As where results_dir names another folder: the site that was there had times."""
     target = Path("site")
     target.mkdir()
-    problems, warnings = publisher.publish(shipped(), Path("resutls"), target)
+    problems, warnings = build.publish(shipped(), Path("resutls"), target)
     assert (problems, (target / "index.html").is_file()) == ((), True)
     assert [warning.got for warning in warnings] == ["no launch in resutls"]
 
@@ -140,6 +120,6 @@ def test_every_page_names_what_could_not_be_read(run):
     loaded = reader.load_results(Path("results"))
     target = Path("site")
     target.mkdir()
-    writer.write(shipped(), loaded.results, {}, target, problems=loaded.problems)
+    build.write(facts.site(shipped(), loaded.histories, problems=loaded.problems), target)
     for address in ("index.html", "ja/index.html", "compare/index.html", "data.html"):
         assert name in (target / address).read_text(encoding="utf-8"), address

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Question
 from tensorcopy.results.cases import baseline_case, nbytes
 from tensorcopy.results.effects import Timing
-from tensorcopy.site.machine import machines
-from tests import launch_files
-from tests.conftest import NEW, OLD, SHIPPED, measured
+from tests.conftest import NEW, OLD, measured
 from tests.launch_files import case
 
 
@@ -35,15 +31,6 @@ def test_every_case_that_copies_has_a_baseline(timed, expected):
     assert (" ".join([baseline.suite, *(value for _, value in baseline.parameters)]) if baseline else "") == expected
 
 
-def test_a_wait_is_that_of_its_device(tmp_path):
-    """Two devices of a machine wait for other times."""
-    launch_files.write(tmp_path, {"floors.WaitAlone.time_wait cuda": {"2.15.0": 5.0}, "floors.WaitAlone.time_wait mps": {"2.15.0": 90.0}})
-    (result,) = launch_files.load(tmp_path)
-    waits = {device: result.wait_alone(device) for device in ("mps", "cuda", "xpu")}
-    assert waits["xpu"] is None
-    assert [waits[device].seconds for device in ("mps", "cuda")] == pytest.approx([90e-6, 5e-6], rel=0.1)
-
-
 def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
     """1 µs for 64 bytes, where memcpy takes 0.25 µs."""
     result = measured(NEW, {("clone_detach", 16): 1e-6})
@@ -55,46 +42,13 @@ def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
 
 
 def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
-    """The suites measure the same sizes as baselines; with numpy 2 only conversions are measured, and compared with numpy 1."""
-    for result in (each for each in shipped_results.results if not each.series_key.has_numpy_2):
+    """The suites measure the same sizes as baselines."""
+    for result in shipped_results.results:
         copied = [case for case in result.timings if nbytes(case)]
         without = [case for case in copied if not result.baseline_timing(case)]
         assert not without
 
 
-@pytest.mark.parametrize(
-    ("timed", "place"),
-    [
-        ("copies.BySize.time_copy clone 1024", "L1"),
-        ("copies.BySize.time_copy clone 8192", "L2"),
-        ("copies.BySize.time_copy clone 131072", "L2"),
-        ("copies.BySize.time_copy clone 1048576", "L3"),
-        ("copies.BySize.time_copy clone 16777216", "memory"),
-        ("copies.Throughput.time_copy clone 1048576 cuda", "L2"),
-        ("copies.Throughput.time_copy clone 268435456 cuda", "device memory"),
-        ("conversions.Latency.time_conversion detach_numpy_copy 1048576 cuda", "bus"),
-        ("primitives.BySize.time_primitive detach 1024", ""),
-    ],
-)
-def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):
-    """4 MiB and their copy lie in the caches of a large GPU; 32 KiB and their copy do not lie in 48 KiB."""
-    caches = ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]
-    result = measured(OLD, {}, hardware={"caches": caches}, gpu_cache_mib=50.0)
-    assert result.bytes_in(case(timed)) == place
-
-
 def test_unknown_caches_have_no_name():
     copy = case("copies.Throughput.time_copy clone 1048576 cuda")
     assert measured(OLD, {}, gpu_cache_mib=None).bytes_in(copy) == ""
-
-
-def test_conversions_with_numpy_2_are_compared_with_the_same_release_and_in_no_history(shipped_results):
-    """That which was measured beside the history's numpy."""
-    (beside,) = [result for result in shipped_results.results if result.series_key.has_numpy_2]
-    assert (beside.machine, beside.series_key.build) == (SHIPPED.name, "cuda-numpy2")
-    assert not any(result.series_key.has_numpy_2 for machine in machines(shipped_results.results) for result in machine.results)
-    result = next(each for each in shipped_results.results if each.sha == beside.sha and each.python == beside.python and each != beside)
-    comparison = comparisons.between(Question(result, beside))
-    assert comparison.labels == tuple(f"torch {result.provenance['torch']}, numpy {numpy}" for numpy in ("1.26.4", "2.4.6"))
-    judged = [case for case, change in comparison.changes.items() if change.interval and case.spec.module == "conversions"]
-    assert len(judged) >= 50

@@ -14,9 +14,7 @@ def benchmarks():
 
 
 def test_every_suite_has_a_row_and_every_row_a_suite(benchmarks):
-    """Those of own operations exist in a project only."""
-    assert [name for name, spec in suite_specs.table().items() if spec.methods != suite_specs.OWN and name not in benchmarks] == []
-    assert benchmarks.keys() <= suite_specs.table().keys()
+    assert benchmarks.keys() == suite_specs.table().keys()
 
 
 def test_a_row_has_the_parameters_and_the_unit_of_its_suite(benchmarks):
@@ -39,9 +37,10 @@ def test_what_a_row_names_is_a_suite():
     [
         (("floors.ByBytes.time_memcpy", "floors.nothing"), "names floors.nothing, which has no row"),
         (("instructions.Others", "instructions.nothing"), "names instructions.nothing.track_instructions, which has no row"),
+        (('title = "Primitives"\n', ""), r"primitives.BySize.time_primitive runs methods, and \[primitives\] has no title"),
         (('parameters = ["memory", "nbytes"]', 'parameters = ["memory", "bytes"]'), "does not tell bytes of floors.ByBytes.time_memcpy"),
     ],
-    ids=["baseline", "counted", "parameter"],
+    ids=["baseline", "counted", "title", "parameter"],
 )
 def test_a_row_that_names_what_there_is_not_is_refused(tmp_path, damage, message):
     """When the table is read, not when a case of it is shown."""
@@ -76,7 +75,7 @@ def test_a_third_party_suite_has_the_unit_that_it_declares(name, declared, unit,
         ("copy", "cuda", (), "copies.Throughput.time_copy"),
         ("conversion", "cuda", ("requires_grad",), "conversions.Latency.time_conversion"),
         ("primitive", "cuda", (), "primitives.BySize.time_primitive"),
-        ("einops", "cpu", (), "own.BySize.time_own"),
+        ("einops", "cpu", (), ""),
     ],
 )
 def test_a_group_of_methods_has_one_suite_by_size(methods, device, axes, suite):

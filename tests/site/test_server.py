@@ -1,15 +1,13 @@
 """The local server answers any client in one piece; a missing address leads on."""
 
 import re
-import shutil
 import socket
 import threading
 
 import pytest
 
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.site import server, writer
-from tensorcopy.site.addresses import WebAddresses
+from tensorcopy.site import build, facts, server
 from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"
@@ -99,45 +97,9 @@ def test_a_fault_of_a_request_is_one_line(site, capfd, monkeypatch):
     assert capfd.readouterr().err == "tensorcopy: a request failed: ZeroDivisionError: 'division by zero'\n"
 
 
-OLD_COMPARISON = "compare/box/py3.11-cuda/2.3.1..2.9.1.html"
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    """The address of a site without any result in a folder of its host, as GitHub Pages serves a project."""
-    root = tmp_path_factory.mktemp("host")
-    (root / "project").mkdir()
-    writer.write(shipped(), (), {}, root / "project", processes=1)  # whose own address is unknown
-    shutil.copy(root / "project" / server.MISSING, root)
-    with server.bound(root, 0) as bound:
-        threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()
-        yield f"http://127.0.0.1:{bound.server_port}/project"
-        bound.shutdown()
-
-
-def links(page) -> list[str]:
-    """Return the links of a page's text."""
-    return list(page.evaluate("[...document.querySelectorAll('main a')].filter((a) => a.checkVisibility()).map((a) => a.href)"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("address", ["gone.html", OLD_COMPARISON])
-def test_any_other_address_leads_to_the_sites_pages(project, browser, address):
-    """Its links exist, at each depth."""
-    page = browser.new_page()
-    page.goto(f"{project}/{address}")
-    assert links(page) == [f"{project}/{name}" for name in ("compare/index.html", "history/index.html", "index.html")]
-    every = page.evaluate("[...document.querySelectorAll('a[href]:not(.skip)')].map((a) => a.href)")
-    assert f"{project}/choose/index.html" in every, "the header of every page"
-    assert all(page.request.get(link).ok for link in set(every))
-    assert page.locator(".tools button").count() == 1, "its script"
-    assert page.evaluate("getComputedStyle(document.body).margin") == "0px", "its style"
-    page.close()
-
-
 def test_where_the_site_is_known_no_link_needs_a_script(tmp_path):
     """They begin at the host's root."""
-    writer.write(shipped(), (), {}, tmp_path, web=WebAddresses("", "https://example.org/project/"), processes=1)
+    build.write(facts.site(shipped(), ()), tmp_path, "https://example.org/project/")
     page = (tmp_path / server.MISSING).read_text()
     hrefs = re.findall(r'<a [^>]*href="([^"]+)"', page)
     assert len(hrefs) >= 10
@@ -145,15 +107,3 @@ def test_where_the_site_is_known_no_link_needs_a_script(tmp_path):
     assert "canonical" not in page
     assert "noindex" in page
     assert "<noscript>" not in page
-
-
-@pytest.mark.slow
-def test_without_a_script_an_old_comparison_leads_to_the_sites_pages(project, browser):
-    """The links are those of an address three folders deep, and the page says so."""
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{project}/{OLD_COMPARISON}")
-    hrefs = [link.get_attribute("href") for link in page.query_selector_all("main li a")]
-    assert hrefs == [f"../../../{name}" for name in ("compare/index.html", "history/index.html", "index.html")]
-    assert "three folders deep" in page.inner_text("main")
-    context.close()

@@ -1,6 +1,5 @@
 """Which GPUs a build of torch has kernels for, which cases are on a device, and which device a command asks for."""
 
-import json
 import re
 from types import SimpleNamespace
 
@@ -14,7 +13,6 @@ from tensorcopy.files import kernel_text
 from tensorcopy.measure import plan
 from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability, has_kernels
-from tests.conftest import ROOT
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 
@@ -46,15 +44,6 @@ def test_the_name_of_a_process_may_end_within_a_character(tmp_path):
     name = tmp_path / "comm"
     name.write_bytes("обучениеа".encode()[:15] + b"\n")
     assert kernel_text(name) == "обучени\ufffd"
-
-
-def test_every_device_has_its_tab_and_its_choice_on_the_pages():
-    """A block of the landing page is hidden until its tab is chosen, by a rule for each device; the explorer offers all of them."""
-    static = ROOT / "tensorcopy" / "site" / "static"
-    tabs = re.findall(r'\[value="(\w+)"\]:checked\) \[data-device~="(\w+)"\]', (static / "tensorcopy.css").read_text(encoding="utf-8"))
-    assert tabs == [(device, device) for device in devices.DEVICES]
-    (offered,) = re.findall(r"const ALWAYS = { device: (\[[^]]*\])", (static / "explorer.js").read_text(encoding="utf-8"))
-    assert json.loads(offered) == [*devices.DEVICES]
 
 
 class DelayedError(Exception):

@@ -1,0 +1,440 @@
+"""The rules of the judge: tables of input and expected number, and what must hold of any launches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import exp, inf, log, log1p
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tensorcopy.campaign import VerdictRules
+from tensorcopy.judge import case_history, comparisons, groups, meaning, paired
+from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.meaning import OpenSince
+from tensorcopy.judge.paired import Change, Reason, Verdict, judge
+from tensorcopy.releases import release_table
+from tensorcopy.results import kinds, suite_specs
+from tensorcopy.results.effects import JOINED, PAIRED, Difference, within
+from tests import launch_files
+
+NAN = float("nan")
+RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
+CASE = "copies.BySize.time_copy m0 16"
+
+
+# A case alone: with fewer cases than tell a prior, the test is Student's
+
+
+def alone(size, spread, count=6, **options):
+    return judge({"a": Difference(size, spread**2, count, count - 1, (count, count))}, **options)["a"]
+
+
+@pytest.mark.parametrize(
+    ("size", "spread", "count", "verdict", "reason", "more"),
+    [
+        (log(1.20), 0.01, 6, "slower", "changed", None),
+        (log(0.80), 0.01, 6, "faster", "changed", None),
+        (log(1.02), 0.001, 6, "unchanged", "within_margin", None),  # significant, and below the margin
+        (log(1.00), 0.02, 6, "unchanged", "within_margin", None),
+        (log(1.00), 0.03, 6, "unknown", "interval_too_wide", 1),
+        (log(1.02), 0.02, 6, "unknown", "interval_too_wide", 22),  # 6 (0.02099 / 0.00976)² launches have an interval within the margin
+        (log(1.10), 0.10, 6, "unknown", "interval_too_wide", 2),  # 6 (0.1049 / 0.0953)² launches have an interval without 1
+        (log(1.029), 0.02, 6, "unknown", "interval_too_wide", None),  # more than a hundred
+        (log(1.20), 0.01, 2, "unknown", "too_few_launches", 1),
+        (log(1.20), 0.00, 1, "unknown", "too_few_launches", 2),
+    ],
+)
+def test_the_verdict_on_a_difference(size, spread, count, verdict, reason, more):
+    change = alone(size, spread, count)
+    assert (change.verdict.value, change.reason.value, change.more_launches) == (verdict, reason, more)
+    assert change.ratio == pytest.approx(exp(size))
+    if count > 2:
+        error, student = spread / count**0.5, stats.t(count - 1)
+        assert change.p == pytest.approx(2 * student.sf(abs(size) / error))
+        assert [*map(log, change.interval)] == pytest.approx([size - student.ppf(0.975) * error, size + student.ppf(0.975) * error])
+        assert change.threshold == pytest.approx(max(log1p(0.03), student.ppf(0.975) * error))
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict", "level"),
+    [({}, "slower", 0.95), ({"alpha": 0.05 / 3}, "unknown", 1 - 0.05 / 3), ({"margin": 0.4}, "unchanged", 0.95)],
+    ids=["usual", "a smaller chance", "a wide margin"],
+)
+def test_what_a_verdict_is_asked_with(options, verdict, level):
+    change = alone(0.10, 0.078, **options)
+    assert (change.verdict.value, change.level) == (verdict, pytest.approx(level))
+    assert change.threshold == pytest.approx(max(log1p(change.margin), stats.t(5).ppf((1 + level) / 2) * 0.078 / 6**0.5))
+
+
+VARIANCES, FREEDOM = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1], [5, 7, 11, 5, 9, 3, 11, 11, 8, 6]
+
+
+@pytest.mark.parametrize(
+    ("variances", "freedom", "prior_freedom", "prior", "drawn"),
+    [
+        (VARIANCES, FREEDOM, 7.389300211, 1.281567185, [1.2486487862, 1.0472979540, 2.0104019319, 0.8854321458, 1.1818616061]),
+        ([1.0, 1.1, 0.9, 1.05, 0.95, 1.02], [5] * 6, inf, 1.003333333, [1.003333333] * 5),
+        ([1.0, 2.0, 9.0], [5] * 3, 0.0, 0.0, [1.0, 2.0, 9.0]),
+    ],
+    ids=["several degrees of freedom", "no more spread than chance", "too few cases"],
+)
+def test_variances_are_moderated_as_by_limma(variances, freedom, prior_freedom, prior, drawn):
+    """The numbers are what squeezeVar of limma 3.54.1 prints."""
+    ours, our_freedom, our_prior = paired.moderated(variances, freedom)
+    assert (our_freedom, our_prior) == pytest.approx((prior_freedom, prior), rel=1e-8)
+    assert list(ours)[:5] == pytest.approx(drawn[: len(ours)], rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [(lambda case: case % 2, lambda case: PAIRED), (lambda case: "", lambda case: JOINED if case % 2 else PAIRED)],
+    ids=["kinds", "ways"],
+)
+def test_variances_of_one_kind_and_way_have_one_prior(kind, way):
+    """Eight quiet cases are judged as if the eight noisy ones beside them were not there, but for the correction."""
+    chance = np.random.default_rng(3)
+    spreads = {case: (0.05 if case % 2 else 0.002) * chance.gamma(4, 0.25) for case in range(16)}
+    differences = {case: Difference(0.0, spread**2, 6, 5, (6, 6), way(case)) for case, spread in spreads.items()}
+    together, quiet = judge(differences, kind=kind), judge({case: each for case, each in differences.items() if case % 2 == 0})
+    assert {case: together[case].interval for case in quiet} == {case: change.interval for case, change in quiet.items()}
+
+
+@pytest.mark.parametrize(
+    ("ps", "adjusted"),
+    [([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]), ([0.5, 0.6], [1.0, 1.0]), ([], []), ([0.02], [0.02]), ([0.01, 0.01, 0.01], [0.03] * 3)],
+)
+def test_holm(ps, adjusted):
+    assert paired.holm(ps) == pytest.approx(adjusted)
+
+
+# Counts and tracked values
+
+
+@pytest.mark.parametrize(
+    ("unit", "before", "after", "margin", "verdict", "ratio"),
+    [
+        ("instructions", 1000, 1009, None, "equal", 1.009),
+        ("instructions", 1000, 1010, None, "more", 1.010),
+        ("instructions", 1010, 1000, None, "fewer", 1000 / 1010),
+        ("instructions", 1000, 1030, 0.04, "equal", 1.03),
+        ("instructions", 1000, 1003, 0.002, "more", 1.003),
+        ("bytes", 0, 64, None, "more", inf),
+        ("bytes", 0, 0, None, "equal", 1.0),
+        ("bytes", 4194300, 4194310, None, "more", 4194310 / 4194300),
+        ("allocations", 2, 2, None, "equal", 1.0),
+    ],
+)
+def test_the_verdict_on_a_count(unit, before, after, margin, verdict, ratio):
+    """It is exact within the tolerance of its unit, or within what is asked for."""
+    change = paired.exact(unit, before, after, None, margin)
+    assert (change.verdict.value, change.ratio) == (verdict, pytest.approx(ratio))
+    assert change.changed is (verdict != "equal")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "reason"),
+    [
+        ([1.0, 1.0], [2.0, 2.0], "higher", "count_changed"),
+        ([1.0], [2.0], "unknown", "too_few_launches"),
+        ([1.0], [1.0], "equal", "count_unchanged"),
+        ([2.49, 2.5, 2.51], [2.39, 2.4, 2.41], "lower", "count_changed"),
+        ([2.3, 2.5, 2.7], [2.4, 2.5, 2.7], "unknown", "interval_too_wide"),
+        ([2.5], [2.39, 2.4, 2.41, 2.4], "lower", "count_changed"),  # of one launch: it varies as the other side's do
+    ],
+)
+def test_the_verdict_on_a_tracked_value(before, after, verdict, reason):
+    """Where launches differ it is Student's and Welch's test, the wider interval of both."""
+    change = paired.of_values({"a": ("GB/s", before, after)})["a"]
+    assert (change.verdict.value, change.reason.value, change.launches) == (verdict, reason, (len(before), len(after)))
+    if change.count.interval:
+        tests = [stats.ttest_ind(after, before, equal_var=equal) for equal in (True, False)[: min(len(before), len(after))]]
+        assert change.p == pytest.approx(max(each.pvalue for each in tests))
+        widest = max((each.confidence_interval(0.95) for each in tests), key=lambda each: each.high - each.low)
+        assert change.count.interval == pytest.approx((widest.low, widest.high))
+
+
+def test_tracked_values_are_judged_together():
+    values = {"a": ("GB/s", [1.0, 1.1, 1.2], [1.3, 1.4, 1.52])}
+    others = {number: ("GB/s", [1.0, 2.0, 3.0], [1.0, 2.0, 3.1]) for number in range(5)}
+    assert paired.of_values(values)["a"].p * 6 == pytest.approx(paired.of_values(values | others)["a"].p)
+    assert [paired.of_values(each)["a"].verdict.value for each in (values, values | others)] == ["higher", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict", "margin", "likely"),
+    [
+        ((1.04, 1.2), Verdict.UNKNOWN, 0.03, "slower"),
+        ((0.8, 0.96), Verdict.UNKNOWN, 0.03, "faster"),
+        ((1.02, 1.2), Verdict.UNKNOWN, 0.03, None),
+        ((1.04, 1.2), Verdict.UNKNOWN, 0.10, None),
+        ((1.04, 1.2), Verdict.SLOWER, 0.03, None),
+        (None, Verdict.UNKNOWN, 0.03, None),
+    ],
+)
+def test_what_is_likely(interval, verdict, margin, likely):
+    change = Change(verdict, Reason.INTERVAL_TOO_WIDE, ratio=1.1, interval=interval, margin=margin)
+    assert (change.likely and change.likely.value) == likely
+    assert comparisons.word(change) == (f"likely {likely}" if likely else verdict.value)
+
+
+# Which cases go together, and which rule holds
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [
+        ("copies.BySize.time_copy a 1", ("cpu", 0)),
+        ("copies.BySize.time_copy a 16384", ("cpu", 0)),
+        ("copies.BySize.time_copy a 16385", ("cpu", 1)),
+        ("copies.BySize.time_copy a 131072", ("cpu", 1)),
+        ("copies.BySize.time_copy a 1048576", ("cpu", 2)),
+        ("copies.BySize.time_copy a 1048577", ("cpu", 3)),
+        ("copies.Latency.time_copy a 16 cuda", ("cuda", 0)),
+        ("several.time_it", ("cpu", -1)),
+    ],
+)
+def test_the_kind_of_a_case(case, kind):
+    assert comparisons.kind(launch_files.case(case)) == kind
+
+
+def test_a_kind_of_values_is_one_row(tmp_path, monkeypatch):
+    """A count that is better when there is more of it: its words, its test and how launches are combined."""
+    row = replace(kinds.COUNT, name="score", combine=max, falls="lower", rises="higher", stays="equal")
+    monkeypatch.setitem(kinds.KINDS, "score", row)
+    of_kind = suite_specs.SuiteSpec.of_kind
+    monkeypatch.setattr(
+        suite_specs.SuiteSpec, "of_kind", property(lambda spec: row if spec.name == "mine.track_score" else of_kind.fget(spec))
+    )
+    for release, values in (("2.14.1", [3.0, 5.0]), ("2.15.0", [7.0, 6.0])):
+        launch_files.write_counts(tmp_path, release, {"mine.track_score": values}, units={"mine.track_score": "points"})
+    results = launch_files.load(tmp_path, "2.14.1", "2.15.0")
+    (change,) = comparisons.between(Question(*results)).changes.values()
+    assert (change.verdict.value, change.before, change.after, change.kind.name) == ("higher", 5.0, 7.0, "score")
+    (history,) = case_history.over(results).values()
+    assert [(step.index, step.before, step.after) for step in history.steps] == [(1, 5.0, 7.0)]
+    assert case_history.standing(history) is None
+
+
+ROWS = (("two", "2.14.1", "known"), ("three", "2.13.0", "old"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "case", "accepted"),
+    [
+        ("2.13.0", "2.14.1", "two", "known"),
+        ("2.14.1", "2.15.0", "two", ""),
+        ("2.12.1", "2.13.0", "three", "old"),
+        ("2.13.0", "2.14.1", "three", ""),
+    ],
+)
+def test_a_slowdown_is_accepted_up_to_a_release(tmp_path, before, after, case, accepted):
+    index = release_table.load()
+    rows = tuple((re.compile(pattern), index.find(release), why) for pattern, release, why in ROWS)
+    rules = VerdictRules(tuple((a, b.version, c) for a, b, c in rows), tuple(each.version for each in index))
+    launch_files.write(
+        tmp_path,
+        {f"copies.BySize.time_copy {name} 16": {before: 1.0, after: size} for name, size in (("two", 1.2), ("three", 1.3), ("x", 0.8))},
+    )
+    comparison = comparisons.between(Question(*launch_files.load(tmp_path, before, after), rules))
+    assert next(each for of, each in comparison.changes.items() if f" {case} " in of.name).accepted == accepted
+    assert comparison.has_slower is any(each.verdict is Verdict.SLOWER and not each.accepted for each in comparison.changes.values())
+
+
+# What holds of any launches
+
+
+def results_of(folder, times, order=1, **how):
+    """Return the results of both sides of launches with these times, the first first."""
+    launch_files.write(folder, {case: dict(sides) for case, sides in [*times.items()][::order]}, **how)
+    return launch_files.load(folder, "2.14.1", "2.15.0")
+
+
+@pytest.fixture
+def times():
+    """Times of both sides by case and launch; what all have in common varies more than the sides."""
+    chance = np.random.default_rng(7)
+    made = {}
+    for number in range(6):
+        common = chance.normal(0, 0.1, 7)
+        pair = [2.0 * np.exp(common + chance.normal(0, 0.01, 7) + side * (number - 2) / 20) for side in (0, 1)]
+        made[f"copies.BySize.time_copy m{number} 16"] = dict(
+            zip(("2.14.1", "2.15.0"), ([float(f"{each:.9g}") for each in side] for side in pair))
+        )
+    return made
+
+
+def changes_of(results):
+    return {case.name: each for case, each in comparisons.between(Question(*results)).changes.items()}
+
+
+def numbers(change):
+    return change.ratio, *change.interval, change.p
+
+
+def test_reversed_sides_are_inverted(tmp_path, times):
+    before, after = results_of(tmp_path, times)
+    there, back = changes_of((before, after)), changes_of((after, before))
+    opposite = {"slower": "faster", "faster": "slower"}
+    for case, change in there.items():
+        assert back[case].verdict.value == opposite.get(change.verdict.value, change.verdict.value)
+        assert (1 / back[case].ratio, *(1 / end for end in back[case].interval[::-1]), back[case].p) == pytest.approx(numbers(change))
+        assert (back[case].before, back[case].after) == (change.after, change.before)
+    assert {change.verdict.value for change in there.values()} >= {"slower", "faster"}
+
+
+@pytest.mark.parametrize("what", ["unit", "order of cases", "order of launches", "a side alone", "a case of another kind"])
+def test_what_changes_no_verdict(tmp_path, times, what):
+    """Neither the unit, nor the order, nor what says nothing of the difference: a launch of one side, a case of another kind."""
+    expected = changes_of(results_of(tmp_path / "a", times))
+    other, order = dict(times), 1
+    if what == "unit":
+        other = {case: {side: [1000 * each for each in values] for side, values in sides.items()} for case, sides in times.items()}
+    if what == "order of cases":
+        order = -1
+    if what == "order of launches":
+        other = {case: {side: values[::-1] for side, values in sides.items()} for case, sides in times.items()}
+    if what == "a side alone":
+        launch_files.write(tmp_path / "b", {case: {"2.15.0": 9.0} for case in times}, start=launch_files.START - 30 * launch_files.EVERY)
+    changes = changes_of(results_of(tmp_path / "b", other, order))
+    for case, change in expected.items():
+        assert changes[case].verdict is change.verdict
+        assert numbers(changes[case]) == pytest.approx(numbers(change), rel=2e-4), case
+
+
+def test_a_side_that_both_met_tells_as_much_as_the_fit():
+    """By way of a third the size is the sum of both, with the variance of four sides."""
+    logs = np.array(
+        [
+            [[0.0], [0.10], [NAN]],
+            [[0.0], [0.12], [NAN]],
+            [[0.0], [0.11], [NAN]],
+            [[0.0], [NAN], [0.30]],
+            [[0.0], [NAN], [0.32]],
+            [[0.0], [NAN], [0.31]],
+        ]
+    )
+    there, back = (within(logs, *sides)[0] for sides in ((1, 2), (2, 1)))
+    assert (there.size, back.size, there.way, there.launches) == (pytest.approx(0.20), pytest.approx(-0.20), JOINED, (3, 3))
+    assert there.variance / there.count == pytest.approx(2 * 0.01**2 / 3)
+
+
+# Histories: steps, where a case stands, and since when
+
+
+def history_of(folder, *times, **how):
+    launch_files.write(folder, {CASE: dict(zip(RELEASES, times))}, **{"noise": 0.0005, **how})
+    (history,) = case_history.over(launch_files.load(folder, *RELEASES[: len(times)])).values()
+    return history
+
+
+@pytest.mark.parametrize(
+    ("times", "steps"),
+    [
+        ([1, 1, 1, 1, 1], {}),
+        ([1, 1, 1.3, 1.3, 1.3], {2: None}),
+        ([1.3, 1.3, 1, 1, 1], {2: None}),
+        ([1, 1.3, 1, 1, 1], {1: 2, 2: None}),  # taken back at once
+        ([1, 1.3, 1.3, 1.15, 1], {1: 4, 3: None, 4: None}),  # not by what takes back a part
+        ([1, 1.3, 0.9, 0.9, 1.4], {1: 2, 2: 4, 4: None}),  # beyond where it began
+        ([1, 1.02, 1.04, 1.06, 1.08], {}),  # it creeps: no neighbours differ by the margin
+    ],
+)
+def test_the_steps_of_a_case_and_what_took_them_back(tmp_path, times, steps):
+    history = history_of(tmp_path, *times)
+    assert {step.index: history.taken_back(step) for step in history.steps} == steps
+    for step in history.steps:
+        assert step.ratio == pytest.approx(times[step.index] / times[step.index - 1], rel=0.005)
+        assert (step.rises, step.against) == (times[step.index] > times[step.index - 1], "")
+
+
+@pytest.mark.parametrize(
+    ("times", "best", "cost", "since"),
+    [
+        ([1, 1, 1, 0.999, 1.2, 1.2, 1.2], 3, 1.2, 4),
+        ([1, 1, 1, 1.3, 1.3, 1, 1, 0.99], None, None, None),
+        ([1, 1, 0.995, 1.4, 1.4, 1.2, 1.2, 1.2], 2, 1.206, 3),
+        ([1, 1, 0.999, 1.3, 0.9995, 1.1, 1.1], 2, 1.101, 5),  # the first slowdown was taken back
+        ([1, 0.99, 1.1, 1.1, 1.25, 1.25], 1, 1.263, 4),  # the last of two that stayed
+        ([0.99, 1, 1.02, 1.04, 1.06], 0, 1.071, None),  # it crept
+        ([1.4, 1.4, 1.4, 1, 1, 0.99], None, None, None),
+    ],
+)
+def test_where_a_case_stands(tmp_path, times, best, cost, since):
+    """It is open where the newest release is slower than the earlier one with the lowest time, since the last step that stayed."""
+    standing = case_history.standing(history_of(tmp_path, *times))
+    assert (standing.best, standing.is_open) == (best, cost is not None)
+    assert (standing.since.index if standing.since else None) == since
+    if cost:
+        assert standing.cost.ratio == pytest.approx(cost, rel=0.005)
+        assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.005)
+        assert standing.best_release == RELEASES[best]
+
+
+def test_the_choice_among_earlier_releases_counts(tmp_path):
+    """A p that would suffice against one release does not against the fastest of ten."""
+    history = history_of(tmp_path, *[1.0] * 10, 1.045, noise=0.012, launches=5)
+    standing = case_history.standing(history)
+    assert standing.cost.verdict is Verdict.SLOWER
+    assert 0.05 / 10 < standing.cost.p <= 0.05
+    assert not standing.is_open
+
+
+@pytest.mark.parametrize(
+    ("at", "number", "since"), [(11, 12, OpenSince.NEW), (10, 12, OpenSince.RECENT), (4, 12, OpenSince.RECENT), (3, 12, OpenSince.OLDER)]
+)
+def test_since_when_a_case_is_open(tmp_path, at, number, since):
+    standing = case_history.standing(history_of(tmp_path, *[1.2 if index >= at else 1.0 for index in range(number)]))
+    assert meaning.open_since(standing, None) is since
+
+
+def test_the_mean_of_a_group_is_that_of_its_cases_within_launches(tmp_path):
+    """Each case has the same weight, with Student's interval over the launches."""
+    sides = RELEASES[:2]
+    launch_files.write(
+        tmp_path,
+        {f"copies.BySize.time_copy m{number} 16": dict(zip(sides, (1.0, 1 + number / 50))) for number in range(5)},
+        noise=0.02,
+        launches=7,
+    )
+    before, after = launch_files.load(tmp_path, *sides)
+    (mean,) = comparisons.group_means(comparisons.between(Question(before, after)))
+    of_launches = (after.column.logs - before.column.logs).mean(axis=1)
+    half = stats.t(6).ppf(0.975) * of_launches.std(ddof=1) / 7**0.5
+    assert log(mean.change.ratio) == pytest.approx(of_launches.mean())
+    assert [*map(log, mean.change.interval)] == pytest.approx([of_launches.mean() - half, of_launches.mean() + half])
+
+
+def test_changes_of_a_release_are_grouped_by_direction(tmp_path):
+    ratios = {"m1": 1.3, "m2": 1.5, "m3": 0.7}
+    cases = {
+        f"copies.BySize.time_copy m{number} 16": {
+            release: ratios.get(f"m{number}", 1.0) if place > 2 else 1.0 for place, release in enumerate(RELEASES[:6])
+        }
+        for number in range(6)
+    }
+    launch_files.write(tmp_path, cases, noise=0.001)
+    slower, faster = groups.changes_by_release(case_history.over(launch_files.load(tmp_path, *RELEASES[:6])))
+    assert [(each.verdict, each.release, [case["method"] for case in each.cases]) for each in (slower, faster)] == [
+        ("slower", RELEASES[3], ["m2", "m1"]),
+        ("faster", RELEASES[3], ["m3"]),
+    ]
+    assert slower.ratio == pytest.approx(1.4, rel=0.01)
+
+
+def test_smallest_seen_is_asked_of_cases_that_did_not_change():
+    quiet = [Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, ratio=1.0, error=0.01, threshold=0.04)] * 5
+    loud = replace(quiet[0], verdict=Verdict.SLOWER, reason=Reason.CHANGED, error=0.5)
+    assert paired.smallest_seen([*quiet, loud]) == pytest.approx(exp(0.04 + 1.2816 * 0.01) - 1, rel=1e-4)
+    assert paired.smallest_seen([loud]) is None
+
+
+def test_false_alarms_are_as_rare_as_promised():
+    """Of sixty comparisons of two hundred equal cases each, at most a few have any."""
+    chance, alarms = np.random.default_rng(1), 0
+    for _ in range(60):
+        logs = chance.normal(0, 0.2, (6, 1, 1)) + chance.normal(0, 0.01, (6, 2, 200)) * chance.gamma(4, 0.25, 200) ** 0.5
+        alarms += any(change.p <= 0.05 for change in judge(within(logs, 0, 1)).values())
+    assert alarms <= 8

@@ -1,0 +1,130 @@
+"""How often the judge is right: histories with planted changes, and launches that are taken until intervals are small."""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tensorcopy.judge import case_history, paired
+from tensorcopy.measure import now
+from tensorcopy.releases import release_table
+from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Column, Difference, Effects
+from tensorcopy.results.result import Result
+
+RELEASES = [release for release in release_table.load() if release.kind == "release"][-12:]
+CASES = [Case("copies.BySize.time_copy", (("method", f"m{number}"), ("numel", "16"))) for number in range(60)]
+LAUNCHES, SPREAD = 12, 0.012  # as the shipped history has them
+FLAT = [1.0] * 12
+
+
+def histories(levels, seed, *, tails=5):
+    """Return the histories of sixty cases whose true times are `levels`; the layout of a launch varies with heavy tails (Student's t)."""
+    chance = np.random.default_rng(seed)
+    shape = LAUNCHES, len(RELEASES), len(CASES)
+    layout = chance.standard_t(tails, shape) * SPREAD * (1 - 2 / tails) ** 0.5 * chance.gamma(6, 1 / 6, len(CASES)) ** 0.5
+    logs = np.log(levels)[:, None] + layout + chance.normal(0, 0.05, (LAUNCHES, 1, 1))
+    starts = tuple(f"2026-11-21T{number:02}:00:00+00:00" for number in range(LAUNCHES))
+    columns = {(release.sha, "py3.11-cuda", ""): number for number, release in enumerate(RELEASES)}
+    effects = Effects(starts, columns, {case: number for number, case in enumerate(CASES)}, logs)
+    made = [Column(effects, number) for number in range(len(RELEASES))]
+    results = [
+        Result(
+            Path("simulated"),
+            release.sha,
+            "py3.11-cuda",
+            release,
+            timings=column.timings(),
+            column=column,
+            provenance={"torch": release.version, "cpu": "", "accelerators": {}},
+        )
+        for release, column in zip(RELEASES, made)
+    ]
+    return [*case_history.over(results).values()]
+
+
+def shares(levels, seed, tails=5):
+    """Return the numbers of steps by index, and the share of open cases."""
+    made = histories(levels, seed, tails=tails)
+    steps = [step.index for history in made for step in history.steps]
+    is_open = [case_history.standing(history).is_open for history in made]
+    return {index: steps.count(index) / len(made) for index in {*steps}}, sum(is_open) / len(made)
+
+
+@pytest.mark.parametrize("tails", [3, 5, 30])
+def test_a_flat_series_has_no_step_and_is_not_open(tails):
+    """Over 180 series with tails as heavy as those of Student's t; change points had told .13 to .32 steps a series before."""
+    found = [shares(FLAT, seed, tails) for seed in range(3)]
+    assert np.mean([sum(steps.values()) for steps, _ in found]) <= 0.02
+    assert np.mean([share for _, share in found]) <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("levels", "steps", "open_share"),
+    [
+        ([1.0] * 6 + [1.06] * 6, {6: 0.9}, 0.9),
+        ([1.06] * 6 + [1.0] * 6, {6: 0.9}, 0.0),
+        ([1.0] * 6 + [1.1] + [1.0] * 5, {6: 0.95, 7: 0.95}, 0.0),
+        ([1.0] * 3 + [1.1] * 2 + [1.0] * 3 + [1.08] * 2 + [1.0] * 2, {3: 0.95, 5: 0.95, 8: 0.9, 10: 0.9}, 0.0),
+        ([1.01**number for number in range(12)], {}, 0.9),
+    ],
+    ids=["a step up", "a step down", "a bump", "two bumps", "a creep of 1 % a release"],
+)
+def test_planted_changes_are_found(levels, steps, open_share):
+    """Where they were planted, and nowhere else; a creep has no step, and is open all the same."""
+    found, share = shares(levels, 1)
+    assert all(found.get(index, 0.0) >= least for index, least in steps.items()), found
+    assert sum(each for index, each in found.items() if index not in steps) <= 0.04
+    assert share >= open_share if open_share else share <= 0.02
+
+
+# Launches until an interval is small
+
+
+def measured_in_stages(chance, true, spreads):
+    """Return the changes of cases with true log ratios after two stages: those whose interval is wide get as many launches again."""
+    first, second = now.STAGES[:2]
+    differences = {case: list(true[case] + spread * chance.standard_normal(first)) for case, spread in enumerate(spreads)}
+
+    def judged():
+        launches = {case: (len(each), len(each)) for case, each in differences.items()}
+        return paired.judge(
+            {
+                case: Difference(np.mean(each), np.var(each, ddof=1), len(each), len(each) - 1, launches[case])
+                for case, each in differences.items()
+            }
+        )
+
+    for case, change in judged().items():
+        if now.is_wide(change, now.EXACT * paired.MARGIN):
+            differences[case] += list(true[case] + spreads[case] * chance.standard_normal(second - first))
+    return judged(), {case: len(each) for case, each in differences.items()}
+
+
+@pytest.mark.parametrize("spread", [0.012, 0.03])
+@pytest.mark.parametrize("tails", ["as the prior has it", "lighter"])
+def test_precision_decides_how_long_is_measured_and_alpha_stays_whole(spread, tails):
+    """False alarms in at most 5 % of families of equal cases, and intervals that cover 93 to 97 % of the true values."""
+    chance = np.random.default_rng(7)
+
+    def spreads():
+        return spread * ((8 / chance.chisquare(8, 40)) ** 0.5 if tails == "as the prior has it" else chance.gamma(4, 0.25, 40) ** 0.5)
+
+    families = [measured_in_stages(chance, np.zeros(40), spreads()) for _ in range(400)]
+    assert np.mean([any(change.changed for change in changes.values()) for changes, _ in families]) <= 0.05
+    covered = [change.interval[0] <= 1 <= change.interval[1] for changes, _ in families for change in changes.values()]
+    assert 0.93 <= np.mean(covered) <= 0.97
+    assert {count for _, counts in families for count in counts.values()} == {*now.STAGES[:2]}
+
+
+def test_a_case_is_chosen_by_its_width_whatever_its_difference_is():
+    chance = np.random.default_rng(1)
+    spreads = np.full(40, 0.02)
+    state = chance.bit_generator.state
+    _, none = measured_in_stages(chance, np.zeros(40), spreads)
+    chance.bit_generator.state = state
+    _, large = measured_in_stages(chance, np.full(40, log(1.2)), spreads)
+    assert none == large

@@ -1,0 +1,208 @@
+"""What a comparison says of a case, and what its heading says of all."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
+from tensorcopy.report import comparison as reports
+from tensorcopy.report import table
+from tensorcopy.report.comparison import ComparedCase
+from tensorcopy.results.kinds import COUNT as COUNTS
+from tensorcopy.results.kinds import TRACKED
+from tests import launch_files
+
+SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142))
+FASTER = Change(Verdict.FASTER, Reason.CHANGED, ratio=0.8, interval=(0.75, 0.85))
+UNCHANGED = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, ratio=1.0, interval=(0.99, 1.02))
+WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, ratio=1.02, interval=(0.988, 1.045), more_launches=9)
+LIKELY = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, ratio=1.2, interval=(1.1, 1.3), more_launches=1)
+COUNT = CountPair("instructions", 1000, 1052, repeatability=0.002, tolerance=0.01)
+
+
+def unknown(reason, **details):
+    return Change(Verdict.UNKNOWN, reason, **details)
+
+
+def tracked(verdict, before, after, **details):
+    """Return the change of a tracked value."""
+    pair = CountPair("GB/s", before, after, kind=TRACKED, **details)
+    assert pair.verdict is verdict
+    return Change(verdict, Reason.COUNT_CHANGED, before=before, after=after, count=pair, unit="GB/s", kind=TRACKED)
+
+
+ROWS = [
+    (SLOWER, "▲ +12.0 % +10.1 to +14.2 %"),
+    (FASTER, "▼ −20.0 % −25.0 to −15.0 %"),
+    (UNCHANGED, "= 0.0 % −1.0 to +2.0 %"),
+    (replace(SLOWER, count=COUNT), "▲ +12.0 % +10.1 to +14.2 % +5.2 %"),
+    (replace(SLOWER, count=replace(COUNT, after=1001)), "▲ +12.0 % +10.1 to +14.2 % ="),
+    (replace(SLOWER, accepted="a check"), "▴ +12.0 % +10.1 to +14.2 % accepted: a check"),
+    (WIDE, "? +2.0 % −1.2 to +4.5 % ~9 more launches"),
+    (LIKELY, "? +20.0 % +10.0 to +30.0 % likely slower, ~1 more launch"),
+    (replace(WIDE, more_launches=None), "? +2.0 % −1.2 to +4.5 % >100 more launches"),
+    (unknown(Reason.NOT_MEASURED_BEFORE, failure="no cuda here"), "? not measured before: no cuda here"),
+    (unknown(Reason.FAILED_BEFORE, failure="KeyError: 3"), "? failed before: KeyError: 3"),
+    (unknown(Reason.FAILED_AFTER, failure="KeyError: 3"), "✗ fails: KeyError: 3"),
+    (unknown(Reason.ONLY_BEFORE), "? only before"),
+    (unknown(Reason.OTHER_VERSION), "? in another version of the benchmark"),
+    (unknown(Reason.TOO_FEW_LAUNCHES, launches=(2, 4), more_launches=1), "? too few launches: 2 and 4"),
+    (unknown(Reason.NEVER_MET), "? never measured beside each other, not even by way of another release"),
+    (tracked(Verdict.HIGHER, 0.45, 0.5), "△ 0.45 GB/s 0.5 GB/s +0.05 GB/s"),
+    (tracked(Verdict.LOWER, 0.5, 0.4, interval=(-0.11, -0.09)), "▽ 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.11 GB/s to −0.09 GB/s"),
+    (
+        tracked(Verdict.UNKNOWN, 0.5, 0.4, known=False, interval=(-0.2, 0.1)),
+        "? 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.2 GB/s to +0.1 GB/s varies between launches",
+    ),
+    (
+        tracked(Verdict.UNKNOWN, 0.5, 0.4, known=False, interval=(-0.2, -0.01)),
+        "? 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.2 GB/s to −0.01 GB/s likely lower",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "cells"), ROWS, ids=[cells for _, cells in ROWS])
+def test_a_row_has_the_sign_of_its_verdict_and_what_is_known(change, cells):
+    """In the terminal as in Markdown."""
+    report = reports.of_rows([ComparedCase("f", change)], heading="", lines=[])
+    (line,) = [line for line in map(str, table.terminal(report, 1000, everything=True)) if line.startswith(cells[0])]
+    assert line.split() == [cells[0], "f", *cells[2:].split()]
+    (row,) = [line for line in table.markdown(report).replace("&nbsp;", " ").replace("&#62;", ">").splitlines() if "`f`" in line]
+    assert [cell.strip().replace("\\", "") for cell in row.split("|")[2:-1] if cell.strip()] == [
+        cell for cell in (column.text(report.rows[0]) for column in report.columns if column.text) if cell
+    ]
+
+
+def test_a_slowdown_that_is_back_is_counted_and_shown_apart():
+    """It is no news: neither slower in the heading, nor red, and behind what changed."""
+    rows = [ComparedCase("loss", SLOWER), ComparedCase("again", SLOWER, is_back=True), ComparedCase("gain", FASTER)]
+    report = reports.of_rows(reports.grouped(rows), heading=reports.moved(rows), lines=[])
+    assert report.heading == "1 of 3 cases slower (12.0 %), 1 back to an earlier level (12.0 %), 1 faster (20.0 %)"
+    lines = list(map(str, table.terminal(report, 80)))
+    assert [line.split()[:2] for line in lines if line and line[0] in "▲▼▴"] == [["▲", "loss"], ["▼", "gain"], ["▴", "again"]]
+    assert lines[lines.index("back to an earlier level: no news") + 1].startswith("▴ again")
+    assert [row["back"] for row in json.loads(table.as_json(report))["rows"]] == [False, False, True]
+    alone = [row for row in rows if row.is_back]
+    assert "🔴" not in table.markdown(reports.of_rows(alone, heading=reports.moved(alone), lines=[]))
+
+
+def test_what_fails_now_comes_first_and_ends_the_heading():
+    """Before what is slower; of what failed before too, nothing is told."""
+    changes = {"quiet": UNCHANGED, "gain": FASTER, "loss": SLOWER, "broken": unknown(Reason.FAILED_AFTER, failure="KeyError: 3")}
+    rows = [ComparedCase(name, change) for name, change in changes.items()]
+    report = reports.of_rows(rows, heading=reports.moved(rows), lines=[])
+    lines = table.markdown(report).splitlines()
+    assert lines[0] == "### 🔴 1 of 4 cases slower (12.0 %), 1 faster (20.0 %), **1 fails**"
+    assert [line.split("`")[1] for line in lines if "`" in line] == ["broken", "loss", "gain", "quiet"]
+    assert next(str(line) for line in table.terminal(report, 80)).endswith(", 1 fails")
+
+
+@pytest.mark.parametrize(
+    ("changes", "heading"),
+    [
+        ([], "no case"),
+        ([UNCHANGED], "none of 1 case slower, none faster"),
+        ([SLOWER, replace(SLOWER, ratio=1.032), UNCHANGED], "2 of 3 cases slower (3.2 to 12.0 %), none faster"),
+        ([tracked(Verdict.HIGHER, 1, 2)], "1 of 1 case higher, none lower"),
+        ([SLOWER, tracked(Verdict.LOWER, 2, 1)], "1 of 2 cases slower (12.0 %), none faster, 1 lower"),
+        (
+            [
+                Change(Verdict.MORE, Reason.COUNT_CHANGED, 1.2, unit="bytes", kind=COUNTS),
+                Change(Verdict.EQUAL, Reason.COUNT_UNCHANGED, 1.0, unit="bytes", kind=COUNTS),
+            ],
+            "1 of 2 cases with more bytes (20.0 %), none with fewer",
+        ),
+    ],
+)
+def test_the_heading_counts_what_changed(changes, heading):
+    assert reports.moved([ComparedCase("f", change) for change in changes]) == heading
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ([SLOWER], []),
+        ([UNCHANGED, replace(UNCHANGED, margin=0.1), WIDE], ["2 unchanged (within ±3 % or 10 %), 1 undecided (more launches would tell)."]),
+        ([LIKELY, unknown(Reason.TOO_FEW_LAUNCHES), unknown(Reason.ONLY_AFTER)], ["1 likely slower, 1 not compared, 1 only after."]),
+        ([replace(SLOWER, count=COUNT)], ["1 case executes more instructions; none of 1 fewer."]),
+        (
+            [replace(FASTER, count=replace(COUNT, after=900)), replace(SLOWER, count=replace(COUNT, after=1000))],
+            ["No case executes more instructions; 1 of 2 fewer."],
+        ),
+    ],
+)
+def test_the_line_below_counts_what_did_not(changes, line):
+    assert reports.still(changes) == line
+
+
+def test_a_row_of_a_document_has_every_field_of_its_change():
+    """Under names of their own where two sides have one each; what is about a count has its prefix."""
+    change = Change(
+        Verdict.UNKNOWN,
+        Reason.INTERVAL_TOO_WIDE,
+        ratio=1.2,
+        interval=(1.1, 1.3),
+        p=0.2,
+        before=1e-6,
+        after=1.2e-6,
+        launches=(3, 7),
+        more_launches=5,
+        failure="KeyError: 3",
+        count=COUNT,
+        way="by way of other releases",
+        error=0.05,
+        threshold=0.1,
+        margin=0.04,
+        level=0.98,
+    )
+    (row,) = json.loads(table.as_json(reports.of_rows([ComparedCase("f", change)], heading="", lines=[])))["rows"]
+    assert row == {
+        **{"case": "f", "suite": "", "parameters": {}, "device": "", "metric": "time"},
+        **{"verdict": "unknown", "likely": "slower", "reason": "interval_too_wide", "accepted": "", "failure": "KeyError: 3"},
+        **{"before": 1e-6, "after": 1.2e-6, "ratio": 1.2, "low": 1.1, "high": 1.3, "level": 0.98, "p": 0.2, "margin": 0.04},
+        **{"detectable": float(f"{change.detectable:.6g}"), "factor": float(f"{change.factor:.6g}")},
+        **{"launches_before": 3, "launches_after": 7, "more_launches": 5, "way": "by way of other releases"},
+        **{"count_unit": "instructions", "count_verdict": "more", "count_before": 1000, "count_after": 1052, "count_ratio": 1.052},
+        **{"count_interval": None, "count_repeatability": 0.002, "back": False, "note": "likely slower, ~5 more launches"},
+    }
+
+
+def test_cases_that_share_a_name_are_told_apart(tmp_path):
+    """Two functions of one class may count the same case in one unit: the text has the function, the data the suite."""
+    for release, nbytes in (("2.14.1", 64), ("2.15.0", 128)):
+        cases = {f"memory.Host.track_{name} tensor 16 cpu": nbytes for name in ("peak", "allocated")}
+        launch_files.write_counts(tmp_path, release, cases)
+    before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
+    report = reports.report(comparisons.of_counts(before, after, "bytes", margin=None))
+    names = {report.name(row) for row in report.rows}
+    assert len(names) == 2
+    assert all(any(f"track_{kind}" in name for name in names) or len(names) == 2 for kind in ("peak", "allocated"))
+    text = "\n".join(map(str, table.terminal(report, 80)))
+    assert text.count("128 B") == 2
+    assert "track_" in text
+    rows = json.loads(table.as_json(report))["rows"]
+    assert {row["suite"] for row in rows} == {"memory.Host.track_peak", "memory.Host.track_allocated"}
+
+
+def test_the_line_above_rows_has_the_code_that_they_run(tmp_path):
+    """As the newer side recorded it; another's suite has none."""
+    times = {"copies.BySize.time_copy new_tensor 16": {"2.14.1": 1.0, "2.15.0": 2.0}, "theirs.time_it n=1": {"2.14.1": 1.0, "2.15.0": 2.0}}
+    launch_files.write(tmp_path, times)
+    before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
+    after = replace(after, methods={"new_tensor": {"code": "x.new_tensor(x)"}})
+    lines = [str(line) for line in table.terminal(reports.report(comparisons.between(Question(before, after))), 80)]
+    assert "  copies.BySize new_tensor: x.new_tensor(x)" in lines
+    assert "  theirs.time_it" in lines
+
+
+def test_cases_without_a_size_are_named_in_what_would_be_noticed(tmp_path):
+    """After those with one; "elements" stands once."""
+    times = {name: {"2.14.1": 1.0, "2.15.0": 1.0} for name in ("copies.BySize.time_copy tensor 16", "theirs.time_it n=1")}
+    launch_files.write(tmp_path, times)
+    (note, *_) = reports.notes(comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))))
+    assert note.startswith("9 times in 10, we would notice a slowdown of 3.")
+    assert note.endswith(" % (without a size); a smaller one may be missed.")
+    assert note.count("elements") == 1

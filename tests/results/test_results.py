@@ -1,0 +1,424 @@
+"""The rules of results: which launches form a history, what a file may have, which history comes first."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from math import log
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.releases import release_table
+from tensorcopy.results import histories, launches, reader, select
+from tensorcopy.results.effects import ALONE, JOINED, PAIRED, Column, Effects, between, points
+from tensorcopy.results.histories import Conditions
+from tests import launch_files
+from tests.launch_files import START, case
+
+A, B = "2.14.1", "2.15.0"
+CPU, CUDA, NUMPY = (
+    "copies.BySize.time_copy tensor 16",
+    "copies.Throughput.time_copy tensor 16 cuda",
+    "conversions.BySize.time_conversion numpy 16",
+)
+GPU = {"accelerators": {"cuda": "NVIDIA H9"}, "driver": "580.1"}
+NAN = float("nan")
+
+# The fit: log seconds by launch and side
+
+
+def columns(rows):
+    """Return the sides of launches of one case: a row for each launch, NaN where a side was not in it."""
+    logs = np.array(rows, dtype=float)[:, :, None]
+    starts = tuple(f"2026-11-21T{number:02}:00:00+00:00" for number in range(len(rows)))
+    effects = Effects(starts, {(str(side), "py3.11-cuda", ""): side for side in range(logs.shape[1])}, {case(CPU): 0}, logs)
+    return [Column(effects, side) for side in range(logs.shape[1])]
+
+
+TOGETHER = [[0.0, 0.1], [1.0, 1.12], [5.0, 5.11]]
+APART = [[0.0, NAN], [0.1, NAN], [NAN, 0.5], [NAN, 0.7]]
+BY_WAY = [[0.0, 0.1, NAN], [0.2, 0.32, NAN], [NAN, 0.0, 0.3], [NAN, 0.2, 0.48], [NAN, 0.4, 0.69]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sides", "size", "way", "of", "freedom"),
+    [
+        (TOGETHER, (0, 1), 0.11, PAIRED, (3, 3), 2),
+        (TOGETHER, (1, 0), -0.11, PAIRED, (3, 3), 2),
+        (APART, (0, 1), None, "", (), None),
+        (BY_WAY, (0, 2), 0.11 + 0.29, JOINED, (2, 3), None),
+        (BY_WAY, (2, 0), -0.11 - 0.29, JOINED, (3, 2), None),
+        (BY_WAY, (1, 2), 0.29, PAIRED, (3, 3), 2),
+        ([[0.0, 0.1, NAN, NAN], [NAN, NAN, 0.0, 0.2]], (0, 2), None, "", (), None),
+    ],
+)
+def test_the_difference_of_two_sides(rows, sides, size, way, of, freedom):
+    made = columns(rows)
+    (each,) = between(made[sides[0]], made[sides[1]]).values()
+    if size is None:
+        assert each is None
+        return
+    assert (each.size, each.way, each.launches) == (pytest.approx(size), way, of)
+    if way == PAIRED:
+        differences = [row[sides[1]] - row[sides[0]] for row in rows if row[sides[0]] == row[sides[0]] and row[sides[1]] == row[sides[1]]]
+        assert (each.variance, each.freedom) == (pytest.approx(np.var(differences, ddof=1)), freedom)
+
+
+def test_what_each_launch_says():
+    """Of sides that were together their difference; of others how far each lies above the time before."""
+    before, after = columns(TOGETHER)
+    assert [(point.side, round(point.size, 6)) for point in points(before, after, case(CPU))] == [("", 0.1), ("", 0.12), ("", 0.11)]
+    before, _, after = columns(BY_WAY)
+    assert [point.side for point in points(before, after, case(CPU))] == ["A", "A", "B", "B", "B"]
+    assert points(*columns(APART), case(CPU)) == []
+
+
+def test_the_time_of_a_side_is_at_the_usual_speed():
+    """Its part in the fit, in the median launch; its interval is Student's."""
+    before, after = columns(TOGETHER)
+    (first,), (second,) = before.timings().values(), after.timings().values()
+    assert (log(first.seconds), log(second.seconds)) == pytest.approx((1.06 - 0.055, 1.06 + 0.055), abs=1e-4)
+    assert (first.launches, first.freedom) == (3, 2)
+    residuals = np.array([0.1, 0.12, 0.11]) - 0.11
+    error = ((residuals**2).sum() / 2 / 2 / 3 / 2) ** 0.5  # a quarter of the variance of a difference, over three launches
+    assert first.error == pytest.approx(error)
+    assert first.spread == pytest.approx(first.error * 2**0.5)
+    assert [*map(log, first.interval)] == pytest.approx(
+        [log(first.seconds) + sign * stats.t(2).ppf(0.975) * first.error for sign in (-1, 1)]
+    )
+    assert columns(APART)[0].group(case(CPU)) == ALONE
+
+
+# Histories
+
+
+@pytest.mark.parametrize(
+    ("changes", "history"),
+    [
+        ({}, "box"),
+        ({"driver": "590.1", "governor": "powersave", "cpu_quota": 1.5, "numpy": "2.0.0"}, "box"),  # what cancels, or is installed
+        ({"cpu": "Box 8000"}, "box-2"),
+        ({"threads": 4}, "box-2"),
+        ({"accelerators": {"cuda": "NVIDIA H9"}}, "box-2"),
+    ],
+)
+def test_a_launch_goes_into_the_history_of_its_conditions(tmp_path, changes, history):
+    """Where there is none a new one begins, so that a hosted runner whose processor changes stays green."""
+    first = histories.asked("py3.11-cuda", [launch_files.PROVENANCE])
+    assert histories.folder_of(tmp_path, first, "box") == (tmp_path / "box", True)
+    assert histories.folder_of(tmp_path, first, "host") == (tmp_path / "box", False)
+    other = histories.asked("py3.11-cuda", [{**launch_files.PROVENANCE, **changes}])
+    assert histories.folder_of(tmp_path, other, "box") == (tmp_path / history, history != "box")
+    assert histories.folder_of(tmp_path, other, "box") == (tmp_path / history, False)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "history"),
+    [
+        (Conditions("Box", "3.9", "cuda", 2), "box-py3.9"),
+        (Conditions("Box", "3.11", "cpu", 2), "box-2"),
+        (Conditions("Box", "3.11", "cuda", 2, requires=["einops"]), "box-2"),
+        (Conditions("Box", "3.11", "cuda", 2), "gpu"),  # on a host without its accelerator
+    ],
+)
+def test_a_new_history_is_called_by_what_differs(tmp_path, conditions, history):
+    histories.write(tmp_path / "box", Conditions("Other", "3.11", "cuda", 2))
+    histories.write(tmp_path / "gpu", Conditions("Box", "3.11", "cuda", 2, {"cuda": "NVIDIA H9"}))
+    assert histories.folder_of(tmp_path, conditions, "box")[0].name == history
+    with pytest.raises(TensorcopyError, match="the history box is of another experiment"):
+        histories.folder_of(tmp_path, conditions, "box", is_named=True)
+
+
+@pytest.mark.parametrize(
+    ("sides", "reference", "environment"),
+    [
+        (("2.14.1", "2.15.0"), None, "py3.11-cuda"),
+        (("2.4.1@3.9", "2.8.0@3.9", "2.15.0"), None, "py3.9-cuda"),
+        (("2.4.1@3.9", "2.15.0"), None, "py3.11-cuda"),  # of equally many the newest
+        (("2.4.1@3.9", "2.15.0"), 1, "py3.9-cuda"),  # the reference stands beside all
+        (("2.15.0",), 0, "py3.11-cuda"),
+    ],
+)
+def test_a_launch_is_of_the_python_of_most_sides(tmp_path, sides, reference, environment):
+    options = {} if reference is None else {"reference": sides[reference]}
+    (path,) = launch_files.write(tmp_path, {CPU: dict.fromkeys(sides, 1.0)}, launches=1, **options)
+    assert histories.environment_of(launches.read(path)) == environment
+    assert histories.read(path.parent).environment == environment
+
+
+def test_what_was_asked_for_is_read_as_it_was_written(tmp_path):
+    conditions = Conditions('A "Box"', "3.12", "cuda-interpreter", 16, {"cuda": "NVIDIA H9"}, ["einops==0.8", "."])
+    histories.write(tmp_path / "box", conditions)
+    assert histories.read(tmp_path / "box") == conditions
+    assert conditions.environment == "py3.12-cuda-interpreter"
+    with pytest.raises(FileExistsError):
+        histories.write(tmp_path / "box", conditions)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "no history.toml"),
+        ("processor = 1", "Expected `str`, got `int`"),
+        ('processor = "Box"', "missing required field `python`"),
+        ("[", "history.toml: "),
+    ],
+)
+def test_a_folder_without_a_valid_history_is_one_problem(tmp_path, text, reason):
+    """The others are read."""
+    launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2, machine="damaged")
+    launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2, machine="whole", cpu="Box 8000")
+    path = tmp_path / "damaged" / histories.FILE
+    path.unlink() if text is None else path.write_text(text)
+    loaded = reader.load_results(tmp_path)
+    (problem,) = loaded.problems
+    assert "the history" in str(problem)
+    assert reason in str(problem)
+    assert [each.name for each in loaded.histories] == ["whole"]
+    assert (loaded.concerning("whole"), loaded.concerning()) == ((), loaded.problems)
+
+
+@pytest.mark.parametrize("changes", [{"cpu": "Box 8000"}, {"threads": 4}, {"accelerators": {"cuda": "NVIDIA H9"}}])
+def test_a_launch_of_another_experiment_is_refused(tmp_path, changes):
+    """In one sentence that says both; so is one of another Python alone."""
+    launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=3)
+    (path,) = launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=1, start=START + timedelta(days=1), **changes)
+    assert path.parent.name == "box-2"
+    path.rename(tmp_path / "box" / path.name)
+    (old,) = launch_files.write(tmp_path, {CPU: {"2.4.1@3.9": 1.0}}, launches=1, start=START + timedelta(days=2))
+    old.rename(tmp_path / "box" / old.name)
+    loaded = reader.load_results(tmp_path)
+    assert [problem.what for problem in loaded.problems] == [
+        f"the launch {tmp_path.name}/box/{name} is of another history" for name in (path.name, old.name)
+    ]
+    assert {timing.launches for result in loaded.results for timing in result.timings.values()} == {3}
+
+
+def test_a_copy_of_a_launch_is_refused(tmp_path):
+    """Under another name, or in another folder."""
+    path, _ = launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2)
+    document = path.read_text()
+    name = path.stem
+    copy = path.with_name(f"{name[:-8]}00000000.json")
+    copy.write_text(document.replace(name, copy.stem))
+    (problem,) = reader.load_results(tmp_path).problems
+    assert "is a copy" in str(problem)
+
+
+def test_a_side_of_another_python_is_a_link(tmp_path):
+    """It leads from one launch to another, and has no place in the history."""
+    old = "2.8.0@3.9"
+    for number, release in enumerate((A, B)):
+        launch_files.write(tmp_path, {CPU: {release: 1.0 + number, old: 1.0}}, launches=4, start=START + timedelta(days=number))
+    (history,) = reader.load_results(tmp_path).histories
+    assert [result.version for result in history.results] == [A, B]
+    assert [(each.way, round(each.size, 1)) for each in between(*(result.column for result in history.results)).values()] == [(JOINED, 0.7)]
+
+
+def test_a_side_of_a_package_built_from_files_has_the_cases_of_that_build(tmp_path):
+    """Launches with an earlier build do not count; a version from an index is what is installed, and may differ."""
+    for number, build in enumerate(("mine 1.0 aaaaaaaaaaaa", "mine 1.0 bbbbbbbbbbbb")):
+        packages = {"requires": {"mine": build.removeprefix("mine "), "einops": f"0.{number}"}}
+        launch_files.write(
+            tmp_path, {"mine.time_it": {A: 1.0, B: 1.2}}, launches=3 + number, start=START + timedelta(days=number), **packages
+        )
+    assert {timing.launches for result in launch_files.load(tmp_path) for timing in result.timings.values()} == {4}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "failures", "skips"),
+    [
+        ("KeyError: 1", "KeyError: 2", "KeyError: 2", ""),
+        ("KeyError: 1", 1.0, "", ""),
+        ("KeyError: 1", None, "", "not here"),
+        (1.0, "KeyError: 2", "KeyError: 2", ""),
+        (None, 1.0, "", ""),
+    ],
+)
+def test_the_last_launch_says_why_a_case_was_not_measured(tmp_path, first, second, failures, skips):
+    for number, outcome in enumerate((first, second)):
+        times = {CPU: {A: 1.0, **({} if outcome is None else {B: outcome})}, NUMPY: {A: 1.0, B: 1.0}}
+        launch_files.write(tmp_path, times, launches=2, start=START + timedelta(days=number))
+    (result,) = launch_files.load(tmp_path, B)
+    assert (result.failures.get(case(CPU), ""), result.skips.get(case(CPU), "")) == (failures, skips)
+
+
+def test_counts_of_any_launches_of_a_history_are_compared(tmp_path):
+    counted = "instructions.BySize.track_instructions tensor 16 False"
+    for number, release in enumerate((A, B)):
+        launch_files.write_counts(tmp_path, release, {counted: 1000}, start=START + timedelta(days=number), governor=str(number))
+    assert [*comparisons.of_counts(*launch_files.load(tmp_path, A, B), "instructions", margin=None).changes] == [case(counted)]
+
+
+def test_of_several_launches_the_newest_tells_provenance_and_what_methods_do(tmp_path):
+    for number in range(2):
+        options = {"start": START + timedelta(days=number), "governor": f"governor {number}"}
+        launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2, **options)
+        launch_files.write_counts(tmp_path, B, {}, methods={"tensor": launch_files.observed(code=f"code {number}")}, **options)
+    (result,) = launch_files.load(tmp_path, B)
+    assert (result.provenance["governor"], result.methods["tensor"]["code"]) == ("governor 1", "code 1")
+
+
+# Which history comes first
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    """`long` has three releases, `long-py3.9` two of them and an older one; `late` two, and a GPU on which `long` has nothing."""
+    launch_files.write(tmp_path, {CPU: dict.fromkeys(("2.13.0", A, B), 1.0)}, launches=1, machine="long")
+    launch_files.write(tmp_path, {CPU: dict.fromkeys(("2.8.0@3.9", "2.13.0@3.9", f"{A}@3.9"), 1.0)}, launches=1, machine="long")
+    of_late = {CPU: dict.fromkeys((A, B), 1.0), CUDA: dict.fromkeys((A, B), 1.0)}
+    launch_files.write(tmp_path, of_late, launches=1, machine="late", start=START + timedelta(days=1), cpu="Box 9001", **GPU)
+    return reader.load_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "options", "expected"),
+    [
+        (A, B, {}, "long"),
+        (A, f"v{B}", {}, "long"),
+        (B, A, {}, "long"),
+        (A, B, {"device": "cuda"}, "late"),
+        (A, B, {"history": "late"}, "late"),
+        ("2.13.0", A, {}, "long"),
+        ("2.8.0", A, {}, "long-py3.9"),
+        ("2.13.0", A, {"history": "long-py3.9"}, "long-py3.9"),
+        ("2.8.0", B, {}, f"no history has both: .*next: compare 2.8.0 {A} --history long-py3.9, compare {A} {B}"),
+        ("2.8.0", A, {"history": "long"}, "the history does not have both: .*next: --history long-py3.9"),
+        (A, A, {}, "both sides are the same result"),
+        ("2.12.1", B, {}, "no result of torch 2.12.1: .*or tensorcopy measure 2.12.1"),
+        (A, B, {"history": "nowhere"}, "no such history: .*allowed: late, long, long-py3.9; next: compare --history late"),
+        (A, B, {"device": "mps"}, "no result on mps: .*allowed: cpu .long., cuda .late."),
+        (A, B, {"history": "long", "device": "cuda"}, "no result on cuda: .*next: compare --device cuda"),
+        (A, "9.9.9", {}, "9.9.9"),
+        (f"{A}@3.9", B, {}, "3.9"),
+    ],
+)
+def test_the_results_that_two_names_select(loaded, before, after, options, expected):
+    """Of the first history that has both; else the error says what can be compared."""
+    if "history" not in expected and expected in {history.name for history in loaded.histories}:
+        pair = select.pair(before, after, loaded, release_table.load(), command="compare", **options)
+        assert [f"v{each.version}" for each in (pair.before, pair.after)] == [f"v{name.removeprefix('v')}" for name in (before, after)]
+        assert {pair.before.history, pair.after.history} == {expected}
+    else:
+        with pytest.raises(TensorcopyError, match=expected):
+            select.pair(before, after, loaded, release_table.load(), command="compare", **options)
+
+
+@pytest.mark.parametrize(
+    ("device", "ranked"), [("cpu", ["long", "late", "long-py3.9"]), ("cuda", ["late"]), ("mps", [])], ids=["cpu", "cuda", "mps"]
+)
+def test_the_order_of_histories(loaded, device, ranked):
+    """Those with the newest release that was measured on the device first, and of these the one with most."""
+    assert [each.name for each in histories.ranked(loaded.histories, device)] == ranked
+    if ranked:
+        history, chosen = histories.chosen(loaded.histories, device=device, command="history")
+        assert (history.name, chosen) == (ranked[0], device)
+
+
+# Files
+
+
+def edited(**changes):
+    return lambda document: document.update(changes)
+
+
+def of_suite(**changes):
+    return lambda document: document["suites"]["copies.BySize.time_copy"].update(changes)
+
+
+def of_provenance(**changes):
+    return lambda document: [document["provenance"].update(changes), [side["provenance"].update(changes) for side in document["sides"]]]
+
+
+ROW = {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0]}
+DAMAGE = [
+    (edited(id="20261125T091500-ffffffff"), "the launch 20261125T091500-ffffffff"),
+    (edited(kind="passes"), "Invalid enum value 'passes'"),
+    (edited(version=99), "99"),
+    (edited(sides=[]), "length >= 1"),
+    (edited(unknown=1), "unknown field `unknown`"),
+    (edited(started="yesterday"), "Invalid isoformat string"),
+    (edited(ended="2020-01-01T00:00:00+00:00"), "and ends at 2020"),
+    (edited(reference=2), "its reference is side 2 of 2"),
+    (lambda document: document["sides"].__setitem__(1, document["sides"][0]), "it has a side twice"),
+    (of_provenance(cpu=None), "Expected `str`, got `null`"),
+    (of_provenance(settings=[]), "Expected `object`, got `array`"),
+    (of_suite(values={"0": 1.0}), "has values in a launch of times"),
+    (of_suite(rows={"2": ROW}), "has no case 2"),
+    (of_suite(rows={"0": {**ROW, "effects": [0]}}), "does not have 2 effects"),
+    (of_suite(rows={"0": {**ROW, "seconds": -1e-6}}), "> 1e-12"),
+    (of_suite(param_names=["method"]), "has 1 names of 2 parameters"),
+    (of_suite(params=[["x"] * 1000, ["y"] * 1000]), "1,000,000 cases"),
+]
+
+
+@pytest.mark.parametrize(("damage", "reason"), DAMAGE, ids=[reason for _, reason in DAMAGE])
+def test_a_damaged_launch_is_refused_with_its_reason(tmp_path, damage, reason):
+    """The other launch is read."""
+    path, _ = launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2)
+    document = json.loads(path.read_bytes())
+    damage(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(TensorcopyError, match=reason):
+        launches.read(path)
+    loaded = reader.load_results(tmp_path)
+    assert [re.search(re.escape(path.name), str(problem)) is not None for problem in loaded.problems] == [True]
+    assert {timing.launches for result in loaded.results for timing in result.timings.values()} == {1}
+
+
+@pytest.mark.parametrize("digits", [0, 4, 39])
+def test_a_side_is_the_torch_that_its_label_says(tmp_path, digits):
+    """All digits of the SHA count."""
+    sha = launch_files.sha_of(B)
+    other = sha[:digits] + "".join("0" if digit != "0" else "1" for digit in sha[digits:])
+    launch_files.write(tmp_path, {CPU: {B: 1.0}}, sides={B: {"torch_sha": other}}, launches=1)
+    (problem,) = reader.load_results(tmp_path).problems
+    assert "its provenance does not match its label" in str(problem)
+
+
+def test_a_launch_is_written_once_and_read_as_it_was_written(tmp_path):
+    (path,) = launch_files.write(tmp_path, {CPU: {A: 1.0, B: "ValueError: {}}, "}}, launches=1)
+    launch = launches.read(path)
+    assert launches.read(launches.write(tmp_path / "again", launch)) == launch
+    with pytest.raises(TensorcopyError, match="exists"):
+        launches.write(path.parent, launch)
+
+
+def test_only_the_newest_version_of_a_suite_counts(tmp_path):
+    """What a release has in an earlier one only is compared with nothing."""
+    _, second = launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.0}}, launches=2)
+    document = json.loads(second.read_bytes())
+    document["suites"]["copies.BySize.time_copy"]["version"] = "2"
+    document["sides"] = document["sides"][1:]
+    for row in document["suites"]["copies.BySize.time_copy"]["rows"].values():
+        row["effects"] = [0]
+    second.write_text(json.dumps(document))
+    loaded = reader.load_results(tmp_path)
+    assert {(each.version, timing.launches) for each in loaded.results for timing in each.timings.values()} == {(B, 1)}
+
+
+@pytest.mark.parametrize(
+    ("timed", "place", "gigabytes"),
+    [
+        ("copies.BySize.time_copy clone 1024", "L1", 4.096),
+        ("copies.BySize.time_copy clone 8192", "L2", 32.768),
+        ("copies.BySize.time_copy clone 1048576", "L3", 4194.304),
+        ("copies.BySize.time_copy clone 16777216", "memory", 67108.864),
+        ("copies.Throughput.time_copy clone 1048576 cuda", "L2", 4194.304),
+        ("copies.Throughput.time_copy clone 268435456 cuda", "device memory", 1073741.824),
+        ("conversions.Latency.time_conversion detach_numpy_copy 1048576 cuda", "bus", 4194.304),
+    ],
+)
+def test_where_the_bytes_of_a_copy_lie_and_how_fast_they_are(tmp_path, timed, place, gigabytes):
+    hardware = {"caches": ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]}
+    launch_files.write(
+        tmp_path, {timed: {B: [1.0]}}, **GPU, gpu_cache_mib=50.0, hardware={**launch_files.PROVENANCE["hardware"], **hardware}
+    )
+    (result,) = launch_files.load(tmp_path, B)
+    assert (result.bytes_in(case(timed)), result.bandwidth(case(timed)) / 1e9) == (place, pytest.approx(gigabytes))
