@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from tensorcopy.numbers import change_size, percent, quantity, signed_percent, tracked, tracked_difference, value_range
+from tensorcopy.numbers import change_size, percent, quantity, signed_interval, signed_percent, tracked, tracked_difference, value_range
 
 # Relative, by unit, up to which two exact counts are equal; 0 for all others. Of 1,743 pairs of releases whose instructions were counted
 # 2 are equal to the digit, 907 within 1 %
@@ -25,6 +25,7 @@ class Kind:
     test : by which `judge.comparisons` tells a change: the differences within launches, a tolerance, or the values of all launches
     size : of a change from one value to another in a unit, with its sign: "+12.1 %", "−0.05 GB/s"
     words : the same in words, without the unit of a value that has not changed: "5.2 % more instructions", "higher by 0.05 GB/s"
+    interval : of a change, in a unit: "+10.4 to +13.8 %", of a tracked value that of the difference
     variation : of the values of launches in a unit, as text: "0.2 %", "0.44 to 0.46 GB/s"; of a time its error is that
     """
 
@@ -38,6 +39,7 @@ class Kind:
     size: Callable[[float, float, str], str]
     words: Callable[[float, float, str], str]
     variation: Callable[[Sequence[float], str], str]
+    interval: Callable[[Sequence[float], str], str] = lambda ends, unit: signed_interval(ends)
     value: Callable[[float | None, str], str] = quantity  # a value in its unit, as text
 
     def verdict(self, before: float, after: float) -> str:
@@ -109,5 +111,6 @@ TRACKED = Kind(
     size=lambda before, after, unit: tracked_difference(after - before, unit),
     words=_of_value,
     variation=value_range,
+    interval=lambda ends, unit: " to ".join(tracked_difference(end, unit) for end in ends),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (TIME, COUNT, TRACKED)}
