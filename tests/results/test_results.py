@@ -87,7 +87,6 @@ def test_the_time_of_a_side_is_at_the_usual_speed():
     residuals = np.array([0.1, 0.12, 0.11]) - 0.11
     error = ((residuals**2).sum() / 2 / 2 / 3 / 2) ** 0.5  # a quarter of the variance of a difference, over three launches
     assert first.error == pytest.approx(error)
-    assert first.spread == pytest.approx(first.error * 2**0.5)
     assert [*map(log, first.interval)] == pytest.approx(
         [log(first.seconds) + sign * stats.t(2).ppf(0.975) * first.error for sign in (-1, 1)]
     )
