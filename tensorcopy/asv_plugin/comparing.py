@@ -25,14 +25,13 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import MARGIN, Change, Verdict
+from tensorcopy.judge.paired import ALPHA, MARGIN, Change, Verdict
 from tensorcopy.measure import now, revisions, settings
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job
-from tensorcopy.numbers import counted, percent, quantity, ratio_interval, ratio_text
+from tensorcopy.numbers import counted, level, percent, quantity, ratio_interval, ratio_text
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison import levels
 from tensorcopy.results import reader, select
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.result import Result
@@ -286,8 +285,7 @@ def _print_changes(rows: Sequence[_CaseLine], sides: Sequence[tuple[str, str]], 
     elif options.sort == "name":
         shown.sort(key=lambda row: row.name)
     before, after = (f"[{sha[:8]}] <{name}>" for sha, name in sides)
-    shown_levels = levels(row.change for row in rows)
-    ratio = f"Ratio ({shown_levels} interval)" if shown_levels else "Ratio"
+    ratio = f"Ratio ({level(1 - ALPHA)} interval)" if any(row.change.has_interval for row in rows) else "Ratio"
     headers = ["Change", f"Before {before}", f"After {after}", ratio, "Benchmark (Parameter)"]
     groups = GROUPS if options.split else {"".join(GROUPS): "All benchmarks:"}
     for marks, title in groups.items():

@@ -33,7 +33,6 @@ from tensorcopy.measure.taking import Job
 from tensorcopy.numbers import counted
 from tensorcopy.releases.environments import known_pythons
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.failures import failures
 from tensorcopy.results import reader
 from tensorcopy.results.launches import Place
 from tensorcopy.worker import nvidia
@@ -218,7 +217,7 @@ def _print_values(conf: Any, measurement: Measurement, suites: Collection[str], 
             for name in sorted(values.get_result_keys(benchmarks)):
                 log.info(name, reserve_space=True)
                 log_benchmark_result(values, benchmarks[name])
-    failed = failures(result, suites)
+    failed = result.failed(suites)
     for line in failed:
         log.error(line)
     return bool(failed)

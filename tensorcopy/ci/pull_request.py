@@ -21,7 +21,6 @@ from tensorcopy.measure import now, plan, revisions
 from tensorcopy.measure.revisions import Revision
 from tensorcopy.measure.taking import Job, Sides
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.failures import failures as failures_of
 from tensorcopy.worker.processes import ReportProgress
 
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
@@ -153,7 +152,7 @@ def measured(
         before=before,
         note=note,
         comparison=replace(comparison, labels=(before.name, after.name)),
-        failures={each.name: lines for each, result in zip((before, after), results) if (lines := failures_of(result))},
+        failures={each.name: lines for each, result in zip((before, after), results) if (lines := result.failed())},
     )
 
 

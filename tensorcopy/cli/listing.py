@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -107,8 +108,8 @@ def _added(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.numbers import counted
     from tensorcopy.report.comparison import not_included
-    from tensorcopy.report.failures import failures, skips
     from tensorcopy.report.table import Report
     from tensorcopy.results import histories, reader
     from tensorcopy.results.cases import in_order_of_size
@@ -163,9 +164,10 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         ),
     ]
     problems = loaded.concerning(options.history)
+    skipped = Counter((case.suite, reason) for case, reason in result.skips.items() if not case.spec.shipped)
     lines = [
-        *(f"failed: {line}" for line in failures(result)),
-        *(f"skipped: {line}" for line in skips(result)),
+        *(f"failed: {line}" for line in result.failed()),
+        *(f"skipped: {counted(number, 'case')} of {suite}: {reason}" for (suite, reason), number in skipped.items()),
         *(note for note, is_shown in notes if is_shown),
         *not_included(problems),
     ]

@@ -266,12 +266,10 @@ def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suite
 
     A case that failed stays in the exit code until it is measured: what the results have of it counts, not what this run has done.
     """
-    from tensorcopy.report.failures import failures
-
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases
     for result in (result for history in job.own() for result in history.results):
         measured = [each for each in measurements if each.place == result.place]
-        for line in failures(result, suites) if measured else ():
+        for line in result.failed(suites) if measured else ():
             lines.setdefault(line, []).append(measured[0].release.version)
     for line, releases in lines.items():
         console.print(f"failed with torch {', '.join(releases)}: {line}", soft_wrap=True)

@@ -166,6 +166,11 @@ class ProfileDifference:
             changes.append(GroupChange(group, sum(row.difference for row in rows), before, after, named))
         return tuple(sorted(changes, key=lambda change: (-abs(change.difference), change.group)))
 
+    @property
+    def moved(self) -> list[GroupChange]:
+        """The groups with a named function, or with a difference of an instruction or more."""
+        return [group for group in self.groups if group.named or abs(group.difference) >= 1]
+
     @cached_property
     def calls_changed(self) -> tuple[FunctionChange, ...]:
         """Functions that are called more or less often, the largest difference first."""

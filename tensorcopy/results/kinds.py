@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from tensorcopy.numbers import percent, quantity, signed_percent, tracked_difference, value_range
+from tensorcopy.numbers import percent, quantity, signed_interval, signed_percent, tracked_difference, value_range
 
 # Relative, by unit, up to which two exact counts are equal; 0 for all others. Of 1,743 pairs of releases whose instructions were counted
 # 2 are equal to the digit, 907 within 1 %
@@ -24,6 +24,7 @@ class Kind:
 
     test : by which `judge.comparisons` tells a change: the differences within launches, a tolerance, or the values of all launches
     size : of a change from one value to another in a unit, with its sign: "+12.1 %", "−0.05 GB/s"
+    interval : of a change, in a unit: "+10.4 to +13.8 %", of a tracked value that of the difference
     variation : of the values of launches in a unit, as text: "0.2 %", "0.44 to 0.46 GB/s"; of a time its error is that
     """
 
@@ -36,6 +37,7 @@ class Kind:
     decides: bool  # whether its changes are in exit codes, in the badge and among what is open
     size: Callable[[float, float, str], str]
     variation: Callable[[Sequence[float], str], str]
+    interval: Callable[[Sequence[float], str], str] = lambda ends, unit: signed_interval(ends)
     value: Callable[[float | None, str], str] = quantity  # a value in its unit, as text
 
     def verdict(self, before: float, after: float) -> str:
@@ -92,5 +94,6 @@ TRACKED = Kind(
     decides=False,  # none knows which is better
     size=lambda before, after, unit: tracked_difference(after - before, unit),
     variation=value_range,
+    interval=lambda ends, unit: " to ".join(tracked_difference(end, unit) for end in ends),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (TIME, COUNT, TRACKED)}

@@ -14,11 +14,24 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups, meaning
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.function_changes import ProfileDifference
+from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
 from tensorcopy.judge.groups import OpenCase, OpenMethod
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.numbers import count, duration, duration_range, extent, percent, quantity, signed_interval, signed_percent
+from tensorcopy.numbers import (
+    count,
+    counted,
+    duration,
+    duration_range,
+    extent,
+    number,
+    percent,
+    quantity,
+    signed,
+    signed_interval,
+    signed_percent,
+    size_range,
+)
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.histories import History, ranked
@@ -30,6 +43,7 @@ __all__ = ["LAST", "Case", "Change", "Comparison", "OpenCase", "OpenMethod", "Op
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
 
 
@@ -264,6 +278,27 @@ class Cause(NamedTuple):
     case: str
     difference: ProfileDifference
 
+    @property
+    def sentence(self) -> str:
+        """The difference with its largest groups: "−1 642 instructions (−29.0 %): allocator −604 (malloc 2× instead of 4×)."."""
+        difference = self.difference
+        total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
+        if not difference.changed:
+            return f"No change: {total}, less than two counts of the same release may differ."
+        groups = difference.moved
+        large = [group for group in groups if abs(group.difference) >= LARGE * abs(difference.total)][:GROUPS]
+        more = f", and {counted(len(groups) - len(large), 'more group')}" if groups[len(large) :] else ""
+        return f"{total}: {', '.join(f'{group.group} {signed(group.difference)}{self._calls(group)}' for group in large)}{more}."
+
+    def _calls(self, group: GroupChange) -> str:
+        """Return the function of a group whose calls changed and made most of its difference."""
+        for change in self.difference.calls_changed:
+            if change.group == group.group and change.difference * group.difference > 0:
+                before, after = number(change.before.calls), number(change.after.calls)
+                times = {"gained": f"new, {after}×", "lost": "gone"}.get(change.status, f"{after}× instead of {before}×")
+                return f" ({'::'.join(change.function[1].split('::')[-2:])} {times})"
+        return ""
+
 
 def _smallest(names: Iterable[str]) -> dict[str, str]:
     """Return the profiled case of each method's smallest contiguous tensor of float32, without grad where there is one."""
@@ -381,12 +416,6 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
         "cases": len(changes),
         "address": pair_address(before, after),
     }
-
-
-def size_range(ratios: Sequence[float]) -> str:
-    """Return the sizes of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
-    ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]
-    return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
 
 
 def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any]]:

@@ -489,7 +489,14 @@ def markdown(made: Made, run: Run) -> Output:
 
 
 EMOJI = {"🔴": ("slower",), "🟢": ("faster",), "❌": ("unknown",)}
-FOLDS = {"back": ("slower",), "undecided": ("unknown",), "not": ("unknown",), "unchanged": ("unchanged",), "equal": ("equal",), "likely": ("unknown",)}
+FOLDS = {
+    "back": ("slower",),
+    "undecided": ("unknown",),
+    "not": ("unknown",),
+    "unchanged": ("unchanged",),
+    "equal": ("equal",),
+    "likely": ("unknown",),
+}
 
 
 def _of_markdown(text: str, names: Mapping[str, str], changes: Mapping[str, Change]) -> Output:
