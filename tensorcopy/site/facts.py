@@ -22,7 +22,6 @@ from tensorcopy.numbers import (
     count,
     counted,
     duration,
-    duration_range,
     extent,
     number,
     percent,
@@ -36,7 +35,6 @@ from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.histories import History, ranked
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker.devices import DEVICES
 
 __all__ = ["LAST", "Case", "Change", "Comparison", "OpenCase", "OpenMethod", "OpenSince", "Verdict"]  # that other modules of the site name
@@ -46,21 +44,6 @@ CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
 LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
-
-
-class Row(NamedTuple):
-    """A case with one release, as texts."""
-
-    release: str
-    value: str
-    change: str
-    interval: str
-    verdict: str  # "slower", "faster" or ""
-    meaning: str  # "back to an earlier level", "taken back by 2.13.0" or ""
-    detectable: str  # the smallest slowdown that would be called one 9 times in 10
-    instructions: str
-    instructions_change: str
-    launches: str
 
 
 @dataclass(frozen=True)
@@ -169,60 +152,36 @@ class ShownHistory:
             "-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))])
         )
 
-    def rows(self, case: Case) -> list[Row]:
-        """Return a case with each release, the newest first."""
+    def rows(self, case: Case) -> list[dict[str, Any]]:
+        """Return a case with each release, the oldest first, as numbers: its value, the change from the release before, its launches."""
         of_case, counts = self.cases[case], self.instructions(case)
         steps = {step.index: step for step in of_case.steps}
-        of_counts = (
-            {counts.releases[step.index]: f"{signed_percent(step.ratio)}{_against(step)}" for step in counts.steps} if counts else {}
-        )
+        of_counts = {counts.releases[step.index]: step for step in counts.steps} if counts else {}
         rows = []
         for index, result in enumerate(of_case.results):
             value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
-            sized = change if change and change.interval and change.ratio else None
-            instructions = result.count_of(case) if case.spec.timed else None
-            if case in result.failures:
-                rows.append(Row(result.version, "fails", "", "", "", "", "", "", "", result.failures[case]))
-            elif value:
-                row = Row(
-                    release=result.version,
-                    value=quantity(value.value, of_case.unit),
-                    change=step_text(case, step) + _against(step) if step else signed_percent(sized.size) if sized else "",
-                    interval=signed_interval(sized.interval) if sized and sized.interval else "",
-                    verdict=case.kind.verdict(step.before, step.after) if step and case.kind.decides else "",
-                    meaning=self.meaning(case, step) if step and case.spec.timed else "",
-                    detectable=percent(change.detectable, 1) if change and change.detectable is not None else "",
-                    instructions=quantity(instructions.value, INSTRUCTIONS) if instructions else "",
-                    instructions_change=of_counts.get(result.version, ""),
-                    launches=_launches(result, case),
-                )
-                rows.append(row)
-        return rows[::-1]
-
-    def measured(self, case: Case) -> list[dict[str, Any]]:
-        """Return a case with each release as numbers: its value, the change from the release before, and its launches."""
-        of_case = self.cases[case]
-        steps = {step.index: step for step in of_case.steps}
-        rows = []
-        for index, result in enumerate(of_case.results):
-            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
-            instructions = result.count_of(case) if case.spec.timed else None
+            instructions, work = result.count_of(case) if case.spec.timed else None, of_counts.get(result.version)
             times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
             low, high = change.interval if change and change.interval else (None, None)
-            if value:
+            if value or case in result.failures:
                 rows.append(
                     {
                         "torch": result.version,
-                        "value": float(f"{value.value:.6g}"),
+                        "value": value.value if value else None,
                         "unit": of_case.unit,
-                        "ratio": _digits(change.ratio if change else None),
-                        "low": _digits(low),
-                        "high": _digits(high),
+                        "ratio": change.ratio if change and change.interval else None,
+                        "low": low,
+                        "high": high,
+                        "difference": step.after - step.before if step and case.tracked else None,
                         "verdict": change.verdict.value if change else "",
+                        "against": step.against if step else "",
                         "meaning": self.meaning(case, step) if step and case.spec.timed else "",
-                        "detectable": _digits(change.detectable if change else None),
+                        "detectable": change.detectable if change else None,
                         "instructions": round(instructions.value) if instructions else None,
-                        "launches": [float(f"{time:.4g}") for time in times],
+                        "instructions_ratio": work.ratio if work else None,
+                        "instructions_against": work.against if work else "",
+                        "launches": [*times],
+                        "failure": result.failures.get(case, ""),
                     }
                 )
         return rows
@@ -315,20 +274,6 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
 def step_text(case: Case, step: Step) -> str:
     """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
     return case.kind.size(step.before, step.after, case.spec.unit)
-
-
-def _digits(number: float | None) -> float | None:
-    return None if number is None else round(number, 4)
-
-
-def _against(step: Step) -> str:
-    return f" against {step.against}" if step.against else ""
-
-
-def _launches(result: Result, case: Case) -> str:
-    if not case.spec.timed:
-        return str(len(result.count_repeats.get(case, ())))
-    return f"{result.timings[case].launches}: {duration_range(result.column.launch_times(case))}" if result.column else ""
 
 
 def _instructions_text(ratio: float | None) -> str:

@@ -237,7 +237,10 @@ def _of_subject(history: ShownHistory, subject: str, device: str) -> Values:
         "hardware": history.hardware(device),
         "device": device,
         "conditions": _conditions(history, device),
-        "counts": [(told(case), facts.spans((row.release, row.value) for row in history.rows(case)[::-1])) for case in counted_cases],
+        "counts": [
+            (told(case), facts.spans((row["torch"], quantity(row["value"], row["unit"])) for row in history.rows(case)))
+            for case in counted_cases
+        ],
         "grids": grids(history, cases),
         "cases": [_case(history, case, case == main) for case in cases],
         "json": json_address(history, subject, device),
@@ -259,8 +262,7 @@ def json_address(history: ShownHistory, subject: str, device: str) -> str:
 
 def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
     """Return a case with its chart, its largest changes and a row for each release."""
-    of_case, rows = history.cases[case], history.rows(case)
-    newest = next((row for row in rows if row.value), None)
+    of_case, rows = history.cases[case], history.rows(case)[::-1]
     by_size = sorted(of_case.steps, key=lambda step: -step.size)[:LARGEST] if case.spec.timed else []
     overall = facts.over(of_case) if case.spec.timed else None
     releases = of_case.releases
@@ -268,7 +270,7 @@ def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
         "anchor": history.anchor(case),
         "name": told(case),
         "is_main": is_main,
-        "value": newest.value if newest else "",
+        "value": next((quantity(row["value"], of_case.unit) for row in rows if row["value"] is not None), ""),
         "is_open": history.is_open(case),
         "overall": overall and {"text": _against_first(overall), "first": releases[0], "newest": releases[-1]},
         "largest": [
