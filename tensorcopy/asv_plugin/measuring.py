@@ -185,7 +185,7 @@ def _chosen(repo: TorchReleases, options: Namespace, paths: Paths) -> tuple[list
     else:
         found += [repo.find(None)] if named is None else repo.range(named)
     if options.steps:
-        found = pick_n(found, options.steps)
+        found = pick_n(found[::-1], options.steps)[::-1]  # the newest first, as asv does
     if not found:
         raise TensorcopyError(
             "nothing to measure", got=f"no release in {named}", allowed="a range of releases or commits", next="asv run NEW"

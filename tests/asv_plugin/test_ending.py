@@ -39,7 +39,9 @@ def test_an_interruption_while_modules_are_imported_ends_asv_in_one_line():
 def test_a_signal_ends_asv_in_one_line_and_leaves_nothing(tmp_path, number, code):
     """A folder in TMPDIR is removed. The exit code is that of the signal."""
     environment = {"TMPDIR": str(tmp_path)}
-    with subprocess.Popen([sys.executable, "-c", WAITS], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITS], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline().startswith(str(tmp_path))
         process.send_signal(number)
         shown, errors = process.communicate()
@@ -51,7 +53,10 @@ def test_a_signal_ends_asv_in_one_line_and_leaves_nothing(tmp_path, number, code
     ("raised", "line"),
     [
         ('TensorcopyError("a", got="b", allowed="c", next="d")', "a: got b; allowed: c; next: d"),
-        ("OSError(28, 'No space left on device', 'x')", "'x' cannot be written: got No space left on device; allowed: a disk with free space"),
+        (
+            "OSError(28, 'No space left on device', 'x')",
+            "'x' cannot be written: got No space left on device; allowed: a disk with free space",
+        ),
     ],
     ids=["ours", "the disk"],
 )
