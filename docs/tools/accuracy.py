@@ -37,7 +37,7 @@ from tensorcopy.measure import launch
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.numbers import counted, percent
-from tensorcopy.results import effects, histories, launches, reader, suite_specs
+from tensorcopy.results import histories, launches, reader, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Difference
 from tensorcopy.results.histories import History
@@ -280,9 +280,9 @@ def occasions(before: Result, after: Result) -> dict[Case, Change]:
         within = within[~np.isnan(within)]
         half = len(within) // 2
         if case.spec.compared and half >= paired.FEWEST:
-            first, second = (effects.of_launches(each) for each in (within[:half], within[-half:]))
-            size, variance = second.size - first.size, first.variance + second.variance
-            apart[case] = Difference(size, variance, half, first.freedom + second.freedom, (half, half))
+            first, second = within[:half], within[-half:]
+            size, variance = float(second.mean() - first.mean()), float(first.var(ddof=1) + second.var(ddof=1))
+            apart[case] = Difference(size, variance, half, 2 * half - 2, (half, half))
     return paired.judge(apart, kind=comparisons.kind)
 
 

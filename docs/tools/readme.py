@@ -155,10 +155,12 @@ def finding(case: str, before: str, after: str, site: Site) -> str | None:
         report = why.of_pair(SelectedPair(results[before], results[after]), case, site.campaign.rules)
     except TensorcopyError:
         return None
-    profiles = [profiles for side in (before, after) if (profiles := function_profiles.profiles_of(results[side]))]
-    groups = why.sentence(function_changes.between(*profiles, report.fields["case"])).partition(": ")[2]
+    first, second = (function_profiles.profiles_of(results[side]) for side in (before, after))
+    assert first
+    assert second
+    groups = why.sentence(function_changes.between(first, second, report.fields["case"])).partition(": ")[2]
     of = report.fields["code"]
-    return f"{escaped(report.lines[0])}\n\n> {code(of)}{escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
+    return f"{escaped(report.lines[0])}\n\n> {code(of)} {escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
 
 
 def newest_torch(site: Site) -> str:

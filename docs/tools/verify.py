@@ -32,7 +32,7 @@ from tensorcopy.measure.settings import expression
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
-from tensorcopy.report.terminal import terminal_table
+from tensorcopy.report.table import of_cells, terminal
 from tensorcopy.worker.devices import DEVICES
 
 FILE = Path("docs/agreement.json")  # written with --keep
@@ -94,7 +94,8 @@ def _print_agreement(agreement: Agreement, console: Console) -> None:
     for name, ratios in by_suite(agreement.ratios).items():
         values = [ratio.ratio for ratio in ratios]
         rows.append([name, str(len(values)), f"{median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}"])
-    console.print(terminal_table(["suite / reference", "cases", "median", "min", "max"], rows, "lrrrr"))
+    for line in terminal(of_cells("", ["suite / reference", "cases", "median", "min", "max"], rows, "lrrrr"), console.width):
+        console.print(line)
     for ratio in agreement.outside:
         console.print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}", soft_wrap=True)
     verb = "agree" if agreement.holds else "DISAGREE"

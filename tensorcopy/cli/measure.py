@@ -98,11 +98,12 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         outcome = run.run(request, own, paths, say=say, report_progress=report_progress)
     code = print_outcome(outcome, console)
     there = sorted({*outcome.counts.values()})
-    number = f"{there[0]}" if len(there) == 1 else f"{there[0]} to {there[-1]}"
+    number = f"with {there[0]}" if len(there) == 1 else f"with {there[0]} to {there[-1]}"
+    number += f" {'launch' if there == [1] else 'launches each'}"
     part = " after part {}/{}".format(*request.shard) if request.shard != (1, 1) else ""
-    each = "launch" if there == [1] else "launches each"
     folders = ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
-    say(f"{counted(len(request.sides), 'release')} with {number} {each}{part}, in {folders}")
+    is_timed = any(suite.timed for suite in outcome.suites.values())
+    say(f"{counted(len(request.sides), 'release')} {number if is_timed else 'counted'}{part}, in {folders}")
     if outcome.profiled:
         say(f"functions of {counted(outcome.profiled, 'release')} counted, in {folders}")
     return code

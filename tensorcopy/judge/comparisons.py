@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +17,7 @@ from tensorcopy import numbers
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
-from tensorcopy.judge.paired import MARGIN, Change, CountPair, Reason, Verdict
+from tensorcopy.judge.paired import MARGIN, Change, Reason, Verdict
 from tensorcopy.results import effects, suite_specs
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
@@ -173,11 +173,13 @@ def _times(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
         first, second = before.timings.get(case), after.timings.get(case)
         launches = first.launches if first else 0, second.launches if second else 0
         change = changes.get(case) or Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
+        counted = counted_case(case)
+        count = _of_count(question, counted) if counted else None
         changes[case] = replace(
             change,
             before=first.seconds if first else None,
             after=second.seconds if second else None,
-            count=count_pair(before, after, case, margin=question.margin),
+            count=count.count if count else None,
             accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
         )
     return {case: changes[case] for case in cases}
@@ -187,8 +189,8 @@ def _counts(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
     """Return the changes of the exact counts that both sides have, and why others have none, unless they only stand beside times."""
     before, after, changes = question.before, question.after, dict[Case, Change]()
     for case in cases:
-        if case in before.counts and case in after.counts:
-            changes[case] = _of_count(before, after, case, question.margin)
+        if change := _of_count(question, case):
+            changes[case] = change
         elif not case.spec.stands_beside and (change := _incomparable(before, after, case)):
             changes[case] = replace(change, unit=case.spec.unit, kind=case.kind)
     return changes
@@ -205,6 +207,16 @@ def _values(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
         change = replace(change, unit=case.spec.unit, kind=case.kind)
         changes[case] = replace(change, before=first.value if first else None, after=second.value if second else None)
     return {case: changes[case] for case in cases}
+
+
+def _of_count(question: Question, case: Case) -> Change | None:
+    """Return the change of an exact count; None where a side has none."""
+    before, after = question.before, question.after
+    if case not in before.counts or case not in after.counts:
+        return None
+    repeats = [side.count_repeats[case] for side in (before, after)]
+    repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
+    return paired.exact(case.spec.unit, before.counts[case], after.counts[case], repeatability, question.margin, case.kind)
 
 
 TESTS = {"moderated t": _times, "tolerance": _counts, "Student's t": _values}  # by `Kind.test`
@@ -231,42 +243,28 @@ class Mean:
 
     module: str  # of their suites: "copies"
     device: str
-    method: str  # that all of them have; "" for a group of methods
     cases: tuple[Case, ...]
     change: Change
 
 
 def group_means(comparison: Comparison) -> list[Mean]:
-    """Return the mean of the compared cases of each group of methods on each device; a group of which only some are shown has none."""
-    means = _means(comparison.question, lambda case: (case.spec.module, case.device, ""))
-    order = [*suite_specs.sections()]
-    return sorted((mean for mean in means if comparison.changes.keys() >= {*mean.cases}), key=lambda mean: order.index(mean.module))
+    """Return the mean of the compared cases of each group of methods on each device; a group of which only some are shown has none.
 
-
-def method_means(question: Question) -> dict[tuple[str, str], Mean]:
-    """Return the mean over the sizes of each method, by method and device: of contiguous float32 tensors without grad."""
-    means = _means(question, _method_by_size)
-    return {(mean.method, mean.device): mean for mean in means}
-
-
-def _method_by_size(case: Case) -> tuple[str, str, str] | None:
-    by_size = case.suite == suite_specs.timed_by_size(case.spec.methods, case.device)
-    return (case.spec.module, case.device, case["method"]) if by_size else None
-
-
-def _means(question: Question, key_of: Callable[[Case], tuple[str, str, str] | None]) -> list[Mean]:
-    """Return the mean of the compared cases of each module, device and method, if these are several. All are judged together."""
-    groups: dict[tuple[str, str, str], list[Case]] = {}
+    The means of a device are judged together, whatever is shown.
+    """
+    question, groups = comparison.question, dict[tuple[str, str], list[Case]]()
     for case, change in between(question).changes.items():
-        if case.spec.methods and change.interval and (key := key_of(case)):
-            groups.setdefault(key, []).append(case)
+        if case.spec.methods and change.interval:
+            groups.setdefault((case.spec.module, case.device), []).append(case)
     several = {key: cases for key, cases in groups.items() if len(cases) > 1}
     measured = effects.of_means(question.before.column, question.after.column, several)
-    changes: dict[tuple[str, str, str], Change] = {}
-    for device in dict.fromkeys(device for _, device, _ in measured):
+    changes: dict[tuple[str, str], Change] = {}
+    for device in dict.fromkeys(device for _, device in measured):
         of_device = {key: difference for key, difference in measured.items() if key[1] == device}
         changes |= paired.judge(of_device, margin=question.smallest)
-    return [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
+    means = [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
+    order = [*suite_specs.sections()]
+    return sorted((mean for mean in means if comparison.changes.keys() >= {*mean.cases}), key=lambda mean: order.index(mean.module))
 
 
 def kind(case: Case) -> tuple[str, int]:
@@ -286,51 +284,6 @@ def sensitivity(changes: Mapping[Case, Change]) -> dict[str, float]:
     smallest = {key: size for key, of_kind in sorted(by_kind.items()) if (size := paired.smallest_seen(of_kind)) is not None}
     several = len({device for device, _ in smallest}) > 1
     return {f"{device if several else ''} {SIZES[size] if size >= 0 else ''}".strip(): each for (device, size), each in smallest.items()}
-
-
-def count_pair(before: Result, after: Result, case: Case, *, margin: float | None = None) -> CountPair | None:
-    """Return the exact counts of a timed or counted case on both sides; None where a side has none.
-
-    margin : instead of the tolerance of their unit
-    """
-    counted = case if case in before.counts else counted_case(case)
-    if counted is None or counted not in before.counts or counted not in after.counts:
-        return None
-    return _of_count(before, after, counted, margin).count
-
-
-def _of_count(before: Result, after: Result, case: Case, margin: float | None) -> Change:
-    repeats = [side.count_repeats[case] for side in (before, after)]
-    repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
-    return paired.exact(case.spec.unit, before.counts[case], after.counts[case], repeatability, margin, case.kind)
-
-
-def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:
-    """Return the change from the fastest of the cases to each; None for the fastest. Nothing where there are too few launches to tell."""
-    measured = [case for case in cases if case in result.timings]
-    if not measured or result.column is None:
-        return {}
-    fastest = min(measured, key=lambda case: result.timings[case].seconds)
-    judged = of_pairs(result, [(fastest, case) for case in measured if case != fastest])
-    changes = {case: change for (_, case), change in judged.items() if change.interval}
-    return {fastest: None, **changes} if changes or len(measured) == 1 else {}
-
-
-def of_pairs(result: Result, pairs: Iterable[tuple[Case, Case]]) -> dict[tuple[Case, Case], Change]:
-    """Return the change from the first case of each pair to the second, by their differences within each launch of a result.
-
-    All are judged together; pairs that no launch has together are left out.
-    """
-    column = result.column
-    within = {pair: each for pair in pairs if (each := column.between_cases(*pair))} if column else {}
-    return paired.judge(within, kind=lambda pair: kind(pair[1]))
-
-
-def rank(change: Change | None) -> str:
-    """Return "fastest", "tied" with it, "likely slower" or "slower", by the change from the fastest of several cases, as `word` has it."""
-    if change is None:
-        return "fastest"
-    return word(change) if Verdict.SLOWER in (change.verdict, change.likely) else "tied"
 
 
 def word(change: Change) -> str:

@@ -8,7 +8,6 @@ as the dispatcher or the allocator, by the first rule that matches its library a
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -22,9 +21,6 @@ CALLED_MORE = 0.5  # calls of one call of the case; a smaller difference is the 
 CLEARLY = 1.5  # times the cheapest function of a profile: one that costs so much more would be in it
 ABSENT = FunctionCost(0.0, 0.0)
 
-KERNEL_NUMEL = 2**14  # elements; in smaller tensors a kernel is a small part of a call
-LEAST_PER_ELEMENT = 0.05  # instructions; AVX512 copies an element of 4 bytes in some 0.1; what takes less is no kernel over the elements
-LOST = 2.0  # a kernel that takes more times the instructions is no longer vectorised; AVX512 to AVX2 is a factor of 2 at most
 
 BINDING = "Python binding"
 DISPATCHER = "dispatcher"
@@ -37,7 +33,6 @@ NUMPY = "numpy"
 OPERATOR = "operator"
 THREAD_LOCAL = "thread-local lookups"
 OTHER = "other code"  # such as the C and C++ libraries', and the cheapest functions, which a profile leaves out
-LEFT_OUT = "the cheapest functions together"
 # of a call, from Python down
 COMPONENTS = (INTERPRETER, BINDING, NUMPY, DISPATCHER, AUTOGRAD, OPERATOR, METADATA, ALLOCATOR, KERNEL, THREAD_LOCAL, OTHER)
 
@@ -124,46 +119,9 @@ class GroupChange:
 
 
 @dataclass(frozen=True)
-class KernelCost:
-    """The kernels of a side."""
-
-    per_element: float  # instructions
-    variant: str  # the instruction set in the function's name; "" where it has none
-    function: Function | None  # the most expensive one, or torch's most expensive one whose name has an instruction set, if any
-    calls: float  # of that function: one that runs twice takes twice the instructions, vectorised or not
-
-    @property
-    def name(self) -> str:
-        return self.function[1] if self.function else "no kernel"
-
-
-@dataclass(frozen=True)
-class KernelChange:
-    """The kernels of both sides."""
-
-    before: KernelCost
-    after: KernelCost
-    shown: bool  # whether a side runs a kernel over the elements, of a tensor so large that the kernel matters
-
-    @property
-    def lost_vectorisation(self) -> bool:
-        return self._factor > LOST and self.after.calls <= self.before.calls
-
-    @property
-    def gained_vectorisation(self) -> bool:
-        return self._factor < 1 / LOST and self.after.calls >= self.before.calls
-
-    @property
-    def _factor(self) -> float:
-        is_kernel = self.shown and min(self.before.per_element, self.after.per_element) >= LEAST_PER_ELEMENT
-        return self.after.per_element / self.before.per_element if is_kernel else 1.0
-
-
-@dataclass(frozen=True)
 class ProfileDifference:
     """The functions behind the difference of a case between two profiles."""
 
-    numel: int  # elements of the case
     before: Profile
     after: Profile
     functions: tuple[FunctionChange, ...]  # every function that differs, the largest difference first
@@ -213,21 +171,14 @@ class ProfileDifference:
         """Functions that are called more or less often, the largest difference first."""
         return tuple(change for change in self.functions if change.status != "changed" and abs(change.calls) >= CALLED_MORE)
 
-    @cached_property
-    def kernel(self) -> KernelChange:
-        """The kernels of both sides."""
-        before, after = (_kernel(self.numel, profile) for profile in (self.before, self.after))
-        shown = self.numel >= KERNEL_NUMEL and max(before.per_element, after.per_element) >= LEAST_PER_ELEMENT
-        return KernelChange(before, after, shown)
-
 
 def between(first: Profiles, second: Profiles, name: str) -> ProfileDifference:
     """Return the difference of a case that both sides have."""
-    return of_profiles(int(name.split()[1]), first.of(name), second.of(name))
+    return of_profiles(first.of(name), second.of(name))
 
 
-def of_profiles(numel: int, before: Profile, after: Profile) -> ProfileDifference:
-    """Return the difference of a case of `numel` elements.
+def of_profiles(before: Profile, after: Profile) -> ProfileDifference:
+    """Return the difference of a case.
 
     An inline function is in each library that uses it, and the loader takes any. So those of one name are one where the sides have them in
     different libraries: in that where it costs most after the change.
@@ -257,7 +208,7 @@ def of_profiles(numel: int, before: Profile, after: Profile) -> ProfileDifferenc
     while number and abs(rest + changed[number - 1].difference) <= (1 - NAMED) * abs(total):
         number -= 1
         rest += changed[number].difference
-    return ProfileDifference(numel, before, after, tuple(changed), number)
+    return ProfileDifference(before, after, tuple(changed), number)
 
 
 @lru_cache(maxsize=65536)  # releases have some thousand functions together
@@ -282,37 +233,3 @@ def by_component(profiles: Profiles, name: str) -> dict[str, float]:
 def _components(profiles: Profiles) -> list[str]:
     """Return the component of each function that profiles list: once, because hundreds of cases share them."""
     return [group_of(function) for function in profiles.functions]
-
-
-def heaviest(profile: Profile, number: int, least: float) -> dict[str, list[tuple[str, float]]]:
-    """Return the functions of each component with most exclusive instructions; those of one name in several libraries are one.
-
-    With `OTHER` are those that the profile leaves out, as one.
-
-    least : share of the call; of cheaper functions only the first is listed
-    """
-    costs: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for function, cost in profile.functions.items():
-        costs[group_of(function)][function[1]] += cost.own
-    if (rest := profile.instructions - sum(cost.own for cost in profile.functions.values())) > 0:
-        costs[OTHER][LEFT_OUT] = rest
-    ranked = {component: sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:number] for component, by_name in costs.items()}
-    least *= profile.instructions
-    return {component: [row for index, row in enumerate(rows) if not index or row[1] >= least] for component, rows in ranked.items()}
-
-
-def _kernel(numel: int, profile: Profile) -> KernelCost:
-    """Return the kernels of a profile of a case of `numel` elements."""
-    costs = {function: cost for function, cost in profile.functions.items() if group_of(function) == KERNEL}
-    if not costs:
-        return KernelCost(0.0, "", None, 0.0)
-    by_cost = sorted(costs, key=lambda function: -costs[function].own)
-    in_torch = (function for function in by_cost if "at::native::" in function[1] and _variant(function))
-    kernel = by_cost[0] if _variant(by_cost[0]) else next(in_torch, by_cost[0])  # its loop may be a function without the variant
-    return KernelCost(sum(cost.own for cost in costs.values()) / numel, _variant(kernel), kernel, costs[kernel].calls)
-
-
-def _variant(function: Function) -> str:
-    """Return the instruction set of a kernel: "AVX2", "DEFAULT", the C library's, or "" for no kernel."""
-    match = re.search(rf"::{VARIANTS}::", function[1]) or re.match(r"__?mem(?:cpy|move|set)_(\w+)", function[1])
-    return match[1] if match else ""

@@ -25,6 +25,7 @@ NAMED = 3  # benchmarks that an error shows
 START_SECONDS, CASE_SECONDS, BYTE_SECONDS, OWN_FORK_SECONDS = 3.0, 0.025, 6e-9, 0.1
 COUNT_SECONDS = 0.3  # a counted case, or one whose functions are counted
 
+OBSERVED = ""  # in place of a case: what the methods of a side do, which a launch of counts tells
 Left = Mapping[tuple[Place, str], int]  # launches that are missing, by side and case
 
 
@@ -78,7 +79,7 @@ class Task:
     def after(self, launch: Launch, suites: Suites) -> Task:
         """Return what is left after a launch, see `told`."""
         brought = told(launch, suites, {})
-        return replace(self, left={key: number - (key in brought) for key, number in self.left.items()})
+        return replace(self, left={key: max(0, number - (key in brought)) for key, number in self.left.items()})
 
     def without(self, sides: Collection[Side]) -> Task:
         """Return what is left where sides cannot be measured."""
@@ -100,7 +101,8 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
         own = {
             text: index
             for index, (text, case) in enumerate(zip(suite.names, cases))
-            if case.device not in absent
+            if (suite.timed or is_counted(request, name))
+            and case.device not in absent
             and not named.search(text)
             and request.device in ("", case.device)
             and pattern.search(text)
@@ -110,7 +112,8 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
             chosen[name] = replace(suite, selected=own)
     if not chosen:
         names = sorted(name for name in suites if not suite_specs.find(name).newest)
-        got = f"no case that matches {request.case or request.selection!r}{f' on {request.device}' if request.device else ''}"
+        got = f"no {'case' if request.values else 'timed case'} that matches {request.case or request.selection!r}"
+        got += f" on {request.device}" if request.device else ""
         allowed = f"a regular expression on names such as {', '.join(names[:NAMED]) or 'none'}"
         raise TensorcopyError("nothing to measure", got=got, allowed=allowed, next="name one of these")
     return chosen
@@ -132,15 +135,11 @@ def of_newest(suites: Suites) -> dict[str, Benchmark]:
     return {name: suite for name, suite in suites.items() if suite.timed and suite_specs.find(name).newest}
 
 
-def counting(request: Request, suites: Suites) -> dict[str, Benchmark]:
-    """Return the suites that a request counts: with exact values, and such as vary from launch to launch."""
-
-    def is_asked(name: str) -> bool:
-        if not suite_specs.find(name).shipped:
-            return request.values
-        return request.counts is not None and bool(re.search(request.counts, name))
-
-    return {name: suite for name, suite in suites.items() if not suite.timed and is_asked(name)}
+def is_counted(request: Request, name: str) -> bool:
+    """Return whether a request counts the values of a suite: exact ones, or such as vary from launch to launch."""
+    if not suite_specs.find(name).shipped:
+        return request.values
+    return request.counts is not None and bool(re.search(request.counts, name))
 
 
 def told(launch: Launch, suites: Suites, opened: Mapping[Place, Mapping[str, Any]]) -> set[tuple[Place, str]]:
@@ -151,7 +150,7 @@ def told(launch: Launch, suites: Suites, opened: Mapping[Place, Mapping[str, Any
     suites : with the selected cases; a suite in another form has none of them
     opened : the provenance of sides that are known: with another build of a user's package, a launch tells nothing
     """
-    found = set()
+    found = {(side.place, OBSERVED) for side in launch.sides if launch.methods}
     for name, suite in suites.items():
         stored = launch.suites.get(name)
         if stored is None or stored.form != suite.stored().form:

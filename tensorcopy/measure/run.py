@@ -253,7 +253,7 @@ def _tasks(of: _Run, divided: Sequence[Sequence[Side]], cases: Collection[Case] 
     history, opened = plan.of_history(suites), of.provenances()
     there = plan.counts(of.stored("times"), {name: suite for name, suite in suites.items() if suite.timed}, opened)
     if not target:
-        before = max((plan.fewest(there, side, history) for side in request.sides), default=0) if request.again else 0
+        before = min(plan.fewest(there, side, history) for side in request.sides) if request.again else 0
         target = before + request.launches
     tasks = []
     for group in divided:
@@ -269,13 +269,15 @@ def _tasks(of: _Run, divided: Sequence[Sequence[Side]], cases: Collection[Case] 
         beside = (last, *([reference] if reference and reference != last else []))
         left = plan.missing(request, [last], alone, there, request.launches)
         tasks.append(Task("times", beside, left, f"{plan.name_of(beside, reference)}, sizes of the newest alone"))
-    counting = plan.counting(request, suites)
+    counting = {name: suite for name, suite in suites.items() if not suite.timed}
     exact = {name: suite for name, suite in counting.items() if suite_specs.find(name).shipped}
     varying = {name: suite for name, suite in counting.items() if name not in exact}
     there = plan.counts(of.stored("counts"), counting, opened)
     for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
         left = plan.missing(request, [side], exact, there, 1)
         left |= plan.missing(request, [side], varying, there, min(request.launches, plan.OF_VALUES))
+        if request.counts is not None and of.campaign.observers:
+            left[side.place, plan.OBSERVED] = int(not there[side.place, plan.OBSERVED])
         tasks.append(Task("counts", (side,), left, f"counting {side}"))
     return tasks
 

@@ -258,13 +258,13 @@ def of_case(history: CaseHistory, counts: CaseHistory | None, device: str) -> Re
     steps, changed = {step.index: step for step in history.steps}, dict[str, list[str]]()
     rows, launches = [], []
     for index, (release, result, value) in enumerate(zip(history.releases, history.results, history.values)):
-        row: dict[str, Any] = {"release": release, "value": value, "steps": [], "note": ""}
+        row: dict[str, Any] = {"release": release, "value": value, "step": None, "note": ""}
         if step := steps.get(index):
             verdict = Verdict(case.kind.verdict(step.before, step.after))
             changed.setdefault(verdict.value, []).append(release)
             document = step_document(history, counts, step)
             row |= {
-                "steps": [document],
+                "step": document,
                 "change": f"{KNOWN if document['back'] else SIGNS[verdict]} {step_size(history, step)}",
                 "interval": within(history, step),
                 "until": document["until"] or "",
@@ -288,9 +288,10 @@ def of_case(history: CaseHistory, counts: CaseHistory | None, device: str) -> Re
 
     texts = (f"{word} with {' and '.join(of) if len(of) < 3 else len(of)}" for word, of in changed.items())
     unknown = f"; {len(history.unknown)} could not be decided" if history.unknown else ""
-    kept = ("release", "value", "half_interval" if timed else "spread", "steps", "note")
-    name = ", ".join(filter(None, [case.name, code_of(case, history.results[-1])]))
-    heading = f"{name}, over {counted(len(history.places), 'release')} of torch: {', '.join(texts) or 'no change found'}{unknown}"
+    kept = ("release", "value", "half_interval" if timed else "spread", "step", "note")
+    code = code_of(case, history.results[-1])
+    what = f"{case.name}{f', {code},' if code else ''} over {counted(len(history.places), 'release')} of torch"
+    heading = f"{what}: {', '.join(texts) or 'no change found'}{unknown}"
     return Report(
         heading=heading if history.is_compared else f"{case.name}: no two releases could be compared",
         lines=[f"On {history.on}."],
@@ -314,7 +315,7 @@ def of_case(history: CaseHistory, counts: CaseHistory | None, device: str) -> Re
         notes=[
             *["± is half the 95 % interval. Use these times to compare releases of one case, not two methods."] * timed,
             *[f"{KNOWN} {OpenSince.BACK.value}: only the release before was faster."]
-            * any(step["back"] for row in rows for step in row["steps"]),
+            * any(row["step"] and row["step"]["back"] for row in rows),
         ],
         fields={
             "case": case.name,

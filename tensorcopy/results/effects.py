@@ -151,19 +151,6 @@ class Column:
         """Return whether launches lead from it to another column; True of a case that is not timed."""
         return self.effects is other.effects and self.group(case) == other.group(case) != ALONE
 
-    def between_cases(self, before: Case, after: Case) -> Difference | None:
-        """Return the difference of two cases with it, by those within launches; None where no launch has both.
-
-        Alone in its launches, only those count in which the two took turns with each other.
-        """
-        differences = self.logs_of(after) - self.logs_of(before)
-        together = ~np.isnan(differences)
-        if self.group(after) == ALONE:
-            turns = self.effects.turns
-            first, second = (turns[:, self.effects.cases[case]] if turns is not None else np.nan for case in (before, after))
-            together &= first == second
-        return of_launches(differences[together]) if together.any() else None
-
     def launch_logs(self, case: Case) -> Numbers:
         """Return its log seconds of a case by launch, without the launch's part; alone, that part is in no other and stays."""
         if self.group(case) == ALONE:
@@ -370,12 +357,6 @@ def _mean_within(logs: Numbers) -> Difference | None:
     variance = count * float(((weights * residuals).sum(axis=1) ** 2).sum())
     freedom = 1 / (count**2 * float((of_launch**4 / (1 - (weights / counts).sum(axis=1) / of_launch)).sum()))
     return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
-
-
-def of_launches(differences: Numbers) -> Difference:
-    """Return the difference from those within launches."""
-    n = len(differences)
-    return Difference(float(np.mean(differences)), float(np.var(differences, ddof=1)) if n > 1 else 0.0, n, n - 1, (n, n))
 
 
 @dataclass(frozen=True)

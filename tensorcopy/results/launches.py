@@ -151,11 +151,6 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """What tells it from the other sides: SHA, environment and revision."""
         return self.sha, self.environment, self.revision
 
-    @property
-    def is_interpreter(self) -> bool:
-        """Whether the environment is an interpreter's own."""
-        return self.environment.endswith(OF_INTERPRETER)
-
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The turns of one case.

@@ -141,10 +141,6 @@ class Result:
         baseline = baseline_case(case)
         return self.timings.get(baseline) if baseline else None
 
-    def wait_alone(self, device: str) -> Timing | None:
-        """Return the time of a wait for a device with nothing to do, which every latency contains; None where it was not measured."""
-        return next((timing for case, timing in self.timings.items() if case.spec.wait and case.device == device), None)
-
     def times_memcpy(self, case: Case) -> float | None:
         """Return a case's time as a multiple of its memcpy baseline, into new memory."""
         baseline, timing = self.baseline_timing(case), self.timings.get(case)

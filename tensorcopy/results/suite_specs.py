@@ -38,7 +38,7 @@ class SuiteSpec:
     label: str  # as pages and tables name it: "copies.BySize", or the whole name of a third-party suite
     page: str  # the same, but unlike that of any other suite
     module: str  # the file of the suite; cases of one module are a group, and the cases of a page's section
-    title: str = ""  # of that section; "" for suites whose cases are listed under "Others"
+    title: str = ""  # of that section; "" for suites without methods
     methods: str = ""  # the group of the registry's methods that it runs; "" for several groups or none
     includes: tuple[str, ...] = ()  # other groups of which it runs some methods
     metric: str = TIME  # "time", "instructions", or which bytes or allocations are counted
@@ -55,7 +55,6 @@ class SuiteSpec:
     to_host: bool = False  # whether its methods end in host memory
     quick: bool = False  # whether `dashboard --quick` runs it
     headline: bool = False  # whether summaries count its cases
-    landing: bool = False  # whether the landing page shows its changes
     baseline: str = ""  # the suite that moves the same bytes with the least work, on the CPU without torch; "" for none
     strided_baseline: str = ""  # the same for strided tensors
     copying: tuple[str, ...] = ()  # the methods that have this baseline, () for all
@@ -117,7 +116,9 @@ def _of_module(module: str, rows: dict[str, Any]) -> Iterator[SuiteSpec]:
 
 
 def _check_references(spec: SuiteSpec, specs: Mapping[str, SuiteSpec]) -> None:
-    """Raise ValueError for a suite that names another one which there is not, or which has a parameter that its cases do not tell."""
+    """Raise ValueError for a suite that lacks a title, or that names another one which there is not or which its cases do not tell."""
+    if spec.methods and spec.timed and spec.compared and not spec.title:
+        raise ValueError(f"{spec.name} runs methods, and [{spec.module}] has no title")
     baselines = [*filter(None, (spec.baseline, spec.strided_baseline))]
     if unknown := [name for name in (*baselines, *spec.counted) if name not in specs]:
         raise ValueError(f"{spec.name} names {unknown[0]}, which has no row")

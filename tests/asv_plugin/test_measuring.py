@@ -180,7 +180,7 @@ def test_interpreters_take_turns_with_each_other(checkout, monkeypatch):
 
 @pytest.mark.slow
 def test_two_commits_are_measured_and_compared(checkout, monkeypatch, tmp_path_factory):
-    """In the torch of this Python, by the literal commands: a slower head ends `asv continuous` with 1, `asv compare` with 0, as asv does."""
+    """In the torch of this Python, by the literal commands: a case that fails ends `asv continuous` with 1, `asv compare` with 0."""
     (checkout / "benchmarks" / "__init__.py").write_text("")
     (checkout / "pyproject.toml").write_text('[project]\nname = "own"\n')
     (checkout / "work.py").write_text("def work(n):\n    return sum(range(1000))\n")

@@ -430,11 +430,3 @@ def test_the_sensitivity_of_a_kind_counts_its_worst_case_too():
     of_each = sorted(change.detectable for change in changes.values())
     assert of_each[0] == pytest.approx(of_each[8]) == pytest.approx(0.0313, abs=1e-4)
     assert of_each[8] < seen < 0.04 < of_each[9]
-
-
-@pytest.mark.parametrize(("launches", "judged"), [(2, []), (3, ["clone_detach", "tensor"])])
-def test_the_fastest_is_known_where_there_are_launches_to_tell(tmp_path, launches, judged):
-    """Of fewer than three, nothing is: no case is tied with the fastest because nothing was compared."""
-    launch_files.write(tmp_path, copies(clone_detach=(1.0, 1.0), tensor=(1.5, 1.5)), launches=launches)
-    (result, _) = launch_files.load(tmp_path, *NAMES)
-    assert [case["method"] for case in comparisons.against_fastest(result, [*result.timings])] == judged

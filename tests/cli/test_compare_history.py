@@ -96,7 +96,7 @@ def test_open_regressions_are_json(folder, capsys):
         document = json.loads(capsys.readouterr().out)
         assert (document["device"], document["cases"], document["compared"]) == ("cpu", 3, 3)
         (case,) = document["rows"]
-        assert (case["method"], case["age"]) == ("clone_detach", "recent")
+        assert (case["method"], case["open_since"]) == ("clone_detach", "recent")
         assert (case["case"], case["accepted"]) == ("copies.BySize clone_detach numel=16", why)
         assert case["low"] < case["ratio"] < case["high"]
         assert case["ratio"] == pytest.approx(1.7 / 1.4, rel=0.01)
@@ -157,4 +157,41 @@ def test_a_method_has_the_largest_slowdown_and_the_largest_cost_of_its_cases(fol
     assert sum("since 2.15.0 by" in line for line in lines) == 2
 
 
-UNPAIRED = "2.13.0"  # among five releases that took turns
+@pytest.fixture
+def folder_with_a_fast_release(tmp_path, monkeypatch):
+    """Results of four releases: one case lost with the newest what the one before had gained."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    versions = [release.version for release in release_table.load()][-4:]
+    times = {"clone_detach": [1.04, 1.04, 1.0, 1.04], "detach_clone": [1.2] * 4}
+    cases = {f"copies.BySize.time_copy {method} 16": dict(zip(versions, row)) for method, row in times.items()}
+    launch_files.write(tmp_path / "results", cases, noise=0.001)
+    return versions
+
+
+def test_a_slowdown_that_is_back_to_an_earlier_level_is_no_news(folder_with_a_fast_release, capsys):
+    """Nothing fails on it; `compare` and `history` say what it is, and count it apart; against the release before both nothing changed."""
+    *_, earlier, before, after = folder_with_a_fast_release
+    assert main(["compare", before, after, "--fail-on", "slower"]) == 0
+    shown = capsys.readouterr().out
+    assert ": none of 2 cases slower, 1\n  back to an earlier level (4.0 %), none faster\n" in shown
+    assert re.search(r"back to an earlier level: no news\n  copies\.BySize clone_detach\n▴   numel=16 +980 ns  1\.02 µs  \+4\.0 %", shown)
+    assert f"Back to an earlier level: only torch {before} was faster." in shown
+    assert main(["compare", earlier, after]) == 0
+    assert ": none of 2 cases slower,\n  none faster\n2 unchanged (within ±3 %).\n" in capsys.readouterr().out
+    assert main(["compare", before, after, "--explain", "clone_detach"]) == 0
+    assert capsys.readouterr().out.startswith("copies.BySize clone_detach numel=16: slower, back to an earlier level\n")
+    assert main(["compare", before, after, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["back"], document["counts"]) == (1, {"slower": 1, "unchanged": 1})
+    assert main(["history", "--open", "--fail-on", "slower"]) == 0
+    shown = capsys.readouterr().out
+    assert "an earlier\n  release; 1 is back to an earlier level\n" in shown
+    assert "\n\nback to an earlier level: no news\ncopies.BySize clone_detach\n  numel=16 " in shown
+    assert main(["history", "clone_detach"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(rf"^{after} .*▴ \+4\.0 %", shown, re.MULTILINE)
+    assert shown.endswith("▴ back to an earlier level: only the release before was faster.\n")
+    assert main(["history", "clone_detach", "--format", "json"]) == 0
+    steps = {row["release"]: row["step"] for row in json.loads(capsys.readouterr().out)["releases"] if row["step"]}
+    assert {release: (step["until"], step["back"]) for release, step in steps.items()} == {before: (after, False), after: (None, True)}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.results.cases import counted_case
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import case
@@ -33,7 +34,7 @@ def test_repeated_counts_give_the_repeatability():
     """Beside the smallest of them: a disturbance only adds to a count."""
     before = replace(measured(OLD, {("clone_detach", 16): 1e-6}), count_repeats={COUNTED: (10_100.0, 10_000.0)})
     after = replace(measured(NEW, {("clone_detach", 16): 1e-6}), count_repeats={COUNTED: (10_150.0, 10_160.0)})
-    change = comparisons.count_pair(before, after, TIMED)
+    change = comparisons.judged(Question(before, after))[TIMED].count
     assert (change.before, change.after) == (10_000, 10_150)
     assert change.repeatability == pytest.approx(0.01)
     assert change.changed

@@ -129,8 +129,8 @@ def test_suites_of_others_share_no_regression(tmp_path):
     cases = [f"{suite} method=fast numel=16" for suite in suites]
     launch_files.write(tmp_path, {case: {side: 1.0 + (number >= 6) for number, side in enumerate(sides)} for case in cases})
     by_case = case_history.over(launch_files.load(tmp_path, *sides))
-    regressions = groups.open_regressions(filter(None, map(case_history.standing, by_case.values())))
-    assert sorted((each.method, len(each.standings)) for each in regressions) == [(suites[0], 1), ("fast", 2), (suites[1], 1)]
+    opened = groups.open_methods(groups.open_cases(case_history.standings(by_case), by_case).values())
+    assert sorted((groups.subject(each.cases[0].case), len(each.cases)) for each in opened) == [(suites[0], 1), ("fast", 2), (suites[1], 1)]
 
 
 def test_a_release_that_measured_one_case_does_not_end_the_group(tmp_path):

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from tensorcopy.campaign import VerdictRules
-from tensorcopy.judge import case_history, comparisons, groups, paired
-from tensorcopy.judge.case_history import Age
+from tensorcopy.judge import case_history, comparisons, groups, meaning, paired
 from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Change, Reason, Verdict, judge
 from tensorcopy.releases import release_table
 from tensorcopy.results import kinds, suite_specs
@@ -382,10 +382,12 @@ def test_the_choice_among_earlier_releases_counts(tmp_path):
     assert not standing.is_open
 
 
-@pytest.mark.parametrize(("at", "number", "age"), [(11, 12, Age.NEW), (10, 12, Age.RECENT), (4, 12, Age.RECENT), (3, 12, Age.OLDER)])
-def test_the_age_of_an_open_case(tmp_path, at, number, age):
+@pytest.mark.parametrize(
+    ("at", "number", "since"), [(11, 12, OpenSince.NEW), (10, 12, OpenSince.RECENT), (4, 12, OpenSince.RECENT), (3, 12, OpenSince.OLDER)]
+)
+def test_since_when_a_case_is_open(tmp_path, at, number, since):
     standing = case_history.standing(history_of(tmp_path, *[1.2 if index >= at else 1.0 for index in range(number)]))
-    assert standing.age is age
+    assert meaning.open_since(standing, None) is since
 
 
 def test_the_mean_of_a_group_is_that_of_its_cases_within_launches(tmp_path):

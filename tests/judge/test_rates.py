@@ -12,7 +12,7 @@ from tensorcopy.judge import case_history, paired
 from tensorcopy.measure import now
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column, Effects, of_launches
+from tensorcopy.results.effects import Column, Difference, Effects
 from tensorcopy.results.result import Result
 
 RELEASES = [release for release in release_table.load() if release.kind == "release"][-12:]
@@ -90,7 +90,13 @@ def measured_in_stages(chance, true, spreads):
     differences = {case: list(true[case] + spread * chance.standard_normal(first)) for case, spread in enumerate(spreads)}
 
     def judged():
-        return paired.judge({case: of_launches(np.array(each)) for case, each in differences.items()})
+        launches = {case: (len(each), len(each)) for case, each in differences.items()}
+        return paired.judge(
+            {
+                case: Difference(np.mean(each), np.var(each, ddof=1), len(each), len(each) - 1, launches[case])
+                for case, each in differences.items()
+            }
+        )
 
     for case, change in judged().items():
         if now.is_wide(change, now.EXACT * paired.MARGIN):

@@ -13,7 +13,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.releases import release_table
-from tensorcopy.report import causes, table
+from tensorcopy.report import table, why
 from tensorcopy.results import function_profiles, reader, select
 from tensorcopy.results.function_profiles import FunctionCost, Profile
 from tests.conftest import ROOT
@@ -41,7 +41,7 @@ def pair_of(before, after):
 
 @pytest.fixture(scope="module")
 def reports():
-    return {each: causes.of_pair(pair_of(*each[1:]), each[0], NO_RULES) for each in PAIRS}
+    return {each: why.of_pair(pair_of(*each[1:]), each[0], NO_RULES) for each in PAIRS}
 
 
 def number(text):
@@ -79,11 +79,29 @@ def test_the_heading_has_the_time_and_the_instructions(reports):
     assert re.fullmatch(r"Named: \d+ functions, \d+ % of the change\. Not named: .* that the profile omits \(.*\)\.", lines[-1])
 
 
+@pytest.mark.parametrize("pair", PAIRS, ids=[f"{case} {before} {after}" for case, before, after in PAIRS])
+def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pair):
+    """With their differences, and a function whose calls changed; the others are counted."""
+    sides = pair_of(*pair[1:])
+    first, second = (function_profiles.profiles_of(side) for side in (sides.before, sides.after))
+    total, _, groups = why.sentence(function_changes.between(first, second, reports[pair].fields["case"])).partition(": ")
+    assert reports[pair].heading.endswith(total)
+    rows = [(row.name, round(row.after - row.before)) for row in reports[pair].rows if row.change is None]
+    said = [(name, number(size)) for name, size in re.findall(r"(?:^|, )([A-Za-z][\w -]*?) ([+−][\d\u2009]+)(?= \(|,|\.)", groups)]
+    assert 2 <= len(said) <= 4
+    assert said == rows[: len(said)]
+    left = re.search(r", and (\d+) more groups?\.$", groups)
+    assert (int(left[1]) if left else 0) == len(rows) - len(said)
+    functions = {row.name.rpartition(" (")[0] or row.name: row.change for row in reports[pair].rows if row.change}
+    for name, times in re.findall(r"\((\w+::\w+|\w+) (new, [\d.]+×|gone|[\d.]+× instead of [\d.]+×)\)", groups):
+        (change,) = [change for of, change in functions.items() if of.endswith(name)][:1]
+        calls = change.before.calls, change.after.calls
+        assert times == ("gone" if not calls[1] else f"new, {calls[1]:g}×" if not calls[0] else f"{calls[1]:g}× instead of {calls[0]:g}×")
+
+
 def of(before, after, time=None):
     """Return the report of two profiles of a case."""
-    return causes.report(
-        pair_of("2.5.1", "2.15.0"), "detach 1 float32 contiguous", None, time, function_changes.of_profiles(1, before, after)
-    )
+    return why.report(pair_of("2.5.1", "2.15.0"), "detach 1 float32 contiguous", None, time, function_changes.of_profiles(before, after))
 
 
 def test_what_is_named_is_said_of_a_change_only():
@@ -110,20 +128,20 @@ def test_a_time_that_changed_without_the_instructions_is_told():
 def test_the_method_that_an_error_names_is_one_of_the_project():
     """Where no case matches: "detach" is none of another's."""
     with pytest.raises(TensorcopyError) as raised:
-        causes.selected({"sparse_copy 1 float32 contiguous": []}, "nosuch")
+        why.selected({"sparse_copy 1 float32 contiguous": []}, "nosuch")
     assert raised.value.next == "a method alone, such as sparse_copy, or a whole name"
 
 
 def test_a_profile_without_instructions_is_compared():
     """It divides by none of both sides."""
     nothing, something = Profile(0.0, {}), profile((COPY, 200, 1))
-    assert function_changes.of_profiles(1, something, nothing).changed
-    assert function_changes.of_profiles(1, nothing, something).changed
-    assert not function_changes.of_profiles(1, nothing, nothing).changed
+    assert function_changes.of_profiles(something, nothing).changed
+    assert function_changes.of_profiles(nothing, something).changed
+    assert not function_changes.of_profiles(nothing, nothing).changed
 
 
 def test_a_function_that_is_called_more_often_is_named():
-    difference = function_changes.of_profiles(1, profile((COPY, 200, 1), (MALLOC, 40, 1)), profile((COPY, 400, 2), (MALLOC, 80, 2)))
+    difference = function_changes.of_profiles(profile((COPY, 200, 1), (MALLOC, 40, 1)), profile((COPY, 400, 2), (MALLOC, 80, 2)))
     assert difference.total == 240
     assert [(change.function, change.status) for change in difference.calls_changed] == [
         (COPY, "called more often"),
@@ -133,7 +151,7 @@ def test_a_function_that_is_called_more_often_is_named():
 
 def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
     """A profile leaves out the cheapest functions, which may still run."""
-    difference = function_changes.of_profiles(1, profile((COPY, 10, 1), rest=500), profile((MALLOC, 40, 1), rest=600))
+    difference = function_changes.of_profiles(profile((COPY, 10, 1), rest=500), profile((MALLOC, 40, 1), rest=600))
     by_function = {change.function: change.status for change in difference.functions}
     assert (by_function[COPY], by_function[MALLOC]) == ("changed", "gained")
 
@@ -149,7 +167,7 @@ def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
 )
 def test_a_function_that_moves_to_another_library_did_not_change(before, after, changes):
     """An inline function is in each library that uses it, and the loader takes any: its costs count together."""
-    difference = function_changes.of_profiles(1, profile(*before), profile(*after))
+    difference = function_changes.of_profiles(profile(*before), profile(*after))
     assert {change.function: change.difference for change in difference.functions} == changes
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import PAIRED, Column, Effects
+from tensorcopy.results.effects import Column, Effects
 
 NAN = float("nan")
 CASE = Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "1")))
@@ -37,22 +37,6 @@ def test_releases_of_two_groups_are_joined_by_the_reference():
 def test_groups_that_share_no_release_keep_their_own_seconds():
     logs = np.log([[1.0, 1.5, NAN, NAN], [NAN, NAN, 30.0, 60.0]])
     assert seconds(logs) == pytest.approx([1.0, 1.5, 30.0, 60.0])
-
-
-def test_the_methods_of_a_side_that_was_alone_are_paired_where_they_took_turns():
-    """Beside another side they are paired in any launch. No launch with both methods tells nothing."""
-    methods = clone, tensor, absent = [
-        Case("copies.BySize.time_copy", (("method", name), ("numel", "1"))) for name in ("clone", "tensor", "new_tensor")
-    ]
-    logs = np.log([[[1.0, 2.0, NAN]], [[1.5, 3.0, NAN]], [[9.0, 1.0, NAN]], [[NAN, NAN, 1.0]]])
-    names, cases, places = ("a", "b", "c", "d"), {each: number for number, each in enumerate(methods)}, {("0" * 40, "py3.11-cuda", ""): 0}
-    in_turns = np.array([[0, 0, 2], [0, 0, 2], [0, 1, 2], [0, 0, 2]])
-    differences = [Column(Effects(names, places, cases, logs, turns=each), 0).between_cases(clone, tensor) for each in (in_turns, None)]
-    assert (differences[0].way, differences[0].count, differences[1]) == (PAIRED, 2, None)
-    assert (differences[0].size, differences[0].variance) == pytest.approx((np.log(2), 0), abs=1e-9)
-    assert Column(Effects(names, places, cases, logs, turns=in_turns), 0).between_cases(clone, absent) is None
-    beside = Effects(names, {**places, ("1" * 40, "py3.11-cuda", ""): 1}, cases, np.concatenate([logs, logs], axis=1))
-    assert (Column(beside, 0).between_cases(clone, tensor).way, Column(beside, 0).between_cases(clone, tensor).count) == (PAIRED, 3)
 
 
 def many(logs):

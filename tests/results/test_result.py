@@ -6,7 +6,6 @@ import pytest
 
 from tensorcopy.results.cases import baseline_case, nbytes
 from tensorcopy.results.effects import Timing
-from tests import launch_files
 from tests.conftest import NEW, OLD, measured
 from tests.launch_files import case
 
@@ -30,15 +29,6 @@ def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""
     baseline = baseline_case(case(timed))
     assert (" ".join([baseline.suite, *(value for _, value in baseline.parameters)]) if baseline else "") == expected
-
-
-def test_a_wait_is_that_of_its_device(tmp_path):
-    """Two devices of a machine wait for other times."""
-    launch_files.write(tmp_path, {"floors.WaitAlone.time_wait cuda": {"2.15.0": 5.0}, "floors.WaitAlone.time_wait mps": {"2.15.0": 90.0}})
-    (result,) = launch_files.load(tmp_path)
-    waits = {device: result.wait_alone(device) for device in ("mps", "cuda", "xpu")}
-    assert waits["xpu"] is None
-    assert [waits[device].seconds for device in ("mps", "cuda")] == pytest.approx([90e-6, 5e-6], rel=0.1)
 
 
 def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():

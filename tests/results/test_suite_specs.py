@@ -37,9 +37,10 @@ def test_what_a_row_names_is_a_suite():
     [
         (("floors.ByBytes.time_memcpy", "floors.nothing"), "names floors.nothing, which has no row"),
         (("instructions.Others", "instructions.nothing"), "names instructions.nothing.track_instructions, which has no row"),
+        (('title = "Primitives"\n', ""), r"primitives.BySize.time_primitive runs methods, and \[primitives\] has no title"),
         (('parameters = ["memory", "nbytes"]', 'parameters = ["memory", "bytes"]'), "does not tell bytes of floors.ByBytes.time_memcpy"),
     ],
-    ids=["baseline", "counted", "parameter"],
+    ids=["baseline", "counted", "title", "parameter"],
 )
 def test_a_row_that_names_what_there_is_not_is_refused(tmp_path, damage, message):
     """When the table is read, not when a case of it is shown."""

@@ -129,6 +129,7 @@ class LaunchSet:
     sides : as `tensorcopy compare` takes them
     without : outputs that do not exist of such a pair
     accepted : by a part of their names, why the slowdowns of cases are known
+    back : the slower methods that are back to an earlier level, which fail nothing
     """
 
     write: Callable[[Path], None]
@@ -136,6 +137,7 @@ class LaunchSet:
     sides: tuple[str, str] = (A, B)
     without: tuple[str, ...] = ()
     accepted: Mapping[str, str] = field(default_factory=dict)
+    back: tuple[str, ...] = ()
 
 
 def _of_revisions(results: Path) -> None:
@@ -203,6 +205,12 @@ SETS = {
     "by way of the reference": LaunchSet(_by_way_of_others, {"new_tensor": SLOWER}, without=("badge",)),
     "counts": LaunchSet(_counted, {"new_tensor": SLOWER}),
     "a release between": LaunchSet(_gap, {"new_tensor": SLOWER}, (REFERENCE, A)),
+    "back to an earlier level": LaunchSet(
+        times({**copies(tensor=(2.0, 1.6)), f"{COPY} new_tensor 16": {BETWEEN: 2.08, A: 2.0, B: 2.08}}, noise=0.002),
+        {"new_tensor": SLOWER, "tensor": FASTER},
+        without=("comment", "asv continuous"),  # which measure two sides, and know no release before
+        back=("new_tensor",),
+    ),
     "two revisions": LaunchSet(
         _of_revisions,
         {"new_tensor": SLOWER},
@@ -327,8 +335,9 @@ def of_cells(verdicts: tuple[str, ...], cells: Mapping[str, str], change: Change
     return Said(verdicts, share(size.removesuffix(" %")) if size else None, shares(*ends) if ends else None, **rest)
 
 
+BACK = "back to an earlier level"
 KINDS = {  # of the words of a heading and of the line below it
-    **{"undecided": "unknown", "not compared": "unknown", "fails": "failed", "fail": "failed", "failed before": "failed"},
+    **{BACK: "slower", "undecided": "unknown", "not compared": "unknown", "fails": "failed", "fail": "failed", "failed before": "failed"},
     **{word: word for word in (*CHANGED, *LIKELY, "unchanged", "equal", "only before", "only after")},
 }
 
@@ -465,7 +474,9 @@ def explain(made: Made, run: Run) -> Output:
             cells |= {"before": found[1], "after": found[2], "change": found[3], " interval": found[4] or ""}
         if found := re.search(r"^  instructions .* \((.*)\), beside the verdict", text, re.MULTILINE):
             cells["instr."] = found[1]
-        each = of_cells((first.removeprefix(f"{name}: "),), cells, change)
+        verdict, _, is_back = first.removeprefix(f"{name}: ").partition(", ")
+        assert is_back == (BACK if any(part in name for part in made.set.back) else "")
+        each = of_cells((verdict,), cells, change)
         said[name] = each if cells.get("before") else replace(each, sides=NOT_PRINTED)
     return Output(said)
 
@@ -478,7 +489,14 @@ def markdown(made: Made, run: Run) -> Output:
 
 
 EMOJI = {"🔴": ("slower",), "🟢": ("faster",), "❌": ("unknown",)}
-FOLDS = {"undecided": ("unknown",), "not": ("unknown",), "unchanged": ("unchanged",), "equal": ("equal",), "likely": ("unknown",)}
+FOLDS = {
+    "back": ("slower",),
+    "undecided": ("unknown",),
+    "not": ("unknown",),
+    "unchanged": ("unchanged",),
+    "equal": ("equal",),
+    "likely": ("unknown",),
+}
 
 
 def _of_markdown(text: str, names: Mapping[str, str], changes: Mapping[str, Change]) -> Output:
@@ -516,6 +534,8 @@ def as_json(made: Made, run: Run) -> Output:
     assert document["alpha"] == ALPHA
     assert all(row["level"] == 1 - ALPHA for row in document["rows"] if row["low"])
     assert document["counts"] == Counter(row["verdict"] for row in document["rows"])
+    assert {row["case"].split()[1] for row in document["rows"] if row["back"]} == {*made.set.back}
+    assert document["back"] == len(made.set.back)
     return Output({row["case"]: _of_row(row) for row in document["rows"]}, (), None, code == 1)
 
 
@@ -728,7 +748,7 @@ def test_every_output_says_the_same_of_the_same_launches(made, name, output, cam
     if read.counts is not None:
         assert read.counts == counted(one.names.values())
     slower = [case for case, change in one.comparison.changes.items() if change.verdict is Verdict.SLOWER]
-    unknown = [case for case in slower if not any(part in case.name for part in accepted)]
+    unknown = [case for case in slower if not any(part in case.name for part in (*accepted, *one.set.back))]
     if read.fails is not None:
         assert read.fails is bool(unknown)
     if read.methods is not None:
