@@ -133,6 +133,7 @@ def _request(chosen: Sequence[Side], options: Namespace, given: Namespace, folde
         selection=commands.selection(options),
         device=given.device or "",
         history=commands.history(options),
+        machine=commands.machine(),
         folder=folder,
         until=monotonic() + (given.budget or inf),
     )

@@ -133,6 +133,15 @@ def test_settings_and_options_say_how_much_is_measured(checkout, monkeypatch):
     assert asked("run", "--dry-run").folder != checkout / "results"
 
 
+def test_a_new_history_has_the_name_that_asv_machine_gave(checkout, tmp_path, monkeypatch):
+    """As on GitHub's machines, whose hosts have other names each day, and several processors: a history of this name may be refused."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert asked("run").machine == ""
+    (tmp_path / ".asv-machine.json").write_text('{"github-hosted": {"machine": "github-hosted"}, "version": 1}')
+    request = asked("run")
+    assert (request.machine, request.history) == ("github-hosted", "")
+
+
 def test_asv_run_measures_commits_beside_each_other(checkout):
     """Under the newest torch, in a folder beside the environments."""
     request = asked("run", "HEAD~1..HEAD")
@@ -189,12 +198,14 @@ def test_two_commits_are_measured_and_compared(checkout, monkeypatch, tmp_path_f
     commit_all(checkout, "base")
     (checkout / "benchmarks" / "broken.py").write_text("def time_broken():\n    raise ValueError\n")
     commit_all(checkout, "head")
-    run = Checkout(checkout, at_home(tmp_path_factory.mktemp("home"))).run
+    home = tmp_path_factory.mktemp("home")
+    (home / ".asv-machine.json").write_text('{"lab": {"machine": "lab"}, "version": 1}')
+    run = Checkout(checkout, at_home(home)).run
     done = run("asv", "continuous", "HEAD~1", "HEAD", "-E", "interpreter:same", "-a", "rounds=3")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "of 2 cases slower" in done.stdout
     assert "1 fails" in done.stdout
-    taken = [launches.read(path) for path in (checkout / ".asv/revisions/results").glob("*/*.json")]
+    taken = [launches.read(path) for path in (checkout / ".asv/revisions/results").glob("lab/*.json")]
     assert [len(each.sides) for each in taken] == [2] * 3
     compared = run("asv", "compare", "HEAD~1", "HEAD")
     assert (compared.returncode, "✗ broken.time_broken" in compared.stdout) == (0, True)
