@@ -313,9 +313,9 @@ def every_python(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def campaign_of_asv(monkeypatch: pytest.MonkeyPatch) -> None:
     """asv's commands have the campaign of the current folder, as where the plug-in has prepared them."""
-    from tensorcopy.asv_plugin import commands  # which imports asv
+    from tensorcopy.asv_plugin.repository import TorchReleases  # which imports asv
 
-    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
+    monkeypatch.setattr(TorchReleases, "read", staticmethod(of_folder), raising=False)
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ EXAMPLES = """examples:
 tensorcopy COMMAND --help explains a command."""
 
 # of the packages that are not in the extra of most commands, by import name
-EXTRAS = {"matplotlib": "plot", "github": "dashboard,github"}
+EXTRAS = {"matplotlib": "plot"}
 
 
 def main(arguments: Sequence[str] | None = None, report_start: Callable[..., object] = lambda *_: None) -> int:

@@ -113,11 +113,10 @@ def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[
     """Return what `tensorcopy measure` asks for, and a line for each release that is skipped. Raises TensorcopyError."""
     from tensorcopy.measure import sides
     from tensorcopy.measure.plan import Request
-    from tensorcopy.projects import runners
     from tensorcopy.worker import nvidia
 
     until = monotonic() + (options.budget or inf)
-    needs = options.device or runners.device_of(options.history or "")
+    needs = options.device or ""
     if options.interpreter:
         chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
         reference = max(chosen, key=lambda each: each.release) if len(chosen) > 1 else None
