@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from asv.commands import Command, make_argparser
-from asv.commands.machine import Machine
+from asv.commands.machine import Machine as MachineCommand
 from asv.commands.preview import Preview
 from asv.commands.quickstart import Quickstart  # which reads no configuration, and so no plugin
 from asv.console import log
-from asv.util import iter_subclasses
+from asv.machine import Machine, MachineCollection
+from asv.util import UserError, iter_subclasses
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
@@ -56,7 +57,7 @@ def own(acts: Mapping[Any, Act]) -> None:
     for command in iter_subclasses(Command):
         if command in acts:
             command.run_from_conf_args = partial(_acted, _name(command), acts[command])
-        elif command not in (Machine, Preview, Quickstart):
+        elif command not in (MachineCommand, Preview, Quickstart):
             command.run_from_conf_args = partial(_refused, _name(command))
 
 
@@ -99,6 +100,15 @@ def selection(options: Namespace) -> str:
 def history(options: Namespace) -> str:
     """Return the history that --machine names; "" for none. Raises TensorcopyError."""
     return "" if options.machine is None else settings.checked("--machine", settings.machine_name, options.machine)
+
+
+def machine() -> str:
+    """Return the name that `asv machine` has given this machine, as asv finds it; "" for none. New histories have it."""
+    try:
+        name = str(MachineCollection.load(Machine.get_unique_machine_name())["machine"])
+    except (UserError, KeyError):
+        return ""
+    return settings.checked("the name in ~/.asv-machine.json", settings.machine_name, name)
 
 
 def rounds(options: Namespace, usual: int) -> int:

@@ -132,6 +132,7 @@ def _request(chosen: Sequence[Side], options: Namespace, given: Namespace, folde
         selection=commands.selection(options),
         device=given.device or "",
         history=commands.history(options),
+        machine=commands.machine(),
         folder=folder,
         until=monotonic() + (given.budget or inf),
     )
@@ -184,7 +185,7 @@ def _chosen(repo: TorchReleases, options: Namespace, paths: Paths) -> tuple[list
     else:
         found += [repo.find(None)] if named is None else repo.range(named)
     if options.steps:
-        found = pick_n(found, options.steps)
+        found = pick_n(found[::-1], options.steps)[::-1]  # the newest first, as asv does
     if not found:
         raise TensorcopyError(
             "nothing to measure", got=f"no release in {named}", allowed="a range of releases or commits", next="asv run NEW"

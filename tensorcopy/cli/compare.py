@@ -244,7 +244,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}
     if not selected:
-        following = spelling(options.case, cases) or " ".join(["tensorcopy list times", *_results(options)])
+        following = spelling(options.case, cases) or " ".join(["tensorcopy history", *_results(options)])
         allowed = some(kinds_of_cases(cases.values()))
         raise TensorcopyError("no such case", got=repr(options.case), allowed=allowed, next=following)
     if options.open:

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.errors import TensorcopyError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -31,11 +33,17 @@ def _init(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.projects import installation, new_project
     from tensorcopy.releases.interpreters import FILE
 
-    folder, made = Path.cwd(), []
+    folder, made, origin = Path.cwd(), [], installation.Origin()
+    try:
+        origin = installation.find()
+    except TensorcopyError:
+        if options.github:  # only workflows have to install it
+            raise
     if not (options.github and (folder / FILE).exists()):
-        made.append(new_project.new_project(folder, name=options.name, title=options.title, suites=options.suites))
+        named = {"name": options.name, "title": options.title, "suites": options.suites}
+        made.append(new_project.new_project(folder, **named, version=origin.version))
     if options.github:
-        made.append(new_project.add_workflows(folder, installation.find()))
+        made.append(new_project.add_workflows(folder, origin))
     written, kept = ([path for each in made for path in getattr(each, kind)] for kind in ("written", "kept"))
     console.print(f"{made[0].campaign.title}: wrote {', '.join(written) or 'nothing, all files are there'}", soft_wrap=True)
     if kept:

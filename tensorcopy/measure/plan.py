@@ -49,6 +49,7 @@ class Request:
     values: bool = True  # whether what other suites track is measured, in up to `OF_VALUES` launches
     functions: bool = False  # whether the functions of cases are counted, where Valgrind is installed
     history: str = ""  # the name of the history; "" for that of the conditions, which has the name of this machine if it is new
+    machine: str = ""  # that name; "" for the host's
     folder: Path | None = None  # of histories; None for that of asv.conf.json
     until: float = inf  # when no further launch begins, on the clock of time.monotonic
     shard: tuple[int, int] = (1, 1)  # the number of this machine among some of a kind, each of which takes its share of what is missing

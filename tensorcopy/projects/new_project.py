@@ -35,11 +35,12 @@ class NewProject:
     notes: list[str]
 
 
-def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = "") -> NewProject:
+def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = "", version: str = "") -> NewProject:
     """Write a project into a folder: of a suite that is there, or of an example.
 
     name, title : of the project; "" for those that follow from the suite or the folder
     suites : the folder of an asv suite, or of its asv.conf.json, relative to the project; "" for none
+    version : the end of a requirement of this tensorcopy, as its `Origin` has it
 
     Raises TensorcopyError for a folder with a configuration of asv, or with a project.
     """
@@ -70,7 +71,7 @@ def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = 
         raise
     source = configuration.web_address(found.suite.repo) or configuration.web_address(found.suite.project_url) if found else ""
     values = {"NAME": name, "TITLE": title, "SOURCE": source, "PYTHONS": json.dumps(_pythons(found.suite.pythons if found else []))}
-    others = {"README.md": _filled("README.md", **values), ".gitignore": _filled("gitignore")}
+    others = {"README.md": _filled("README.md", **values, VERSION=version), ".gitignore": _filled("gitignore")}
     more, there = _write(folder, {configuration.FILE: _filled(configuration.FILE, **values), **others})
     notes = [f"From {os.path.relpath(found.path, folder)}: requires = {json.dumps(found.requires)}"] if found else []
     notes += [f"Not used of it: {'; '.join(found.ignored)}"] if found and found.ignored else []

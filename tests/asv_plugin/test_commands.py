@@ -27,7 +27,7 @@ WORKING = {  # with a regular expression of what is printed
     "compare": (["compare", BEFORE, TAG], TABLE),
     "compare by name": (["compare", "2.14.1", "2.15", "--sort", "name", "--split", "-m", "box"], rf"^slower\n{TABLE}"),
     "compare with a factor": (["compare", BEFORE, TAG, "-f", "1.5"], r"none of 2 cases slower.*(\n.*)*factor of 1\.5 on \(--factor\)"),
-    "compare what changed": (["compare", BEFORE, TAG, "--only-changed"], rf"{TABLE}(\n(?!.*clone_detach).*)*\Z"),
+    "compare what changed": (["compare", BEFORE, TAG, "--only-changed"], rf"{TABLE}.*(\n(?!.*clone_detach).*)*\Z"),
     "compare commits that are alike": (["compare", "HEAD~1", "HEAD"], r"no file that is measured differs between \w{8} and \w{8}"),
     "find": (["find", f"{BEFORE}..{TAG}", f"{COPY}('tensor', 16)"], rf"'tensor', 16\): 1\.2\d \(1.* in box\n.*found: d0f2af8b <{TAG}>"),
     "find by expression": (["find", f"v2.12.1..{TAG}", "copies.*tensor"], rf"from 2\.14\.1 to 2\.15\.0, in box\n.*found: d0f2af8b <{TAG}>"),

@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from functools import partial
+from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +17,7 @@ from tensorcopy.cli.measure import _publish
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
+from tests.repositories import run as git
 
 
 def test_the_dashboard_quotes_an_asv_publish_that_fails(monkeypatch, tmp_path):
@@ -41,19 +42,20 @@ def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path):
 
 @pytest.fixture
 def site(campaign_of_asv, tmp_path, monkeypatch) -> Path:
-    """The folder of a site, in a project."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "site").mkdir()
+    """The folder of a site, in a project, in a folder."""
+    folder = tmp_path / "project" / "site"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder.parent)
     for name in publishing.OF_A_SITE:
-        (tmp_path / "site" / name).write_text("old")
-    return tmp_path / "site"
+        (folder / name).write_text("old")
+    return folder
 
 
-def publish(site: Path, write: publishing.Writer, checkout: Path = Path()) -> None:
+def publish(site: Path, write: publishing.Writer, checkout: Path = Path()) -> int:
     """Let asv publish what `write` writes, from the checkout in a folder; by default the current one."""
     folders = {"results_dir": str(checkout / "results"), "env_dir": str(checkout / ".asv/env")}
-    conf = SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders)
-    publishing._publish(conf, None, write)
+    publishing.write_with(write)
+    return publishing.publish(SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders), Namespace())
 
 
 def texts(site: Path) -> list[str]:
@@ -71,7 +73,7 @@ def test_a_site_is_replaced_when_the_new_one_is_whole(site):
         assert (campaign, results) == (of_folder(site.parent), site.parent / "results")
         return [], []
 
-    publish(site, write)
+    assert publish(site, write) == 0
     assert texts(site) == ["new"]
 
 
@@ -85,29 +87,31 @@ def test_a_site_stays_where_publishing_fails(site):
     assert {*texts(site)} == {"old"}
 
 
-def test_a_site_without_what_cannot_be_read_is_written_and_ends_asv_with_exit_code_2(site, caplog):
+def test_a_site_without_what_cannot_be_read_is_written_and_has_exit_code_2(site, caplog):
     """`asv gh-pages` pushes none of it. A warning changes no exit code."""
+    problems = []
 
-    def write(campaign, results, new, problems=()):
+    def write(campaign, results, new):
         for name in publishing.OF_A_SITE:
             (new / name).write_text("new")
         return problems, [TensorcopyError("a warning", got="a", allowed="b", next="c")]
 
-    publish(site, write)
-    with pytest.raises(SystemExit) as caught:
-        publish(site, partial(write, problems=[TensorcopyError("damaged", got="a", allowed="b", next="c")]))
-    assert caught.value.code == 2
+    assert publish(site, write) == 0
+    problems.append(TensorcopyError("damaged", got="a", allowed="b", next="c"))
+    assert publish(site, write) == 2
     assert [record.getMessage()[:9] for record in caplog.records if record.levelname != "INFO"] == ["a warning", "a warning", "damaged: "]
     assert {*texts(site)} == {"new"}
 
 
 KILLED = """
 import os, signal, types
+from argparse import Namespace
 from tensorcopy.asv_plugin import publishing
-from tensorcopy.copying.shipped import shipped
-publishing.campaign = shipped
-conf = types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
-publishing._publish(conf, None, lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL)))
+from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.copying.shipped import of_folder
+TorchReleases.read = staticmethod(of_folder)
+publishing.write_with(lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL)))
+publishing.publish(types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env"), Namespace())
 """
 
 
@@ -135,3 +139,27 @@ def test_two_programs_do_not_publish_at_once(site, checkout):
         return [], []
 
     publish(site, write)
+
+
+def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypatch):
+    """Also in a folder of a repository: asv fetches the branch from the current folder, which has to be the top. Then it is rewritten."""
+    top = site.parent.parent
+    git(top, "init", "-q", "-b", "main", ".")
+    for name, value in {"name": "a", "email": "a@example.org"}.items():
+        git(top, "config", f"user.{name}", value)
+        for role in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{role}_{name.upper()}", value)
+    conf = SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
+    for text, rewrite, commits in (("one", False, 1), ("two", False, 2), ("two", False, 2), ("three", True, 1)):
+        monkeypatch.chdir(site.parent)
+        publishing.write_with(lambda _, __, new, text=text: ([(new / name).write_text(text) for name in publishing.OF_A_SITE] and [], []))
+        assert publishing.gh_pages(conf, Namespace(no_push=True, rewrite=rewrite)) == 0
+        conf.html_dir = "site"
+        assert len(git(top, "log", "--format=%h", "gh-pages").splitlines()) == commits
+        assert git(top, "show", "gh-pages:index.html") == text
+    assert (site / "index.html").read_text() == "three"
+
+
+def test_gh_pages_needs_a_repository(site, no_other_repository):
+    with pytest.raises(TensorcopyError, match="gh-pages is a branch: got no git repository"):
+        publishing.gh_pages(SimpleNamespace(html_dir="site"), Namespace(no_push=True, rewrite=False))

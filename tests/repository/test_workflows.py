@@ -1,6 +1,7 @@
-"""The workflows are valid, have the rights they need and no others, and call commands that exist."""
+"""The workflows, and those that `init` writes, are valid, have the rights they need and no others, and call commands that exist."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -13,17 +14,42 @@ import yaml
 from asv.commands import make_argparser
 
 from tensorcopy import cli, files
+from tensorcopy.ci import runners
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.projects import runners
+from tensorcopy.projects import new_project
+from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import uv
 from tests.conftest import ROOT
 from tests.repository.test_layers import IN_ENVIRONMENTS, MODULES
 
 UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # no account of GitHub can have that name
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-ALL = [*WORKFLOWS, *sorted((ROOT / "docs/examples/point-clouds/.github/workflows").glob("*.yml"))]  # with those that `init` writes
 RELEASE = ROOT / ".github" / "workflows" / "release.yml"
-NAMES = [path.relative_to(ROOT).as_posix() for path in ALL]
+
+
+@pytest.fixture(scope="module", params=["ours", "a project's"])
+def workflows(request, tmp_path_factory) -> list[Path]:
+    """The workflows of this repository, and those of a project in a folder of another one."""
+    if request.param == "ours":
+        return WORKFLOWS
+    folder = tmp_path_factory.mktemp("top") / "bench"
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder.parent / ".git").mkdir()
+    (folder / "benchmarks" / "__init__.py").touch()
+    (folder / "tensorcopy.toml").write_text('[project]\nname = "a"\n[suites]\npath = "benchmarks"\n')
+    shutil.copy(ROOT / "asv.conf.json", folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        new_project.add_workflows(folder, Origin(" @ git+https://github.com/-owner-/tensorcopy", is_built=True))
+    return sorted((folder.parent / ".github" / "workflows").glob("*.yml"))
+
+
+def jobs(paths):
+    """Yield the name and the content of every job, and what starts its workflow."""
+    for path in paths:
+        workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for name, job in workflow["jobs"].items():
+            yield f"{path.stem} {name}", job, workflow[True]  # YAML reads "on" as true
 
 
 def program(name: str) -> str:
@@ -44,63 +70,66 @@ def runs(path: Path) -> list[str]:
     return re.findall(r"run: (.*)", path.read_text())
 
 
-@pytest.mark.parametrize(
-    ("kind", "paths"),
-    [
-        ("github-workflows", ALL),
-        ("dependabot", [ROOT / ".github" / "dependabot.yml"]),
-        ("github-issue-forms", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))),
-        ("citation-file-format", [ROOT / "CITATION.cff"]),
-    ],
-)
-def test_files_follow_githubs_schema(kind, paths):
+def follows(kind: str, *paths: Path) -> None:
+    """Hold files against a schema of GitHub."""
     from check_jsonschema import main  # which takes a second
 
     assert main(["--builtin-schema", f"vendor.{kind}", *map(str, paths)], standalone_mode=False) == 0
 
 
+def test_files_follow_githubs_schema():
+    follows("dependabot", ROOT / ".github" / "dependabot.yml")
+    follows("github-issue-forms", *sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")))
+    follows("citation-file-format", ROOT / "CITATION.cff")
+
+
+def test_workflows_follow_githubs_schema(workflows):
+    follows("github-workflows", *workflows)
+
+
 @pytest.mark.skipif(
     not shutil.which("actionlint"), reason="actionlint is not on the PATH: go install github.com/rhysd/actionlint/cmd/actionlint"
 )
-def test_actionlint_finds_nothing():
+def test_actionlint_finds_nothing(workflows):
     """PyPI has no actionlint; in CI a step installs it."""
-    passes("actionlint", *WORKFLOWS)
+    passes("actionlint", *workflows)
 
 
-def test_zizmor_finds_nothing():
+def test_zizmor_finds_nothing(workflows):
     """It checks rights, pins and untrusted text, without a network; as an auditor, who ignores nothing but information."""
     strict = ["--persona", "auditor", "--min-severity", "low"]
-    passes(program("zizmor"), "--offline", "--no-progress", "--format", "plain", *strict, *ALL)
+    passes(program("zizmor"), "--offline", "--no-progress", "--format", "plain", *strict, *workflows)
 
 
-@pytest.mark.parametrize("path", ALL, ids=NAMES)
-def test_a_step_is_one_command(path):
-    """It is one line that a person could type, without an expression."""
-    for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
-        for run in (step["run"] for step in job["steps"] if "run" in step):
-            assert "\n" not in run
-            assert "${{" not in run
+def test_a_step_is_one_command(workflows):
+    """It is one line that a person could type, without an expression; of another's actions, the one that opens pull requests alone."""
+    for name, job, _ in jobs(workflows):
+        for step in job["steps"]:
+            assert "\n" not in step.get("run", "")
+            assert "${{" not in step.get("run", "")
+            owner = step.get("uses", "actions/").split("/")[0]
+            assert owner in ("actions", "astral-sh") or step["uses"].startswith("peter-evans/create-pull-request@"), name
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step.get("uses", f"a@{'0' * 40}")), name
 
 
 VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cpu", "MACHINE": "box", "RELEASES": "NEW", "TAG": "v0.1.0"}
-TENSORCOPY = r"python -m tensorcopy\.cli|tensorcopy"
 
 
 def commands_of(path: Path, program: str) -> list[list[str]]:
-    """Return the arguments of each `uv run … program ARGUMENTS` of a workflow, with values for its variables.
-
-    program : a regular expression
-    """
-    found = [match[1] for run in runs(path) if (match := re.fullmatch(rf"uv run [^|&;]*?\b(?:{program}) ([^>]*)(?:>> .*)?", run))]
+    """Return the arguments of each `uv run … program ARGUMENTS` of a workflow, with values for its variables."""
+    found = [match[1] for run in runs(path) if (match := re.fullmatch(rf"uv run [^|&;]*?\b{program} (.*)", run))]
     return [shlex.split(re.sub(r"\$(\w+)", lambda name: VALUES[name[1]], arguments)) for arguments in found]
 
 
-@pytest.mark.parametrize("path", ALL, ids=NAMES)
-def test_every_command_has_the_options_it_is_called_with(path):
+def test_every_command_has_the_options_it_is_called_with(workflows):
     """By the parsers of tensorcopy and asv."""
-    for arguments in commands_of(path, TENSORCOPY):
+    of_tensorcopy = [arguments for path in workflows for arguments in commands_of(path, "tensorcopy")]
+    of_asv = [arguments for path in workflows for arguments in commands_of(path, "asv")]
+    assert {arguments[0] for arguments in of_tensorcopy} >= {"ci", "measure"}
+    assert {arguments[0] for arguments in of_asv} == {"machine", "run", "publish"}
+    for arguments in of_tensorcopy:
         assert cli.parser().parse_args(arguments).command
-    for arguments in commands_of(path, "asv"):
+    for arguments in of_asv:
         assert make_argparser()[0].parse_args(arguments).func
 
 
@@ -120,6 +149,7 @@ def test_the_locked_packages_are_all_that_workflows_import(tmp_path):
     passes(python, "-c", script)
 
 
+UPLOAD = "uv publish --trusted-publishing always"
 LOCKED = ROOT / ".github" / "requirements.txt"
 BUILD_LOCKED = ROOT / ".github" / "build-requirements.txt"
 
@@ -129,54 +159,65 @@ def locked(path: Path = LOCKED) -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
 
 
-UPLOAD = "uv publish --trusted-publishing always"
-
-
-def test_what_may_write_installs_only_locked_packages():
-    """By a file with hashes, from wheels; the project itself is not built, and its measuring is in other jobs.
+def test_what_writes_runs_no_code_that_another_could_change(workflows):
+    """It installs packages by hashes, without building any, and neither measures nor imports a suite; a comment and a row need no code.
 
     What publishes the package installs nothing, and has none of the repository's files.
     """
-    for path in WORKFLOWS:
-        for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
-            commands = [step["run"] for step in job["steps"] if "run" in step]
-            if commands == [UPLOAD]:
-                assert job["permissions"] == {"id-token": "write"}, name
-                assert not any("checkout" in step.get("uses", "") for step in job["steps"]), name
-            elif "write" in job["permissions"].values() and commands:
-                assert commands[:2] == ["uv venv --python 3.12", f"uv pip sync --require-hashes --no-build {LOCKED.relative_to(ROOT)}"], (
-                    name
-                )
-                others = [command for command in commands[2:] if not command.startswith("uv run --no-project ")]
-                assert others in ([], ["cp looked-up/releases.toml tensorcopy/"]), name  # one file of what another job left
-                assert not any(re.search(r"(tensorcopy measure|machine|ci pull-request|asv run)\b", command) for command in commands), name
-            with_token = [step for step in job["steps"] if "GITHUB_TOKEN" in step.get("env", {})]
-            assert not with_token or "write" in job["permissions"].values(), name
+    writing = {name: job for name, job, _ in jobs(workflows) if "write" in job["permissions"].values()}
+    assert {*writing} >= {
+        "measure collect",
+        "releases propose",
+        "pull-request comment",
+        "pull-request-gpu comment",
+        "pull-request-gpu label",
+    }
+    for name, job in writing.items():
+        commands = [step["run"] for step in job["steps"] if "run" in step]
+        if own := [command for command in commands if command.startswith("uv run ")]:
+            assert commands[0] == "uv venv --python 3.12", name
+            assert commands[1].startswith("uv pip sync --require-hashes --no-build "), name
+            assert all("--no-deps" in command for command in commands[2:] if "pip" in command), name
+            assert not re.search(r"asv (run|continuous)|tensorcopy measure|ci pull-request", " ".join(own)), name
+        elif commands == [UPLOAD]:
+            assert job["permissions"] == {"id-token": "write"}, name
+        if not own and name != "releases propose":  # whose action commits in a checkout
+            assert not any("checkout" in step.get("uses", "") for step in job["steps"]), name
+    for name, job, _ in jobs(workflows):
+        with_token = [step for step in job["steps"] if "github.token" in str(step.get("env", ""))]
+        assert not with_token or name in writing, name
 
 
-def test_what_measures_installs_only_locked_packages():
-    """On machines that keep files, a package of this minute would do more harm than on those of tests."""
-    measuring = []
-    for path in WORKFLOWS:
-        for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
-            commands = [step["run"] for step in job["steps"] if "run" in step]
-            if any(re.search(r"\basv (run|continuous)\b", command) for command in commands):
-                measuring.append(f"{path.name} {name}")
-                assert f"uv pip sync --require-hashes --no-build {LOCKED.relative_to(ROOT)}" in commands
-                assert all(command.startswith("uv run --no-project ") for command in commands if "uv run" in command), name
-    assert len(measuring) >= 3
+def test_every_environment_has_only_locked_packages(workflows):
+    """On machines that keep files, and for the site that others read, a package of this minute would do more harm than in tests."""
+    checked = []
+    for name, job, _ in jobs(path for path in workflows if path.stem not in ("ci", "weekly", "release")):
+        commands = [step["run"] for step in job["steps"] if "run" in step]
+        if any(command.startswith("uv ") for command in commands):
+            checked.append(name)
+            assert any(command.startswith("uv pip sync --require-hashes --no-build ") for command in commands), name
+            assert all(command.startswith("uv run --no-project ") for command in commands if "uv run" in command), name
+            assert all("--no-deps" in command for command in commands if "pip install" in command), name
+    assert {*checked} >= {"measure measure", "pages publish", "pull-request cpu", "pull-request-gpu cuda", "releases look-up"}
 
 
-def test_uv_has_one_version_everywhere_and_no_shared_cache():
+def test_where_no_gpu_is_torch_is_that_for_the_cpu(workflows):
+    """A tenth of the download and of the disk."""
+    variables = {name: job.get("env", {}).get("UV_TORCH_BACKEND", "") for name, job, _ in jobs(workflows)}
+    assert variables["pull-request cpu"] == "cpu"
+    assert variables["measure measure"] == "${{ matrix.backend }}"
+    assert [row["backend"] for row in runners.matrix([runners.HOSTED, runners.Runner("h200", ["cuda"], "cuda")])] == ["cpu", ""]
+
+
+def test_uv_has_one_version_everywhere_and_no_shared_cache(workflows):
     """GitHub's cache would carry files from a fork's run to a measuring one."""
-    steps = [
-        step for path in WORKFLOWS for job in yaml.safe_load(path.read_text())["jobs"].values() for step in job["steps"] if "uses" in step
-    ]
+    steps = [step for _, job, _ in jobs([*workflows, *WORKFLOWS]) for step in job["steps"] if "uses" in step]
     uvs = [step["with"] for step in steps if step["uses"].startswith("astral-sh/setup-uv@")]
     assert len({step["version"] for step in uvs}) == 1
     assert {step["enable-cache"] for step in uvs} == {False}
+    assert len({step["uses"] for step in steps}) == len({step["uses"].partition("@")[0] for step in steps})  # an action has one version
     assert not any("actions/cache" in step["uses"] for step in steps)
-    assert "pip install uv" not in "".join(path.read_text() for path in WORKFLOWS)  # Ubuntu 24.04 refuses it
+    assert "pip install uv" not in "".join(path.read_text() for path in workflows)  # Ubuntu 24.04 refuses it
 
 
 @pytest.mark.parametrize("path", [LOCKED, BUILD_LOCKED], ids=["program", "build"])
@@ -229,13 +270,13 @@ def test_the_lock_is_what_its_command_writes(tmp_path, path):
     assert hashes[0] <= hashes[1]
 
 
-def test_a_step_ends_before_its_job():
+def test_a_step_ends_before_its_job(workflows):
     """GitHub cancels a job at the end of its time and uploads nothing; a step that ends by itself leaves time for it."""
-    for name, job in (("measure.yml", "measure"), ("pull-request.yml", "cpu"), ("pull-request-gpu.yml", "cuda")):
-        rows = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))["jobs"][job]
-        limits = [step["timeout-minutes"] for step in rows["steps"] if "timeout-minutes" in step]
-        assert limits
-        assert sum(limits) + 10 <= rows["timeout-minutes"] <= 360  # a hosted job has six hours
+    limited = {name: job for name, job, _ in jobs(workflows) if any("timeout-minutes" in step for step in job["steps"])}
+    assert {*limited} == {"measure measure", "pull-request cpu", "pull-request-gpu cuda"}
+    for job in limited.values():
+        limits = [step["timeout-minutes"] for step in job["steps"] if "timeout-minutes" in step]
+        assert sum(limits) + 10 <= job["timeout-minutes"] <= 360  # a hosted job has six hours
 
 
 def test_ci_runs_the_commands_of_ci_run():
@@ -253,18 +294,104 @@ def test_the_newcomers_job_runs_the_commands_of_the_readme():
     assert all(command in readme for command in commands)
 
 
-def test_a_forks_code_has_no_rights():
-    """A workflow that runs a pull request's code can only read; one that can write runs none. On a GPU it needs a separate approval."""
-    for path in ALL:
-        text = path.read_text()
-        writes = re.findall(r"^ +([\w-]+): write", text, re.MULTILINE)
-        if re.search(r"^  pull_request:", text, re.MULTILINE):
-            assert not writes, path.name
-            assert "secrets" not in text
-        elif writes and "workflow_run:" in text:
-            assert "ref:" not in text  # the default branch, whatever the event is about
-    gpu = (ROOT / ".github/workflows/pull-request-gpu.yml").read_text()
-    assert "pull_request.head.repo.full_name == github.repository && 'gpu' || 'gpu-from-a-fork'" in gpu
+OF_THIS_REPOSITORY = "github.event.pull_request.head.repo.full_name == github.repository"
+
+
+def test_a_pull_request_s_code_has_no_rights(workflows):
+    """The job that runs it can only read, without a secret or a token; those that write have none of its files, and are not for forks.
+
+    Its text reaches them as an environment variable. On a GPU, a fork's code needs a separate approval.
+    """
+    found = {name: job for name, job, on in jobs(workflows) if {"pull_request", "pull_request_target", "workflow_run"} & {*on}}
+    assert not any("workflow_run" in on or "pull_request_target" in on for _, _, on in jobs(workflows))
+    for name, job in found.items():
+        if "write" in job["permissions"].values():
+            assert job["permissions"] == {"pull-requests": "write"}, name
+            assert OF_THIS_REPOSITORY in job["if"], name
+            assert all("uses" not in step for step in job["steps"]), name
+            assert all(step["run"].split()[0] in ("gh", "echo") for step in job["steps"]), name
+        else:
+            assert job["permissions"] == {"contents": "read"}, name
+            assert "secrets" not in str(job), name
+            assert "token" not in str(job), name
+    gpu = found["pull-request-gpu cuda"]
+    assert gpu["environment"] == f"${{{{ {OF_THIS_REPOSITORY} && 'gpu' || 'gpu-from-a-fork' }}}}"
+    assert gpu["if"] == "github.event.label.name == 'measure on gpu'"
+
+
+GH = """#!/usr/bin/env python3
+import json, subprocess, sys
+from pathlib import Path
+arguments, state = sys.argv[1:], Path("comments.json")
+comments = json.loads(state.read_text())
+with Path("calls").open("a") as calls:
+    calls.write(f"{arguments[:4]}\\n")
+if "--jq" in arguments:
+    query = arguments[arguments.index("--jq") + 1]
+    sys.stdout.write(subprocess.run(["jq", "-r", query], input=json.dumps(comments), capture_output=True, text=True, check=True).stdout)
+else:
+    method, address = arguments[arguments.index("--method") + 1], arguments[arguments.index("--method") + 2]
+    body = arguments[arguments.index("--raw-field") + 1].removeprefix("body=")
+    if method == "PATCH":
+        (comment,) = [each for each in comments if address == f"repos/o/r/issues/comments/{each['id']}"]
+        comment["body"] = body
+    else:
+        assert (method, address) == ("POST", "repos/o/r/issues/7/comments"), arguments
+        comments.append({"id": 90 + len(comments), "user": {"type": "Bot"}, "body": body})
+    state.write_text(json.dumps(comments))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="jq is not on the PATH: apt install jq")
+@pytest.mark.parametrize(("workflow", "device"), [("pull-request", "cpu"), ("pull-request-gpu", "cuda")])
+def test_each_device_has_one_comment(workflows, tmp_path, workflow, device):
+    """That of the job before, in place of its earlier one, found by its marker: no person's text, and no other device's, is replaced."""
+    (path,) = (path for path in workflows if path.stem == workflow)
+    job = yaml.safe_load(path.read_text())["jobs"]["comment"]
+    markers = [f"<!-- tensorcopy {name} -->\nold" for name in ("cpu", "cuda")]
+    comments = [{"id": 1, "user": {"type": "User"}, "body": markers[device == "cuda"]}]
+    comments += [
+        {"id": 2, "user": {"type": "Bot"}, "body": "another bot"},
+        {"id": 3, "user": {"type": "Bot"}, "body": markers[device == "cpu"]},
+    ]
+    (tmp_path / "comments.json").write_text(json.dumps(comments))
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    text = f"<!-- tensorcopy {device} -->\n### `$(touch x)` \"new\" '$TEXT'\n"
+    for number in range(2):
+        output = tmp_path / f"output-{number}"
+        variables = {
+            "COMMENTS": "repos/o/r/issues/7/comments",
+            "OURS": job["env"]["OURS"],
+            "TEXT": f"{text}{number}",
+            "GITHUB_OUTPUT": str(output),
+        }
+        environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", **variables}
+        subprocess.run(["bash", "-e", "-c", job["steps"][0]["run"]], cwd=tmp_path, env=environment, check=True)
+        found = output.read_text().removeprefix("id=").strip()
+        assert bool(found) is bool(number)
+        environment["ADDRESS"] = f"repos/o/r/issues/comments/{found}" if found else variables["COMMENTS"]
+        environment["METHOD"] = "PATCH" if found else "POST"
+        subprocess.run(["bash", "-e", "-c", job["steps"][1]["run"]], cwd=tmp_path, env=environment, check=True)
+    written = json.loads((tmp_path / "comments.json").read_text())
+    assert written == [*comments, {"id": 93, "user": {"type": "Bot"}, "body": f"{text}1"}]
+    assert not (tmp_path / "x").exists()
+    assert job["needs"] == device
+    assert job["env"]["TEXT"] == f"${{{{ needs.{device}.outputs.text }}}}"
+
+
+def test_ci_is_started_for_the_pull_request_of_a_workflow(workflows):
+    """GitHub starts none for it; a workflow that is started for its branch checks the same commit."""
+    started = {}
+    for name, job, _ in jobs(workflows):
+        for proposed, after in zip(job["steps"], [*job["steps"][1:], {}]):
+            if "create-pull-request" in proposed.get("uses", ""):
+                started[name] = re.findall(r"gh workflow run (\S+) .*--ref (\S+)", after.get("run", ""))
+                assert all(branch == proposed["with"]["branch"] for _, branch in started[name])
+    assert started["releases propose"] == [("pull-request.yml", "new-release")]
+    assert started["measure collect"] in ([("ci.yml", "new-results")], [])  # a project has no tests of ours
+    of_dispatch = {path.name for path in workflows if "workflow_dispatch" in yaml.safe_load(path.read_text())[True]}
+    assert {workflow for each in started.values() for workflow, _ in each} <= of_dispatch
 
 
 def test_the_runners_are_a_matrix():
@@ -280,8 +407,8 @@ def test_the_runners_are_a_matrix():
 
 
 def test_the_matrix_is_handed_on(monkeypatch, tmp_path, capsys):
-    """As GitHub takes a job's output."""
-    monkeypatch.chdir(ROOT)
+    """As GitHub takes a job's output, also from a folder below the top."""
+    monkeypatch.chdir(ROOT / "docs")
     monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
     assert cli.main(["ci", "runners"]) == 0
     matrix = capsys.readouterr().out.strip()
@@ -303,8 +430,9 @@ def test_the_matrix_is_handed_on(monkeypatch, tmp_path, capsys):
         "runner = 5",
     ],
 )
-def test_an_invalid_row_of_the_runners_is_an_error(tmp_path, row):
-    path = tmp_path / "runners.toml"
-    path.write_text(row if row.startswith("runner") else f"[[runner]]\n{row}\n")
+def test_an_invalid_row_of_the_runners_is_an_error(no_other_repository, tmp_path, monkeypatch, row):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github" / "runners.toml").write_text(row if row.startswith("runner") else f"[[runner]]\n{row}\n")
     with pytest.raises(TensorcopyError, match="the list of runners cannot be read: got "):
-        runners.load(path)
+        runners.load()

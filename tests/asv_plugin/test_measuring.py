@@ -1,0 +1,212 @@
+"""What `asv run` and `asv continuous` ask for, and that they measure it."""
+
+from __future__ import annotations
+
+import shutil
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asv.commands import make_argparser
+
+from tensorcopy import configuration
+from tensorcopy.asv_plugin import measuring
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import run as runs
+from tensorcopy.measure import sides
+from tensorcopy.measure.plan import Request
+from tensorcopy.results import launches
+from tests import launch_files
+from tests.conftest import ROOT, Checkout, at_home
+from tests.repositories import AUTHOR, commit_all
+from tests.repositories import run as git
+
+SUITE = (
+    'import torch\n\n\nclass Ones:\n    params = [1, 2]\n    param_names = ["n"]\n\n    def time_ones(self, n):\n        torch.ones(n)\n'
+)
+
+
+class Asked(Exception):
+    """What a command asks to be measured."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self.request = request
+
+
+@pytest.fixture
+def checkout(campaign_of_asv, no_other_repository, every_python, tmp_path, monkeypatch) -> Path:
+    """A project with two commits in the current folder, a machine with every Python, and no measuring: a request is raised as `Asked`."""
+
+    def raise_request(request: Request, *_: Any, **__: Any) -> None:
+        raise Asked(request)
+
+    monkeypatch.setattr(runs, "confirm_installing", lambda *_: None)
+    monkeypatch.setattr(runs, "run", raise_request)
+    for name in ("TENSORCOPY_LAUNCHES", "TENSORCOPY_FOR", "TENSORCOPY_NEEDS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\n[suites]\npath = "benchmarks"\n')
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "__init__.py").touch()
+    git(tmp_path, "init", "-q", "-b", "main", ".")
+    for body in ("one", "two"):
+        (tmp_path / "benchmarks" / "ones.py").write_text(f"# {body}\n{SUITE}")
+        commit_all(tmp_path, body)
+    return tmp_path
+
+
+def options_of(*words: str) -> tuple[Namespace, Namespace]:
+    """Return what asv passes a command: its configuration and its options."""
+    values = configuration.read(Path("asv.conf.json"), dict)
+    return Namespace(**values), make_argparser()[0].parse_args([*words])
+
+
+def asked(*words: str) -> Request:
+    """Return what a command of asv asks for."""
+    act = {"run": measuring.run, "continuous": measuring.continuous}[words[0]]
+    with pytest.raises(Asked) as caught:
+        act(*options_of(*words))
+    return caught.value.request
+
+
+def versions(request: Request) -> list[str]:
+    return [f"{side.release.version}@{side.python}" for side in request.sides]
+
+
+NEWEST = ["2.13.0@3.11", "2.14.1@3.11", "2.15.0@3.11"]
+
+
+@pytest.mark.parametrize(
+    ("range", "expected"),
+    [
+        ([], NEWEST[-1:]),
+        (["v2.14.1..v2.15.0"], NEWEST[-1:]),
+        (["v2.12.1..v2.15.0", "--steps", "2"], NEWEST[-2:]),
+        (["NEW"], NEWEST[-2:]),
+        (["v1.9.0^!"], ["1.9.0@3.9"]),
+        (["v2.8.0", "-E", "release:3.9"], ["2.8.0@3.9"]),
+        (["HASHFILE:list"], ["2.8.0@3.11", "2.9.1@3.11"]),
+    ],
+    ids=["the newest", "a range", "steps", "NEW", "one", "another Python", "a file"],
+)
+def test_asv_run_measures_the_releases_of_a_range(checkout, range, expected):
+    """Each on the first Python of asv.conf.json that has it, beside the reference, with the second stage."""
+    (checkout / "list").write_text("v2.8.0\n\nv2.9.1\n")
+    request = asked("run", *range)
+    assert versions(request) == expected
+    assert request.reference
+    assert request.reference.release.version == sides.REFERENCE
+    assert (request.launches, request.most, request.again, request.together, request.newest) == (3, 0, True, False, True)
+    assert (request.counts, request.functions, request.folder) == ("", True, None)
+
+
+def test_what_was_measured_is_not_measured_again(checkout, caplog, monkeypatch):
+    """EXISTING, --skip-existing and NEW know it; NEW with a number of launches completes the two newest."""
+    launch_files.write(
+        checkout / "results", {"ones.Ones.time_ones n=1": {"2.14.1": 1.0, "2.15.0": 1.0}}, machine="box", cpu=measuring.cpu_model()
+    )
+    assert versions(asked("run", "EXISTING")) == NEWEST[-2:]
+    assert versions(asked("run", "v2.12.1..v2.15.0", "--skip-existing")) == NEWEST[:1]
+    assert measuring.run(*options_of("run", "NEW")) == 0
+    assert caplog.messages == ["every release that can be measured here has a result"]
+    monkeypatch.setenv("TENSORCOPY_LAUNCHES", "12")
+    request = asked("run", "NEW")
+    assert (versions(request), request.launches, request.again) == (NEWEST[-2:], 12, False)
+
+
+def test_settings_and_options_say_how_much_is_measured(checkout, monkeypatch):
+    """Of the environment, where the workflow sets them, and of asv."""
+    for name, value in {"SHARD": "2/3", "ENVIRONMENTS": "4", "DEVICE": "cpu", "NEEDS": "mps", "PARALLEL": "2"}.items():
+        monkeypatch.setenv(f"TENSORCOPY_{name}", value)
+    request = asked("run", "-a", "rounds=7", "-b", "time_a", "-b", "(?i)B", "--machine", "box")
+    assert (request.shard, request.environments, request.device, request.needs, request.parallel) == ((2, 3), 4, "cpu", "mps", 2)
+    assert (request.launches, request.selection, request.history) == (7, "(?:time_a)|(?:(?i:B))", "box")
+    assert request.functions is False
+    quick = asked("run", "--quick")
+    assert (quick.launches, quick.most) == (1, 1)
+    assert quick.folder
+    assert not quick.folder.exists()  # any more
+    assert asked("run", "--dry-run").folder != checkout / "results"
+
+
+def test_a_new_history_has_the_name_that_asv_machine_gave(checkout, tmp_path, monkeypatch):
+    """As on GitHub's machines, whose hosts have other names each day, and several processors: a history of this name may be refused."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert asked("run").machine == ""
+    (tmp_path / ".asv-machine.json").write_text('{"github-hosted": {"machine": "github-hosted"}, "version": 1}')
+    request = asked("run")
+    assert (request.machine, request.history) == ("github-hosted", "")
+
+
+def test_asv_run_measures_commits_beside_each_other(checkout):
+    """Under the newest torch, in a folder beside the environments."""
+    request = asked("run", "HEAD~1..HEAD")
+    (side,) = request.sides
+    assert (side.release.version, side.revision.commit) == ("2.15.0", git(checkout, "rev-parse", "HEAD"))
+    assert (request.reference, request.newest, request.folder) == (None, False, checkout / ".asv" / "revisions" / "results")
+
+
+def test_asv_continuous_compares_two_releases(checkout):
+    """Four launches, up to sixteen of what is not exact enough for the factor; without one release its parent is the other."""
+    for request in (asked("continuous", "v2.14.1", "v2.15.0"), asked("continuous", "v2.15.0")):
+        assert versions(request) == NEWEST[-2:]
+        assert (request.launches, request.most, request.together, request.newest, request.counts) == (4, 16, True, False, None)
+        assert request.half == pytest.approx(0.05)
+        assert (request.again, request.folder) == (True, None)
+    assert asked("continuous", "v2.15.0", "--factor", "1.02").half == pytest.approx(0.01)
+    assert asked("continuous", "v2.15.0", "-a", "rounds=3").launches == 3
+    assert versions(asked("continuous", "v1.10.2", "v2.8.0")) == ["1.10.2@3.9", "2.8.0@3.9"]  # on the Python that both have
+
+
+def test_asv_continuous_compares_two_commits(checkout, caplog):
+    """Their launches are no part of a history, and stored ones count; where no file that is measured differs, nothing is measured."""
+    request = asked("continuous", "HEAD~1", "main")
+    assert [side.revision.name for side in request.sides] == ["HEAD~1", "main"]
+    assert (request.again, request.folder) == (False, checkout / ".asv" / "revisions" / "results")
+    assert [side.revision.name for side in asked("continuous", "main").sides] == ["main^", "main"]
+    git(checkout, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "three")
+    assert measuring.continuous(*options_of("continuous", "HEAD~1", "HEAD")) == 0
+    assert caplog.messages[-1].startswith("no file that is measured differs between ")
+
+
+def test_interpreters_take_turns_with_each_other(checkout, monkeypatch):
+    """The newest is the reference; a single one has none, and nothing is installed. A release that none has is refused."""
+    own = [sides.of_release(release, ["3.9"]) for release in launch_files.release_table.load() if release.version in ("2.7.1", "2.8.0")]
+    both = [replace(side, interpreter=f"python{number}") for number, side in enumerate(own)]
+    monkeypatch.setattr(sides, "in_interpreters", lambda pythons, campaign: both[: len(pythons)])
+    words = ["-E", "interpreter:python0", "-E", "interpreter:python1"]
+    request = asked("run", *words)
+    assert (request.sides, request.reference) == (tuple(both), both[1])
+    assert asked("run", *words[:2]).reference is None
+    assert asked("continuous", "v2.7.1", "v2.8.0", *words).sides == tuple(both)
+    with pytest.raises(TensorcopyError, match=r"no interpreter has this torch: got v2\.9\.1; "):
+        measuring.run(*options_of("run", "v2.9.1", *words))
+
+
+@pytest.mark.slow
+def test_two_commits_are_measured_and_compared(checkout, monkeypatch, tmp_path_factory):
+    """In the torch of this Python, by the literal commands: a case that fails ends `asv continuous` with 1, `asv compare` with 0."""
+    (checkout / "benchmarks" / "__init__.py").write_text("")
+    (checkout / "pyproject.toml").write_text('[project]\nname = "own"\n')
+    (checkout / "work.py").write_text("def work(n):\n    return sum(range(1000))\n")
+    (checkout / "tensorcopy.toml").write_text('[project]\nname = "lab"\n[suites]\npath = "benchmarks"\n')
+    (checkout / "benchmarks" / "ones.py").write_text("class Ones:\n    def time_ones(self):\n        sum(range(1000))\n")
+    commit_all(checkout, "base")
+    (checkout / "benchmarks" / "broken.py").write_text("def time_broken():\n    raise ValueError\n")
+    commit_all(checkout, "head")
+    home = tmp_path_factory.mktemp("home")
+    (home / ".asv-machine.json").write_text('{"lab": {"machine": "lab"}, "version": 1}')
+    run = Checkout(checkout, at_home(home)).run
+    done = run("asv", "continuous", "HEAD~1", "HEAD", "-E", "interpreter:same", "-a", "rounds=3")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "of 2 cases slower" in done.stdout
+    assert "1 fails" in done.stdout
+    taken = [launches.read(path) for path in (checkout / ".asv/revisions/results").glob("lab/*.json")]
+    assert [len(each.sides) for each in taken] == [2] * 3
+    compared = run("asv", "compare", "HEAD~1", "HEAD")
+    assert (compared.returncode, "✗ broken.time_broken" in compared.stdout) == (0, True)
+    assert not (checkout / "results").exists()
