@@ -156,9 +156,11 @@ def finding(case: str, before: str, after: str, site: Site) -> str | None:
     except TensorcopyError:
         return None
     sides = results[before], results[after]
-    profiles = [profiles for side in sides if (profiles := function_profiles.profiles_of(side))]
+    first, second = map(function_profiles.profiles_of, sides)
+    assert first
+    assert second
     name = report.fields["case"]
-    groups = facts.Cause(*sides, name, function_changes.between(*profiles, name)).sentence.partition(": ")[2]
+    groups = facts.Cause(*sides, name, function_changes.between(first, second, name)).sentence.partition(": ")[2]
     of = report.fields["code"]
     return f"{escaped(report.lines[0])}\n\n> {code(of)} {escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
 
